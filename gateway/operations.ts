@@ -8,7 +8,7 @@ import { addPolicyCheck, pausePolicy, removePolicyCheck, resumePolicy } from './
 import { testPolicy } from './federation/test-policy.ts'
 import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { createKey, deleteKey, getKey, getOwnKey, listKeys, updateKey } from './keys/operations.ts'
-import { getLocation } from './location/operations.ts'
+import { getLocation, reloadLocations } from './location/operations.ts'
 import { listMcpServers } from './mcp/operations.ts'
 import { getContext, getMessage, listMessages } from './message/operations.ts'
 import { countMessageTokens, createMessage } from './messages/operations.ts'
@@ -80,7 +80,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
   ...[listSavedPermissions, removeSavedPermission],
   ...[listAgents, getAgent, listSkills, listMcpServers],
-  getLocation,
+  ...[getLocation, reloadLocations],
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],
   ...[createResponse, createChatCompletion, createMessage, countMessageTokens],

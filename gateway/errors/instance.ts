@@ -67,6 +67,7 @@ export const instanceErrors = {
     LOCATION_NOT_FOUND: ({ metadata, message }) => tagged(404, 'LocationNotFoundError', message, location(metadata)),
     LOCATION_FORBIDDEN: ({ metadata, message }) =>
       tagged(403, 'LocationPermissionDeniedError', message, location(metadata)),
+    LOCATION_RELOAD_FAILED: ({ message }) => unavailable(message, 'location'),
     SESSION_EMPTY: ({ message }) => invalid(message, { kind: 'empty_session' }),
     SESSION_EXISTS: ({ metadata, message }) =>
       tagged(409, 'ConflictError', message, { resource: metadata.session_id ?? '' }),

@@ -3,7 +3,11 @@ import type { JsonOf } from '../kinds.ts'
 import { fromSetTime } from '../records/time.ts'
 import type { event as shown } from './schemas.ts'
 
-const TYPES = { agentsUpdated: 'agent.updated', skillsUpdated: 'skill.updated' } as const
+const TYPES = {
+  agentsUpdated: 'agent.updated',
+  skillsUpdated: 'skill.updated',
+  locationShutdown: 'location.shutdown',
+} as const
 const MCP_TYPES = { mcpServerUpdated: 'mcp.updated', mcpToolsChanged: 'mcp.tools.changed' } as const
 
 /** Undefined for an event of a kind that only a newer catalog knows. */
@@ -17,6 +21,7 @@ export function fromCatalogEvent({
   switch (event.case) {
     case 'agentsUpdated':
     case 'skillsUpdated':
+    case 'locationShutdown':
       return { ...head, type: TYPES[event.case], data: {} }
     case 'mcpServerUpdated':
     case 'mcpToolsChanged':

@@ -160,6 +160,7 @@ export const event = z
     locationEvent('skill.updated'),
     locationEventOf('mcp.updated', mcpServer),
     locationEventOf('mcp.tools.changed', mcpServer),
+    locationEvent('location.shutdown'),
   ])
   .meta({ id: 'Event' })
 

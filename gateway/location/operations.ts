@@ -1,4 +1,5 @@
 import { OF_SESSIONS } from '../credentials.ts'
+import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
 import { fromLocation } from './mappers.ts'
@@ -18,4 +19,16 @@ export const getLocation = operation({
   handle: ({ catalog }, { query, headers, call }) =>
     catalog.resolveLocation({ directory: toDirectory(query, headers) }, call.options()),
   present: ({ location }) => fromLocation(location),
+})
+
+export const reloadLocations = operation({
+  id: 'location.reload',
+  method: 'post',
+  path: '/api/location/reload',
+  family: 'instance',
+  credentials: OF_SESSIONS,
+  summary: 'Builds every loaded location anew; answers when all are built or have failed',
+  answer: noContent,
+  errors: ['LOCATION_RELOAD_FAILED', 'PEER_UNAVAILABLE'],
+  handle: ({ session }, { call }) => session.reloadLocations({}, call.options()),
 })

@@ -9,6 +9,7 @@ export const reasons = {
   LOCATION_INVALID: { code: Code.InvalidArgument, message: '{directory} is not a project directory: {problem}' },
   LOCATION_NOT_FOUND: { code: Code.NotFound, message: 'Directory not found: {directory}' },
   LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'Directory not allowed: {directory}' },
+  LOCATION_RELOAD_FAILED: { code: Code.Unavailable, message: 'Locations could not be reloaded: {problems}' },
   LOCATION_GENERATION_GONE: {
     code: Code.FailedPrecondition,
     message: '{directory} offers something else by now: generation {generation} is gone',

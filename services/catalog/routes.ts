@@ -13,6 +13,7 @@ import { listSkills } from './rpc/list-skills.ts'
 import { listTools } from './rpc/list-tools.ts'
 import { prepareTool } from './rpc/prepare-tool.ts'
 import { readAttachment } from './rpc/read-attachment.ts'
+import { reloadLocations } from './rpc/reload-locations.ts'
 import { resolveLocation } from './rpc/resolve-location.ts'
 import { runTool } from './rpc/run-tool.ts'
 import { streamEvents } from './rpc/stream-events.ts'
@@ -32,6 +33,7 @@ export interface HandlerDependencies {
 export function createRoutes(dependencies: HandlerDependencies): Routes {
   const implementation = {
     resolveLocation: resolveLocation(dependencies),
+    reloadLocations: reloadLocations(dependencies),
     listAgents: listAgents(dependencies),
     getAgent: getAgent(dependencies),
     getSkill: getSkill(dependencies),

@@ -19,6 +19,7 @@ import { deleteSavedApproval } from './rpc/permission/delete-saved-approval.ts'
 import { getPermissionRequest } from './rpc/permission/get-permission-request.ts'
 import { listPermissionRequests } from './rpc/permission/list-permission-requests.ts'
 import { listSavedApprovals } from './rpc/permission/list-saved-approvals.ts'
+import { reloadLocations } from './rpc/permission/reload-locations.ts'
 import { replyPermissionRequest } from './rpc/permission/reply-permission-request.ts'
 import { createSession } from './rpc/session/create-session.ts'
 import { forkSession } from './rpc/session/fork-session.ts'
@@ -88,6 +89,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     streamSessionContext: streamSessionContext(dependencies),
     listPermissionRequests: listPermissionRequests(dependencies),
     getPermissionRequest: getPermissionRequest(dependencies),
+    reloadLocations: reloadLocations(dependencies),
     replyPermissionRequest: replyPermissionRequest(dependencies),
     listSavedApprovals: listSavedApprovals(dependencies),
     deleteSavedApproval: deleteSavedApproval(dependencies),

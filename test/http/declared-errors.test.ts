@@ -145,6 +145,10 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'provider.get': { ...ofLocation('/api/provider/portico'), PROVIDER_NOT_FOUND: { path: '/api/provider/nobody' } },
   'agent.list': ofLocation('/api/agent'),
   'mcp.list': ofLocation('/api/mcp'),
+  'location.reload': {
+    LOCATION_RELOAD_FAILED: { path: '/api/location/reload', ...away },
+    PEER_UNAVAILABLE: { path: '/api/location/reload', ...away },
+  },
   'skill.list': ofLocation('/api/skill'),
   'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
   'location.get': ofLocation('/api/location'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import test from 'node:test'
 import { git } from '#test/support/catalog.ts'
+import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 
 const at = (directory: string) => `/api/location?location[directory]=${encodeURIComponent(directory)}`
@@ -81,6 +82,20 @@ test('bearer: a directory outside the roots of the workspace is 403', async () =
     message: `Directory not allowed: ${portico.outside}`,
     location: { directory: portico.outside },
   })
+})
+
+test('a reload is 204 for the locations in use, and an event of each', async () => {
+  await using portico = await openPortico()
+  await portico.fetch('/api/agent')
+  const stream = await openStream(`${portico.url}/api/event`)
+  await readUntil(stream, (text) => text.includes('server.connected'))
+  const answer = await portico.fetch('/api/location/reload', { method: 'POST' })
+  assert.deepEqual([answer.status, await answer.text()], [204, ''])
+  const text = await readUntil(stream, (text) => text.includes('location.shutdown'))
+  const [event] = text.split('\n').filter((line) => line.includes('location.shutdown'))
+  const { id: _, created: __, ...rest } = JSON.parse(event?.replace(/^data: /, '') ?? '')
+  assert.deepEqual(rest, { type: 'location.shutdown', location: { directory: portico.project }, data: {} })
+  stream.destroy()
 })
 
 test('a directory that does not exist is 404', async () => {

@@ -117,6 +117,7 @@ function catalogOf(read: string[]): Catalog {
       }
     },
     listSubagents: async () => [],
+    reloadLocations: other,
     listTools: other,
     prepareTool: other,
     runTool: other,

@@ -110,6 +110,7 @@ export function scriptedPeers(): Peers {
       return { agent: { agentId: agentId ?? 'build', permissions, steps: peers.steps } }
     },
     listAgents: async () => ({ agents: peers.subagents.map((agent) => ({ mode: Mode.SUBAGENT, ...agent })) }),
+    reloadLocations: async () => ({}),
     listTools: async () => ({ tools: Object.keys(peers.tools).map((name) => ({ name, inputSchema: {} })) }),
     prepareTool: async ({ name, input }) => {
       if (peers.tools[name] === undefined) throw new Rejection('TOOL_NOT_FOUND', { name })

@@ -98,6 +98,8 @@ function changeToProto(change: CatalogChange): NonNullable<MessageInitShape<type
       return { case: 'agentsUpdated', value: {} }
     case 'skills-updated':
       return { case: 'skillsUpdated', value: {} }
+    case 'location-shutdown':
+      return { case: 'locationShutdown', value: {} }
     case 'mcp-server-updated':
       return { case: 'mcpServerUpdated', value: { server: change.server } }
     case 'mcp-tools-changed':

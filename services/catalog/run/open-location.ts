@@ -71,6 +71,7 @@ export class OpenLocation implements Disposable {
   #begun = 0
   #counted = 0
   #holders = 0
+  #retired = false
   #signal: NodeJS.Timeout | undefined
 
   constructor(location: Location, options: Options) {
@@ -99,7 +100,18 @@ export class OpenLocation implements Disposable {
   /** Keeps the location open until what it returns is disposed of. */
   hold(): Disposable {
     this.#holders++
-    return { [Symbol.dispose]: () => void this.#holders-- }
+    return {
+      [Symbol.dispose]: () => {
+        this.#holders--
+        if (this.#retired && this.#holders === 0) this[Symbol.dispose]()
+      },
+    }
+  }
+
+  /** Closes the location once no call goes on in it any more. */
+  retire(): void {
+    this.#retired = true
+    if (this.#holders === 0) this[Symbol.dispose]()
   }
 
   /**

@@ -227,3 +227,76 @@ test('a directory that belongs to another project is opened anew', async (t) => 
   locations[Symbol.dispose]()
   assert.equal(world.open.size, 0)
 })
+
+test('a reload builds all wanted locations anew at the same time, and says so of each', async (t) => {
+  const { world, locations, events } = begin(t)
+  for (const directory of ['/a', '/b', '/hidden']) await locations.open(at(directory)).generation()
+  const [before, hidden] = [locations.open(at('/a')), locations.open(at('/hidden'))]
+  const together = Promise.withResolvers<void>()
+  let reading = 0
+  world.reading = async (offer) => {
+    if (++reading === 2) together.resolve()
+    await together.promise
+    return offer
+  }
+  world.offered = 2
+  assert.deepEqual(await locations.reload((directory) => directory !== '/hidden'), [])
+  await turn()
+  const seen = events.map(({ type, directory }) => `${type} ${directory}`)
+  assert.deepEqual(seen.sort(), [
+    ...['agents-updated /a', 'agents-updated /b', 'location-shutdown /a', 'location-shutdown /b'],
+  ])
+  assert.notEqual(locations.open(at('/a')), before)
+  assert.equal(locations.open(at('/hidden')), hidden)
+  assert.equal((await locations.open(at('/a')).generation()).agents as unknown, 2)
+})
+
+test('a location that cannot be built anew stays as it was, and all that failed are named', async (t) => {
+  const { world, locations, events } = begin(t)
+  const open = locations.open(at('/a'))
+  const { id } = await open.generation()
+  await locations.open(at('/b')).generation()
+  const read = world.reading
+  let turns = 0
+  world.reading = (offer) => (turns++ === 0 ? Promise.reject(new Error('no descriptors')) : read(offer))
+  world.offered = 2
+  assert.deepEqual(await locations.reload(() => true), [{ directory: '/a', problem: 'no descriptors' }])
+  assert.equal(locations.open(at('/a')), open)
+  assert.equal((await open.generation(id)).agents as unknown, 1)
+  await turn()
+  assert.equal(events.filter(({ type }) => type === 'location-shutdown').length, 2)
+})
+
+test('a call that goes on while its location is reloaded keeps what it works with until it ends', async (t) => {
+  const { locations } = begin(t)
+  const open = locations.open(at('/a'))
+  await open.generation()
+  let disposed = 0
+  const dispose = open[Symbol.dispose].bind(open)
+  t.mock.method(open, Symbol.dispose, () => {
+    disposed++
+    dispose()
+  })
+  const call = open.hold()
+  await locations.reload(() => true)
+  assert.equal(disposed, 0)
+  call[Symbol.dispose]()
+  assert.equal(disposed, 1)
+})
+
+test('a location that is closed, or reloaded again, while it is reloaded is built once', async (t) => {
+  const { world, locations } = begin(t)
+  await locations.open(at('/a')).generation()
+  await Promise.all([locations.reload(() => true), locations.reload(() => true)])
+  assert.equal(locations.size, 1)
+  const slow = Promise.withResolvers<void>()
+  world.reading = async (offer) => {
+    await slow.promise
+    return offer
+  }
+  const reloading = locations.reload(() => true)
+  locations[Symbol.dispose]()
+  slow.resolve()
+  assert.deepEqual(await reloading, [])
+  assert.equal(locations.size, 0)
+})

@@ -18,8 +18,14 @@ interface Dependencies {
   readonly logger: Logger
 }
 
+/** A location that could not be reloaded. */
+export interface ReloadFailure {
+  readonly directory: string
+  readonly problem: string
+}
+
 interface Entry {
-  readonly open: OpenLocation
+  open: OpenLocation
   /** Monotonic time. */
   usedAt: number
 }
@@ -62,7 +68,7 @@ export class OpenLocations implements Disposable {
     const { directory } = location
     const entry = this.#entries.get(directory)
     if (entry !== undefined && !isSame(entry.open.location, location)) this.#close(directory, entry)
-    const open = this.#entries.get(directory)?.open ?? this.#begin(location)
+    const open = this.#entries.get(directory)?.open ?? this.#beginAgain(location)
     this.#entries.delete(directory)
     this.#entries.set(directory, { open, usedAt: this.#dependencies.clock.monotonic() })
     if (this.#entries.size > MAX_OPEN) this.#closeOldest(directory)
@@ -75,23 +81,58 @@ export class OpenLocations implements Disposable {
     this.events.publish({ id: timedId('evt', clock), timeCreated: clock.now(), directory, ...change })
   }
 
+  /**
+   * Builds the open locations that `wanted` admits anew, all at the same time, and puts each in the place of the one before, in which
+   * calls that go on end. Resolves when each is built or has failed: then the one before stays. Returns what failed, and why.
+   */
+  async reload(wanted: (directory: string) => boolean): Promise<readonly ReloadFailure[]> {
+    const entries = [...this.#entries].filter(([directory]) => wanted(directory))
+    const failures = await Promise.all(entries.map(([directory, { open }]) => this.#replace(directory, open)))
+    for (const [directory] of entries) this.publish(directory, { type: 'location-shutdown' })
+    return failures.filter((failure) => failure !== undefined)
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#sweep)
     for (const [directory, entry] of this.#entries) this.#close(directory, entry)
   }
 
-  #begin(location: Location): OpenLocation {
+  async #replace(directory: string, former: OpenLocation): Promise<ReloadFailure | undefined> {
+    const open = this.#begin(former.location, former.digests)
+    try {
+      await open.reload()
+    } catch (error) {
+      open[Symbol.dispose]()
+      this.#dependencies.logger.warn({ err: error, directory }, 'A location could not be reloaded')
+      return { directory, problem: error instanceof Error ? error.message : String(error) }
+    }
+    const entry = this.#entries.get(directory)
+    // Closed meanwhile, or replaced by another reload.
+    if (entry?.open !== former) {
+      open[Symbol.dispose]()
+      return undefined
+    }
+    entry.open = open
+    this.#signalled.delete(former)
+    former.retire()
+    return undefined
+  }
+
+  #beginAgain(location: Location): OpenLocation {
+    const before = this.#closed.get(location.directory)
+    this.#closed.delete(location.directory)
+    return this.#begin(location, before)
+  }
+
+  #begin(location: Location, before: Digests | undefined): OpenLocation {
     const { sources, skillTools } = this.#dependencies
-    const { directory } = location
-    const before = this.#closed.get(directory)
-    this.#closed.delete(directory)
     const open: OpenLocation = new OpenLocation(location, {
       ...{ sources, skillTools, before },
       onSignal: () => {
         this.#signalled.add(open)
         void this.#reloadSignalled()
       },
-      onUpdate: (change) => this.publish(directory, change),
+      onUpdate: (change) => this.publish(location.directory, change),
     })
     return open
   }

@@ -11,6 +11,8 @@ import type { PeerCall } from './peer-call.ts'
 export interface Catalog {
   /** Undefined: the default directory. With a base, the directory may be relative to it, or begin with `~`. */
   resolveLocation(call: PeerCall, directory: string | undefined, base?: string): Promise<SessionLocation>
+  /** Reloads all locations of the caller's workspace. Rejects with LOCATION_RELOAD_FAILED when some could not be. */
+  reloadLocations(call: PeerCall): Promise<void>
   /**
    * An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step;
    * `forStep`: with the tools of what has to be started first, for which it may wait some seconds.

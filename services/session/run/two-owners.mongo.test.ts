@@ -15,6 +15,7 @@ import {
   scriptedPeers,
   text,
 } from '#test/support/session-service.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 /** A session whose record is being written when its lease is asked for is left to the next look. */
 const POLL_MS = 500
@@ -146,6 +147,30 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     }
     assert.equal((await one.calls())[0]?.state, 3)
     assert.equal(peers.started.length, 1)
+  })
+
+  test('a reload that either takes rejects what waits in both, and the runs go on', async () => {
+    const peers = scriptedPeers()
+    const [one, two, both] = await openTwo(peers)
+    await using _ = both
+    peers.rules.push({ action: 'look', resource: '*', effect: 3 })
+    const ids = ['ses_1', 'ses_2', 'ses_3', 'ses_4']
+    for (const id of ids) await one.create(id)
+    peers.turns.push(...ids.map((id) => calls({ id, name: 'look' })))
+    const prompts = ids.map((sessionId, i) =>
+      (i % 2 === 0 ? one : two).prompt('Look', { sessionId, messageId: `msg_of_${sessionId}` }),
+    )
+    await Promise.all(prompts)
+    const waiting = async ({ client }: SessionFixture) =>
+      (await client.listPermissionRequests({}, asKey)).requests.length
+    await waitFor('all to ask', async () => (await waiting(one)) === ids.length)
+    await two.client.reloadLocations({}, asKey)
+    assert.deepEqual([await waiting(one), await waiting(two)], [0, 0])
+    for (const id of ids) {
+      await two.wait(id)
+      assert.equal(await one.outcome(id), Outcome.SUCCEEDED)
+    }
+    assert.deepEqual([peers.started, peers.requests.length], [[], 2 * ids.length])
   })
 
   test('where runs do not go on by themselves, what one gives up at its shutdown the other ends as interrupted', async () => {

@@ -55,6 +55,30 @@ export declare type ResolveLocationResponse = Message<"portico.catalog.v1.Resolv
 export declare const ResolveLocationResponseSchema: GenMessage<ResolveLocationResponse>;
 
 /**
+ * @generated from message portico.catalog.v1.ReloadLocationsRequest
+ */
+export declare type ReloadLocationsRequest = Message<"portico.catalog.v1.ReloadLocationsRequest"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.ReloadLocationsRequest.
+ * Use `create(ReloadLocationsRequestSchema)` to create a new message.
+ */
+export declare const ReloadLocationsRequestSchema: GenMessage<ReloadLocationsRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.ReloadLocationsResponse
+ */
+export declare type ReloadLocationsResponse = Message<"portico.catalog.v1.ReloadLocationsResponse"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.ReloadLocationsResponse.
+ * Use `create(ReloadLocationsResponseSchema)` to create a new message.
+ */
+export declare const ReloadLocationsResponseSchema: GenMessage<ReloadLocationsResponse>;
+
+/**
  * @generated from message portico.catalog.v1.ListAgentsRequest
  */
 export declare type ListAgentsRequest = Message<"portico.catalog.v1.ListAgentsRequest"> & {
@@ -812,6 +836,17 @@ export declare const CatalogService: GenService<{
     methodKind: "unary";
     input: typeof ResolveLocationRequestSchema;
     output: typeof ResolveLocationResponseSchema;
+  },
+  /**
+   * Builds all open locations that the principal may use anew, at the same time, and returns once each is built or has failed. Emits
+   * LocationShutdown for each. Rejects with LOCATION_RELOAD_FAILED, which names all that failed: they keep what they offered.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.ReloadLocations
+   */
+  reloadLocations: {
+    methodKind: "unary";
+    input: typeof ReloadLocationsRequestSchema;
+    output: typeof ReloadLocationsResponseSchema;
   },
   /**
    * Lists every agent of a location, the default agent first.

@@ -11,7 +11,7 @@ import { file_portico_catalog_v1_event } from "./event_pb.js";
  * Describes the file portico/catalog/v1/catalog_service.proto.
  */
 export const file_portico_catalog_v1_catalog_service = /*@__PURE__*/
-  fileDesc("Cihwb3J0aWNvL2NhdGFsb2cvdjEvY2F0YWxvZ19zZXJ2aWNlLnByb3RvEhJwb3J0aWNvLmNhdGFsb2cudjEibgoWUmVzb2x2ZUxvY2F0aW9uUmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBARIbCg5iYXNlX2RpcmVjdG9yeRgCIAEoCUgBiAEBQgwKCl9kaXJlY3RvcnlCEQoPX2Jhc2VfZGlyZWN0b3J5IkkKF1Jlc29sdmVMb2NhdGlvblJlc3BvbnNlEi4KCGxvY2F0aW9uGAEgASgLMhwucG9ydGljby5jYXRhbG9nLnYxLkxvY2F0aW9uImEKEUxpc3RBZ2VudHNSZXF1ZXN0EhYKCWRpcmVjdG9yeRgBIAEoCUgAiAEBEhcKCmdlbmVyYXRpb24YAiABKAlIAYgBAUIMCgpfZGlyZWN0b3J5Qg0KC19nZW5lcmF0aW9uIoMBChJMaXN0QWdlbnRzUmVzcG9uc2USLgoIbG9jYXRpb24YASABKAsyHC5wb3J0aWNvLmNhdGFsb2cudjEuTG9jYXRpb24SKQoGYWdlbnRzGAIgAygLMhkucG9ydGljby5jYXRhbG9nLnYxLkFnZW50EhIKCmdlbmVyYXRpb24YAyABKAkilQEKD0dldEFnZW50UmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBARIVCghhZ2VudF9pZBgCIAEoCUgBiAEBEhcKCmdlbmVyYXRpb24YAyABKAlIAogBARIQCghmb3Jfc3RlcBgEIAEoCEIMCgpfZGlyZWN0b3J5QgsKCV9hZ2VudF9pZEINCgtfZ2VuZXJhdGlvbiKWAQoQR2V0QWdlbnRSZXNwb25zZRIuCghsb2NhdGlvbhgBIAEoCzIcLnBvcnRpY28uY2F0YWxvZy52MS5Mb2NhdGlvbhIoCgVhZ2VudBgCIAEoCzIZLnBvcnRpY28uY2F0YWxvZy52MS5BZ2VudBISCgpnZW5lcmF0aW9uGAMgASgJEhQKDGluc3RydWN0aW9ucxgEIAMoCSI5ChFMaXN0U2tpbGxzUmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBAUIMCgpfZGlyZWN0b3J5IoMBChJMaXN0U2tpbGxzUmVzcG9uc2USLgoIbG9jYXRpb24YASABKAsyHC5wb3J0aWNvLmNhdGFsb2cudjEuTG9jYXRpb24SKQoGc2tpbGxzGAIgAygLMhkucG9ydGljby5jYXRhbG9nLnYxLlNraWxsEhIKCmdlbmVyYXRpb24YAyABKAkiSQoPR2V0U2tpbGxSZXF1ZXN0EhYKCWRpcmVjdG9yeRgBIAEoCUgAiAEBEhAKCHNraWxsX2lkGAIgASgJQgwKCl9kaXJlY3RvcnkiPAoQR2V0U2tpbGxSZXNwb25zZRIoCgVza2lsbBgBIAEoCzIZLnBvcnRpY28uY2F0YWxvZy52MS5Ta2lsbCJgChBMaXN0VG9vbHNSZXF1ZXN0EhYKCWRpcmVjdG9yeRgBIAEoCUgAiAEBEhcKCmdlbmVyYXRpb24YAiABKAlIAYgBAUIMCgpfZGlyZWN0b3J5Qg0KC19nZW5lcmF0aW9uIlAKEUxpc3RUb29sc1Jlc3BvbnNlEicKBXRvb2xzGAEgAygLMhgucG9ydGljby5jYXRhbG9nLnYxLlRvb2wSEgoKZ2VuZXJhdGlvbhgCIAEoCSI9ChVMaXN0TWNwU2VydmVyc1JlcXVlc3QSFgoJZGlyZWN0b3J5GAEgASgJSACIAQFCDAoKX2RpcmVjdG9yeSJ4ChZMaXN0TWNwU2VydmVyc1Jlc3BvbnNlEi4KCGxvY2F0aW9uGAEgASgLMhwucG9ydGljby5jYXRhbG9nLnYxLkxvY2F0aW9uEi4KB3NlcnZlcnMYAiADKAsyHS5wb3J0aWNvLmNhdGFsb2cudjEuTWNwU2VydmVyIkoKFVJlYWRBdHRhY2htZW50UmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBARILCgN1cmkYAiABKAlCDAoKX2RpcmVjdG9yeSJQChZSZWFkQXR0YWNobWVudFJlc3BvbnNlEgwKBGRhdGEYASABKAwSDAoEbWltZRgCIAEoCRIRCgRuYW1lGAMgASgJSACIAQFCBwoFX25hbWUimAEKElByZXBhcmVUb29sUmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBARIMCgRuYW1lGAIgASgJEiYKBWlucHV0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIXCgpnZW5lcmF0aW9uGAQgASgJSAGIAQFCDAoKX2RpcmVjdG9yeUINCgtfZ2VuZXJhdGlvbiJeChNQcmVwYXJlVG9vbFJlc3BvbnNlEjAKCGFjY2Vzc2VzGAEgAygLMh4ucG9ydGljby5jYXRhbG9nLnYxLlRvb2xBY2Nlc3MSFQoNc2F2ZV9wYXR0ZXJucxgCIAMoCSL3AQoOUnVuVG9vbFJlcXVlc3QSFgoJZGlyZWN0b3J5GAEgASgJSACIAQESEgoKc2Vzc2lvbl9pZBgCIAEoCRIPCgdjYWxsX2lkGAMgASgJEg0KBWZlbmNlGAQgASgDEgwKBG5hbWUYBSABKAkSJgoFaW5wdXQYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei0KBWdyYW50GAcgAygLMh4ucG9ydGljby5jYXRhbG9nLnYxLlRvb2xBY2Nlc3MSFwoKZ2VuZXJhdGlvbhgIIAEoCUgBiAEBQgwKCl9kaXJlY3RvcnlCDQoLX2dlbmVyYXRpb24ivgEKD1J1blRvb2xSZXNwb25zZRI4Cgpwcm9ncmVzc2VkGAEgASgLMiIucG9ydGljby5jYXRhbG9nLnYxLlRvb2xQcm9ncmVzc2VkSAASNgoJY29tcGxldGVkGAIgASgLMiEucG9ydGljby5jYXRhbG9nLnYxLlRvb2xDb21wbGV0ZWRIABIwCgZmYWlsZWQYAyABKAsyHi5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbEZhaWxlZEgAQgcKBWV2ZW50IjsKDlRvb2xQcm9ncmVzc2VkEikKCG1ldGFkYXRhGAEgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJsCg1Ub29sQ29tcGxldGVkEjAKB2NvbnRlbnQYASADKAsyHy5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbENvbnRlbnQSKQoIbWV0YWRhdGEYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IogBCgpUb29sRmFpbGVkEgwKBHR5cGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIwCgdjb250ZW50GAMgAygLMh8ucG9ydGljby5jYXRhbG9nLnYxLlRvb2xDb250ZW50EikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI0Cg9FbmRUb29sc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgVmZW5jZRgCIAEoAyIqChBFbmRUb29sc1Jlc3BvbnNlEhYKDmVuZGVkX2NhbGxfaWRzGAEgAygJIjsKE1N0cmVhbUV2ZW50c1JlcXVlc3QSFgoJZGlyZWN0b3J5GAEgASgJSACIAQFCDAoKX2RpcmVjdG9yeSLCAQoUU3RyZWFtRXZlbnRzUmVzcG9uc2USOAoJY29ubmVjdGVkGAEgASgLMiMucG9ydGljby5jYXRhbG9nLnYxLkV2ZW50c0Nvbm5lY3RlZEgAEjEKBWV2ZW50GAIgASgLMiAucG9ydGljby5jYXRhbG9nLnYxLkNhdGFsb2dFdmVudEgAEjIKBm1pc3NlZBgDIAEoCzIgLnBvcnRpY28uY2F0YWxvZy52MS5FdmVudHNNaXNzZWRIAEIJCgdtZXNzYWdlIhEKD0V2ZW50c0Nvbm5lY3RlZCIOCgxFdmVudHNNaXNzZWQyuQkKDkNhdGFsb2dTZXJ2aWNlEm8KD1Jlc29sdmVMb2NhdGlvbhIqLnBvcnRpY28uY2F0YWxvZy52MS5SZXNvbHZlTG9jYXRpb25SZXF1ZXN0GisucG9ydGljby5jYXRhbG9nLnYxLlJlc29sdmVMb2NhdGlvblJlc3BvbnNlIgOQAgESYAoKTGlzdEFnZW50cxIlLnBvcnRpY28uY2F0YWxvZy52MS5MaXN0QWdlbnRzUmVxdWVzdBomLnBvcnRpY28uY2F0YWxvZy52MS5MaXN0QWdlbnRzUmVzcG9uc2UiA5ACARJaCghHZXRBZ2VudBIjLnBvcnRpY28uY2F0YWxvZy52MS5HZXRBZ2VudFJlcXVlc3QaJC5wb3J0aWNvLmNhdGFsb2cudjEuR2V0QWdlbnRSZXNwb25zZSIDkAIBEmAKCkxpc3RTa2lsbHMSJS5wb3J0aWNvLmNhdGFsb2cudjEuTGlzdFNraWxsc1JlcXVlc3QaJi5wb3J0aWNvLmNhdGFsb2cudjEuTGlzdFNraWxsc1Jlc3BvbnNlIgOQAgESWgoIR2V0U2tpbGwSIy5wb3J0aWNvLmNhdGFsb2cudjEuR2V0U2tpbGxSZXF1ZXN0GiQucG9ydGljby5jYXRhbG9nLnYxLkdldFNraWxsUmVzcG9uc2UiA5ACARJdCglMaXN0VG9vbHMSJC5wb3J0aWNvLmNhdGFsb2cudjEuTGlzdFRvb2xzUmVxdWVzdBolLnBvcnRpY28uY2F0YWxvZy52MS5MaXN0VG9vbHNSZXNwb25zZSIDkAIBEmwKDkxpc3RNY3BTZXJ2ZXJzEikucG9ydGljby5jYXRhbG9nLnYxLkxpc3RNY3BTZXJ2ZXJzUmVxdWVzdBoqLnBvcnRpY28uY2F0YWxvZy52MS5MaXN0TWNwU2VydmVyc1Jlc3BvbnNlIgOQAgESbAoOUmVhZEF0dGFjaG1lbnQSKS5wb3J0aWNvLmNhdGFsb2cudjEuUmVhZEF0dGFjaG1lbnRSZXF1ZXN0GioucG9ydGljby5jYXRhbG9nLnYxLlJlYWRBdHRhY2htZW50UmVzcG9uc2UiA5ACARJjCgtQcmVwYXJlVG9vbBImLnBvcnRpY28uY2F0YWxvZy52MS5QcmVwYXJlVG9vbFJlcXVlc3QaJy5wb3J0aWNvLmNhdGFsb2cudjEuUHJlcGFyZVRvb2xSZXNwb25zZSIDkAIBElQKB1J1blRvb2wSIi5wb3J0aWNvLmNhdGFsb2cudjEuUnVuVG9vbFJlcXVlc3QaIy5wb3J0aWNvLmNhdGFsb2cudjEuUnVuVG9vbFJlc3BvbnNlMAESWgoIRW5kVG9vbHMSIy5wb3J0aWNvLmNhdGFsb2cudjEuRW5kVG9vbHNSZXF1ZXN0GiQucG9ydGljby5jYXRhbG9nLnYxLkVuZFRvb2xzUmVzcG9uc2UiA5ACAhJoCgxTdHJlYW1FdmVudHMSJy5wb3J0aWNvLmNhdGFsb2cudjEuU3RyZWFtRXZlbnRzUmVxdWVzdBooLnBvcnRpY28uY2F0YWxvZy52MS5TdHJlYW1FdmVudHNSZXNwb25zZSIDkAIBMAFiBnByb3RvMw", [file_google_protobuf_struct, file_portico_catalog_v1_catalog, file_portico_catalog_v1_event]);
+  fileDesc("Cihwb3J0aWNvL2NhdGFsb2cvdjEvY2F0YWxvZ19zZXJ2aWNlLnByb3RvEhJwb3J0aWNvLmNhdGFsb2cudjEibgoWUmVzb2x2ZUxvY2F0aW9uUmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBARIbCg5iYXNlX2RpcmVjdG9yeRgCIAEoCUgBiAEBQgwKCl9kaXJlY3RvcnlCEQoPX2Jhc2VfZGlyZWN0b3J5IkkKF1Jlc29sdmVMb2NhdGlvblJlc3BvbnNlEi4KCGxvY2F0aW9uGAEgASgLMhwucG9ydGljby5jYXRhbG9nLnYxLkxvY2F0aW9uIhgKFlJlbG9hZExvY2F0aW9uc1JlcXVlc3QiGQoXUmVsb2FkTG9jYXRpb25zUmVzcG9uc2UiYQoRTGlzdEFnZW50c1JlcXVlc3QSFgoJZGlyZWN0b3J5GAEgASgJSACIAQESFwoKZ2VuZXJhdGlvbhgCIAEoCUgBiAEBQgwKCl9kaXJlY3RvcnlCDQoLX2dlbmVyYXRpb24igwEKEkxpc3RBZ2VudHNSZXNwb25zZRIuCghsb2NhdGlvbhgBIAEoCzIcLnBvcnRpY28uY2F0YWxvZy52MS5Mb2NhdGlvbhIpCgZhZ2VudHMYAiADKAsyGS5wb3J0aWNvLmNhdGFsb2cudjEuQWdlbnQSEgoKZ2VuZXJhdGlvbhgDIAEoCSKVAQoPR2V0QWdlbnRSZXF1ZXN0EhYKCWRpcmVjdG9yeRgBIAEoCUgAiAEBEhUKCGFnZW50X2lkGAIgASgJSAGIAQESFwoKZ2VuZXJhdGlvbhgDIAEoCUgCiAEBEhAKCGZvcl9zdGVwGAQgASgIQgwKCl9kaXJlY3RvcnlCCwoJX2FnZW50X2lkQg0KC19nZW5lcmF0aW9uIpYBChBHZXRBZ2VudFJlc3BvbnNlEi4KCGxvY2F0aW9uGAEgASgLMhwucG9ydGljby5jYXRhbG9nLnYxLkxvY2F0aW9uEigKBWFnZW50GAIgASgLMhkucG9ydGljby5jYXRhbG9nLnYxLkFnZW50EhIKCmdlbmVyYXRpb24YAyABKAkSFAoMaW5zdHJ1Y3Rpb25zGAQgAygJIjkKEUxpc3RTa2lsbHNSZXF1ZXN0EhYKCWRpcmVjdG9yeRgBIAEoCUgAiAEBQgwKCl9kaXJlY3RvcnkigwEKEkxpc3RTa2lsbHNSZXNwb25zZRIuCghsb2NhdGlvbhgBIAEoCzIcLnBvcnRpY28uY2F0YWxvZy52MS5Mb2NhdGlvbhIpCgZza2lsbHMYAiADKAsyGS5wb3J0aWNvLmNhdGFsb2cudjEuU2tpbGwSEgoKZ2VuZXJhdGlvbhgDIAEoCSJJCg9HZXRTa2lsbFJlcXVlc3QSFgoJZGlyZWN0b3J5GAEgASgJSACIAQESEAoIc2tpbGxfaWQYAiABKAlCDAoKX2RpcmVjdG9yeSI8ChBHZXRTa2lsbFJlc3BvbnNlEigKBXNraWxsGAEgASgLMhkucG9ydGljby5jYXRhbG9nLnYxLlNraWxsImAKEExpc3RUb29sc1JlcXVlc3QSFgoJZGlyZWN0b3J5GAEgASgJSACIAQESFwoKZ2VuZXJhdGlvbhgCIAEoCUgBiAEBQgwKCl9kaXJlY3RvcnlCDQoLX2dlbmVyYXRpb24iUAoRTGlzdFRvb2xzUmVzcG9uc2USJwoFdG9vbHMYASADKAsyGC5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbBISCgpnZW5lcmF0aW9uGAIgASgJIj0KFUxpc3RNY3BTZXJ2ZXJzUmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBAUIMCgpfZGlyZWN0b3J5IngKFkxpc3RNY3BTZXJ2ZXJzUmVzcG9uc2USLgoIbG9jYXRpb24YASABKAsyHC5wb3J0aWNvLmNhdGFsb2cudjEuTG9jYXRpb24SLgoHc2VydmVycxgCIAMoCzIdLnBvcnRpY28uY2F0YWxvZy52MS5NY3BTZXJ2ZXIiSgoVUmVhZEF0dGFjaG1lbnRSZXF1ZXN0EhYKCWRpcmVjdG9yeRgBIAEoCUgAiAEBEgsKA3VyaRgCIAEoCUIMCgpfZGlyZWN0b3J5IlAKFlJlYWRBdHRhY2htZW50UmVzcG9uc2USDAoEZGF0YRgBIAEoDBIMCgRtaW1lGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBAUIHCgVfbmFtZSKYAQoSUHJlcGFyZVRvb2xSZXF1ZXN0EhYKCWRpcmVjdG9yeRgBIAEoCUgAiAEBEgwKBG5hbWUYAiABKAkSJgoFaW5wdXQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhcKCmdlbmVyYXRpb24YBCABKAlIAYgBAUIMCgpfZGlyZWN0b3J5Qg0KC19nZW5lcmF0aW9uIl4KE1ByZXBhcmVUb29sUmVzcG9uc2USMAoIYWNjZXNzZXMYASADKAsyHi5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbEFjY2VzcxIVCg1zYXZlX3BhdHRlcm5zGAIgAygJIvcBCg5SdW5Ub29sUmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBARISCgpzZXNzaW9uX2lkGAIgASgJEg8KB2NhbGxfaWQYAyABKAkSDQoFZmVuY2UYBCABKAMSDAoEbmFtZRgFIAEoCRImCgVpbnB1dBgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoFZ3JhbnQYByADKAsyHi5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbEFjY2VzcxIXCgpnZW5lcmF0aW9uGAggASgJSAGIAQFCDAoKX2RpcmVjdG9yeUINCgtfZ2VuZXJhdGlvbiK+AQoPUnVuVG9vbFJlc3BvbnNlEjgKCnByb2dyZXNzZWQYASABKAsyIi5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbFByb2dyZXNzZWRIABI2Cgljb21wbGV0ZWQYAiABKAsyIS5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbENvbXBsZXRlZEgAEjAKBmZhaWxlZBgDIAEoCzIeLnBvcnRpY28uY2F0YWxvZy52MS5Ub29sRmFpbGVkSABCBwoFZXZlbnQiOwoOVG9vbFByb2dyZXNzZWQSKQoIbWV0YWRhdGEYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0ImwKDVRvb2xDb21wbGV0ZWQSMAoHY29udGVudBgBIAMoCzIfLnBvcnRpY28uY2F0YWxvZy52MS5Ub29sQ29udGVudBIpCghtZXRhZGF0YRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiiAEKClRvb2xGYWlsZWQSDAoEdHlwZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEjAKB2NvbnRlbnQYAyADKAsyHy5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbENvbnRlbnQSKQoIbWV0YWRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjQKD0VuZFRvb2xzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg0KBWZlbmNlGAIgASgDIioKEEVuZFRvb2xzUmVzcG9uc2USFgoOZW5kZWRfY2FsbF9pZHMYASADKAkiOwoTU3RyZWFtRXZlbnRzUmVxdWVzdBIWCglkaXJlY3RvcnkYASABKAlIAIgBAUIMCgpfZGlyZWN0b3J5IsIBChRTdHJlYW1FdmVudHNSZXNwb25zZRI4Cgljb25uZWN0ZWQYASABKAsyIy5wb3J0aWNvLmNhdGFsb2cudjEuRXZlbnRzQ29ubmVjdGVkSAASMQoFZXZlbnQYAiABKAsyIC5wb3J0aWNvLmNhdGFsb2cudjEuQ2F0YWxvZ0V2ZW50SAASMgoGbWlzc2VkGAMgASgLMiAucG9ydGljby5jYXRhbG9nLnYxLkV2ZW50c01pc3NlZEgAQgkKB21lc3NhZ2UiEQoPRXZlbnRzQ29ubmVjdGVkIg4KDEV2ZW50c01pc3NlZDKqCgoOQ2F0YWxvZ1NlcnZpY2USbwoPUmVzb2x2ZUxvY2F0aW9uEioucG9ydGljby5jYXRhbG9nLnYxLlJlc29sdmVMb2NhdGlvblJlcXVlc3QaKy5wb3J0aWNvLmNhdGFsb2cudjEuUmVzb2x2ZUxvY2F0aW9uUmVzcG9uc2UiA5ACARJvCg9SZWxvYWRMb2NhdGlvbnMSKi5wb3J0aWNvLmNhdGFsb2cudjEuUmVsb2FkTG9jYXRpb25zUmVxdWVzdBorLnBvcnRpY28uY2F0YWxvZy52MS5SZWxvYWRMb2NhdGlvbnNSZXNwb25zZSIDkAICEmAKCkxpc3RBZ2VudHMSJS5wb3J0aWNvLmNhdGFsb2cudjEuTGlzdEFnZW50c1JlcXVlc3QaJi5wb3J0aWNvLmNhdGFsb2cudjEuTGlzdEFnZW50c1Jlc3BvbnNlIgOQAgESWgoIR2V0QWdlbnQSIy5wb3J0aWNvLmNhdGFsb2cudjEuR2V0QWdlbnRSZXF1ZXN0GiQucG9ydGljby5jYXRhbG9nLnYxLkdldEFnZW50UmVzcG9uc2UiA5ACARJgCgpMaXN0U2tpbGxzEiUucG9ydGljby5jYXRhbG9nLnYxLkxpc3RTa2lsbHNSZXF1ZXN0GiYucG9ydGljby5jYXRhbG9nLnYxLkxpc3RTa2lsbHNSZXNwb25zZSIDkAIBEloKCEdldFNraWxsEiMucG9ydGljby5jYXRhbG9nLnYxLkdldFNraWxsUmVxdWVzdBokLnBvcnRpY28uY2F0YWxvZy52MS5HZXRTa2lsbFJlc3BvbnNlIgOQAgESXQoJTGlzdFRvb2xzEiQucG9ydGljby5jYXRhbG9nLnYxLkxpc3RUb29sc1JlcXVlc3QaJS5wb3J0aWNvLmNhdGFsb2cudjEuTGlzdFRvb2xzUmVzcG9uc2UiA5ACARJsCg5MaXN0TWNwU2VydmVycxIpLnBvcnRpY28uY2F0YWxvZy52MS5MaXN0TWNwU2VydmVyc1JlcXVlc3QaKi5wb3J0aWNvLmNhdGFsb2cudjEuTGlzdE1jcFNlcnZlcnNSZXNwb25zZSIDkAIBEmwKDlJlYWRBdHRhY2htZW50EikucG9ydGljby5jYXRhbG9nLnYxLlJlYWRBdHRhY2htZW50UmVxdWVzdBoqLnBvcnRpY28uY2F0YWxvZy52MS5SZWFkQXR0YWNobWVudFJlc3BvbnNlIgOQAgESYwoLUHJlcGFyZVRvb2wSJi5wb3J0aWNvLmNhdGFsb2cudjEuUHJlcGFyZVRvb2xSZXF1ZXN0GicucG9ydGljby5jYXRhbG9nLnYxLlByZXBhcmVUb29sUmVzcG9uc2UiA5ACARJUCgdSdW5Ub29sEiIucG9ydGljby5jYXRhbG9nLnYxLlJ1blRvb2xSZXF1ZXN0GiMucG9ydGljby5jYXRhbG9nLnYxLlJ1blRvb2xSZXNwb25zZTABEloKCEVuZFRvb2xzEiMucG9ydGljby5jYXRhbG9nLnYxLkVuZFRvb2xzUmVxdWVzdBokLnBvcnRpY28uY2F0YWxvZy52MS5FbmRUb29sc1Jlc3BvbnNlIgOQAgISaAoMU3RyZWFtRXZlbnRzEicucG9ydGljby5jYXRhbG9nLnYxLlN0cmVhbUV2ZW50c1JlcXVlc3QaKC5wb3J0aWNvLmNhdGFsb2cudjEuU3RyZWFtRXZlbnRzUmVzcG9uc2UiA5ACATABYgZwcm90bzM", [file_google_protobuf_struct, file_portico_catalog_v1_catalog, file_portico_catalog_v1_event]);
 
 /**
  * Describes the message portico.catalog.v1.ResolveLocationRequest.
@@ -28,193 +28,207 @@ export const ResolveLocationResponseSchema = /*@__PURE__*/
   messageDesc(file_portico_catalog_v1_catalog_service, 1);
 
 /**
+ * Describes the message portico.catalog.v1.ReloadLocationsRequest.
+ * Use `create(ReloadLocationsRequestSchema)` to create a new message.
+ */
+export const ReloadLocationsRequestSchema = /*@__PURE__*/
+  messageDesc(file_portico_catalog_v1_catalog_service, 2);
+
+/**
+ * Describes the message portico.catalog.v1.ReloadLocationsResponse.
+ * Use `create(ReloadLocationsResponseSchema)` to create a new message.
+ */
+export const ReloadLocationsResponseSchema = /*@__PURE__*/
+  messageDesc(file_portico_catalog_v1_catalog_service, 3);
+
+/**
  * Describes the message portico.catalog.v1.ListAgentsRequest.
  * Use `create(ListAgentsRequestSchema)` to create a new message.
  */
 export const ListAgentsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 2);
+  messageDesc(file_portico_catalog_v1_catalog_service, 4);
 
 /**
  * Describes the message portico.catalog.v1.ListAgentsResponse.
  * Use `create(ListAgentsResponseSchema)` to create a new message.
  */
 export const ListAgentsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 3);
+  messageDesc(file_portico_catalog_v1_catalog_service, 5);
 
 /**
  * Describes the message portico.catalog.v1.GetAgentRequest.
  * Use `create(GetAgentRequestSchema)` to create a new message.
  */
 export const GetAgentRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 4);
+  messageDesc(file_portico_catalog_v1_catalog_service, 6);
 
 /**
  * Describes the message portico.catalog.v1.GetAgentResponse.
  * Use `create(GetAgentResponseSchema)` to create a new message.
  */
 export const GetAgentResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 5);
+  messageDesc(file_portico_catalog_v1_catalog_service, 7);
 
 /**
  * Describes the message portico.catalog.v1.ListSkillsRequest.
  * Use `create(ListSkillsRequestSchema)` to create a new message.
  */
 export const ListSkillsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 6);
+  messageDesc(file_portico_catalog_v1_catalog_service, 8);
 
 /**
  * Describes the message portico.catalog.v1.ListSkillsResponse.
  * Use `create(ListSkillsResponseSchema)` to create a new message.
  */
 export const ListSkillsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 7);
+  messageDesc(file_portico_catalog_v1_catalog_service, 9);
 
 /**
  * Describes the message portico.catalog.v1.GetSkillRequest.
  * Use `create(GetSkillRequestSchema)` to create a new message.
  */
 export const GetSkillRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 8);
+  messageDesc(file_portico_catalog_v1_catalog_service, 10);
 
 /**
  * Describes the message portico.catalog.v1.GetSkillResponse.
  * Use `create(GetSkillResponseSchema)` to create a new message.
  */
 export const GetSkillResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 9);
+  messageDesc(file_portico_catalog_v1_catalog_service, 11);
 
 /**
  * Describes the message portico.catalog.v1.ListToolsRequest.
  * Use `create(ListToolsRequestSchema)` to create a new message.
  */
 export const ListToolsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 10);
+  messageDesc(file_portico_catalog_v1_catalog_service, 12);
 
 /**
  * Describes the message portico.catalog.v1.ListToolsResponse.
  * Use `create(ListToolsResponseSchema)` to create a new message.
  */
 export const ListToolsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 11);
+  messageDesc(file_portico_catalog_v1_catalog_service, 13);
 
 /**
  * Describes the message portico.catalog.v1.ListMcpServersRequest.
  * Use `create(ListMcpServersRequestSchema)` to create a new message.
  */
 export const ListMcpServersRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 12);
+  messageDesc(file_portico_catalog_v1_catalog_service, 14);
 
 /**
  * Describes the message portico.catalog.v1.ListMcpServersResponse.
  * Use `create(ListMcpServersResponseSchema)` to create a new message.
  */
 export const ListMcpServersResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 13);
+  messageDesc(file_portico_catalog_v1_catalog_service, 15);
 
 /**
  * Describes the message portico.catalog.v1.ReadAttachmentRequest.
  * Use `create(ReadAttachmentRequestSchema)` to create a new message.
  */
 export const ReadAttachmentRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 14);
+  messageDesc(file_portico_catalog_v1_catalog_service, 16);
 
 /**
  * Describes the message portico.catalog.v1.ReadAttachmentResponse.
  * Use `create(ReadAttachmentResponseSchema)` to create a new message.
  */
 export const ReadAttachmentResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 15);
+  messageDesc(file_portico_catalog_v1_catalog_service, 17);
 
 /**
  * Describes the message portico.catalog.v1.PrepareToolRequest.
  * Use `create(PrepareToolRequestSchema)` to create a new message.
  */
 export const PrepareToolRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 16);
+  messageDesc(file_portico_catalog_v1_catalog_service, 18);
 
 /**
  * Describes the message portico.catalog.v1.PrepareToolResponse.
  * Use `create(PrepareToolResponseSchema)` to create a new message.
  */
 export const PrepareToolResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 17);
+  messageDesc(file_portico_catalog_v1_catalog_service, 19);
 
 /**
  * Describes the message portico.catalog.v1.RunToolRequest.
  * Use `create(RunToolRequestSchema)` to create a new message.
  */
 export const RunToolRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 18);
+  messageDesc(file_portico_catalog_v1_catalog_service, 20);
 
 /**
  * Describes the message portico.catalog.v1.RunToolResponse.
  * Use `create(RunToolResponseSchema)` to create a new message.
  */
 export const RunToolResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 19);
+  messageDesc(file_portico_catalog_v1_catalog_service, 21);
 
 /**
  * Describes the message portico.catalog.v1.ToolProgressed.
  * Use `create(ToolProgressedSchema)` to create a new message.
  */
 export const ToolProgressedSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 20);
+  messageDesc(file_portico_catalog_v1_catalog_service, 22);
 
 /**
  * Describes the message portico.catalog.v1.ToolCompleted.
  * Use `create(ToolCompletedSchema)` to create a new message.
  */
 export const ToolCompletedSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 21);
+  messageDesc(file_portico_catalog_v1_catalog_service, 23);
 
 /**
  * Describes the message portico.catalog.v1.ToolFailed.
  * Use `create(ToolFailedSchema)` to create a new message.
  */
 export const ToolFailedSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 22);
+  messageDesc(file_portico_catalog_v1_catalog_service, 24);
 
 /**
  * Describes the message portico.catalog.v1.EndToolsRequest.
  * Use `create(EndToolsRequestSchema)` to create a new message.
  */
 export const EndToolsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 23);
+  messageDesc(file_portico_catalog_v1_catalog_service, 25);
 
 /**
  * Describes the message portico.catalog.v1.EndToolsResponse.
  * Use `create(EndToolsResponseSchema)` to create a new message.
  */
 export const EndToolsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 24);
+  messageDesc(file_portico_catalog_v1_catalog_service, 26);
 
 /**
  * Describes the message portico.catalog.v1.StreamEventsRequest.
  * Use `create(StreamEventsRequestSchema)` to create a new message.
  */
 export const StreamEventsRequestSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 25);
+  messageDesc(file_portico_catalog_v1_catalog_service, 27);
 
 /**
  * Describes the message portico.catalog.v1.StreamEventsResponse.
  * Use `create(StreamEventsResponseSchema)` to create a new message.
  */
 export const StreamEventsResponseSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 26);
+  messageDesc(file_portico_catalog_v1_catalog_service, 28);
 
 /**
  * Describes the message portico.catalog.v1.EventsConnected.
  * Use `create(EventsConnectedSchema)` to create a new message.
  */
 export const EventsConnectedSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 27);
+  messageDesc(file_portico_catalog_v1_catalog_service, 29);
 
 /**
  * Describes the message portico.catalog.v1.EventsMissed.
  * Use `create(EventsMissedSchema)` to create a new message.
  */
 export const EventsMissedSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog_service, 28);
+  messageDesc(file_portico_catalog_v1_catalog_service, 30);
 
 /**
  * Knows directories: which project they belong to, which agents they define, and the tools that work in them.

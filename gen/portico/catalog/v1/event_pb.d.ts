@@ -53,6 +53,12 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
     case: "skillsUpdated";
   } | {
     /**
+     * @generated from field: portico.catalog.v1.LocationShutdown location_shutdown = 12;
+     */
+    value: LocationShutdown;
+    case: "locationShutdown";
+  } | {
+    /**
      * @generated from field: portico.catalog.v1.McpServerUpdated mcp_server_updated = 20;
      */
     value: McpServerUpdated;
@@ -139,4 +145,18 @@ export declare type McpToolsChanged = Message<"portico.catalog.v1.McpToolsChange
  * Use `create(McpToolsChangedSchema)` to create a new message.
  */
 export declare const McpToolsChangedSchema: GenMessage<McpToolsChanged>;
+
+/**
+ * A location was reloaded: whatever is known of it may be out of date.
+ *
+ * @generated from message portico.catalog.v1.LocationShutdown
+ */
+export declare type LocationShutdown = Message<"portico.catalog.v1.LocationShutdown"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.LocationShutdown.
+ * Use `create(LocationShutdownSchema)` to create a new message.
+ */
+export declare const LocationShutdownSchema: GenMessage<LocationShutdown>;
 

@@ -1214,6 +1214,30 @@ export declare type GetPermissionRequestResponse = Message<"portico.session.v1.G
 export declare const GetPermissionRequestResponseSchema: GenMessage<GetPermissionRequestResponse>;
 
 /**
+ * @generated from message portico.session.v1.ReloadLocationsRequest
+ */
+export declare type ReloadLocationsRequest = Message<"portico.session.v1.ReloadLocationsRequest"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.ReloadLocationsRequest.
+ * Use `create(ReloadLocationsRequestSchema)` to create a new message.
+ */
+export declare const ReloadLocationsRequestSchema: GenMessage<ReloadLocationsRequest>;
+
+/**
+ * @generated from message portico.session.v1.ReloadLocationsResponse
+ */
+export declare type ReloadLocationsResponse = Message<"portico.session.v1.ReloadLocationsResponse"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.ReloadLocationsResponse.
+ * Use `create(ReloadLocationsResponseSchema)` to create a new message.
+ */
+export declare const ReloadLocationsResponseSchema: GenMessage<ReloadLocationsResponse>;
+
+/**
  * @generated from message portico.session.v1.ReplyPermissionRequestRequest
  */
 export declare type ReplyPermissionRequestRequest = Message<"portico.session.v1.ReplyPermissionRequestRequest"> & {
@@ -2148,6 +2172,18 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof GetPermissionRequestRequestSchema;
     output: typeof GetPermissionRequestResponseSchema;
+  },
+  /**
+   * Has the catalog reload the locations of the workspace, as its ReloadLocations does, and then rejects every permission request of the workspace
+   * that waits: when it returns, none waits that was there when it was called. Runs go on. Rejects with LOCATION_RELOAD_FAILED
+   * once that is done, too.
+   *
+   * @generated from rpc portico.session.v1.SessionService.ReloadLocations
+   */
+  reloadLocations: {
+    methodKind: "unary";
+    input: typeof ReloadLocationsRequestSchema;
+    output: typeof ReloadLocationsResponseSchema;
   },
   /**
    * Replies to a permission request. Rejects with PERMISSION_REQUEST_NOT_FOUND when it no longer waits.

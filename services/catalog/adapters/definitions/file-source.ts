@@ -35,6 +35,9 @@ interface Options {
 /** Documents that are kept, of files that belong to several locations or came back. */
 const MAX_DOCUMENTS = 4_096
 
+/** Locations of which it is kept what their files last said, so that one that is opened again goes on from there. */
+const MAX_LOCATIONS = 1_024
+
 /**
  * What files define. They are looked for at each reading, and read when one of them has changed. One that cannot be read any
  * more may be half written: it counts as it was before.
@@ -45,6 +48,9 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
   readonly #turns = new Turns()
   /** Fingerprint → what the file says; undefined: it could not be read. */
   readonly #documents = new LRUCache<string, Promise<{ readonly parsed: D | undefined }>>({ max: MAX_DOCUMENTS })
+
+  /** Directory → path → what the file last said. */
+  readonly #last = new LRUCache<string, ReadonlyMap<string, D>>({ max: MAX_LOCATIONS })
 
   constructor(definition: Definition<F, D, V>, options: Options) {
     this.#definition = definition
@@ -62,6 +68,8 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
       find: () => find(location),
       parse: (file) => this.#parse(file),
       merge: (documents) => merge(documents, skip),
+      last: () => this.#last.get(location.directory) ?? new Map(),
+      keep: (documents) => void this.#last.set(location.directory, documents),
     })
   }
 
@@ -97,35 +105,36 @@ interface Access<F, D, V> {
   readonly find: () => Promise<Places & { readonly files: readonly F[] }>
   readonly parse: (file: F) => Promise<D | undefined>
   readonly merge: (documents: readonly D[]) => V
+  /** Path → what each file last said. */
+  readonly last: () => ReadonlyMap<string, D>
+  readonly keep: (documents: ReadonlyMap<string, D>) => void
 }
 
 class LocationFiles<F extends DefiningFile, D, V> implements OpenSource<V> {
   readonly #access: Access<F, D, V>
   #fingerprint: string | undefined
   #offer: Offer<V> | undefined
-  /** Path → what the file last said. */
-  #documents: ReadonlyMap<string, D> = new Map()
 
   constructor(access: Access<F, D, V>) {
     this.#access = access
   }
 
   async read(): Promise<Offer<V>> {
-    const { find, parse, merge, watch } = this.#access
+    const { find, parse, merge, watch, last, keep } = this.#access
     const found = await find()
     watch.follow(found)
     const fingerprint = found.files.map((file) => file.fingerprint).join('\n')
     if (this.#offer !== undefined && this.#fingerprint === fingerprint) return this.#offer
     const read = await Promise.all(
       found.files.map(async (file) => {
-        const document = (await parse(file)) ?? this.#documents.get(file.path)
+        const document = (await parse(file)) ?? last().get(file.path)
         return document === undefined ? [] : [[file.path, document] as const]
       }),
     )
     const documents = read.flat()
     const value = merge(documents.map(([, document]) => document))
     const offer = { value, digest: hash('sha256', JSON.stringify(value), 'hex') }
-    this.#documents = new Map(documents)
+    keep(new Map(documents))
     this.#fingerprint = fingerprint
     this.#offer = offer
     return offer

@@ -45,6 +45,10 @@ export class RpcCatalogPeer implements Catalog {
     return { directory: resolved.directory, projectId: given(resolved.project).projectId, subpath: resolved.subpath }
   }
 
+  async reloadLocations(call: PeerCall): Promise<void> {
+    await unary(call, (options) => this.#client.reloadLocations({}, options))
+  }
+
   async getAgent(
     call: PeerCall,
     directory: string,

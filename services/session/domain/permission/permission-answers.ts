@@ -20,6 +20,18 @@ export function closeRequest(revision: Revision, requestId: string, reply: Permi
   revision.event({ type: 'permission-replied', requestId, reply })
 }
 
+/** What a run is shown where its location was reloaded while it waited for an answer. */
+export const RELOADED = 'The location was reloaded before anybody answered'
+
+/** Rejects those of the session's waiting requests that are named; the run goes on. */
+export function rejectForReload(
+  revision: Revision,
+  waiting: readonly PermissionRequest[],
+  ids: ReadonlySet<string>,
+): void {
+  for (const { id } of waiting) if (ids.has(id)) closeRequest(revision, id, 'reject', RELOADED)
+}
+
 /**
  * Answers one of the session's waiting requests; false when it is not among them or has expired. `always` saves its
  * patterns for the project; `reject` rejects the others too, with the same message, and without one ends the run as an

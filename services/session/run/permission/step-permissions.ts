@@ -6,6 +6,7 @@ import type {
   PermissionRequest,
   PermissionRule,
 } from '#services/session/domain/permission/permission.ts'
+import { RELOADED } from '#services/session/domain/permission/permission-answers.ts'
 import { isApproved, judgeAccess } from '#services/session/domain/permission/permission-rules.ts'
 import { Places } from '#shared/places.ts'
 import type { RunContext } from '../run-context.ts'
@@ -93,9 +94,9 @@ export class StepPermissions {
     const answer = await slot.rest(() => this.#waitForAnswer(request, isSaved, signal))
     if (answer === undefined) return UNANSWERED
     if (answer.reply !== 'reject') return undefined
-    return answer.message === ''
-      ? REFUSED
-      : { type: CORRECTED, message: `The user refused the call: ${answer.message}` }
+    if (answer.message === '') return REFUSED
+    const message = answer.message === RELOADED ? RELOADED : `The user refused the call: ${answer.message}`
+    return { type: CORRECTED, message }
   }
 
   /** The answer; undefined when nobody gave one in time. An `always` to another request may answer this one too. */

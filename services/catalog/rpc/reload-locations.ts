@@ -1,0 +1,24 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import type { Locations } from '../ports/locations.ts'
+import type { OpenLocations } from '../run/open-locations.ts'
+
+/** Characters of what is said of all failures together: an error travels in headers. */
+const MAX_PROBLEMS = 4_000
+
+/** Builds the open locations of a principal anew. */
+export function reloadLocations(dependencies: {
+  readonly locations: Locations
+  readonly opened: OpenLocations
+}): ServiceImpl<typeof CatalogService>['reloadLocations'] {
+  const { locations, opened } = dependencies
+  return async (_, context) => {
+    const principal = principalOf(context)
+    const failures = await opened.reload((directory) => locations.allow(principal, directory))
+    if (failures.length === 0) return {}
+    const problems = failures.map(({ directory, problem }) => `${directory}: ${problem}`).join('; ')
+    throw new Rejection('LOCATION_RELOAD_FAILED', { problems: problems.slice(0, MAX_PROBLEMS) })
+  }
+}
