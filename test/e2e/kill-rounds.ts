@@ -13,6 +13,8 @@ export interface KillReport {
   readonly accepted: number
   readonly toolCalls: number
   readonly abortedCalls: number
+  /** Sessions that worked for a tool call. */
+  readonly children: number
   /** Runs that were interrupted, most of them while their command printed. */
   readonly interrupted: number
 }
@@ -22,7 +24,7 @@ const SESSIONS = 6
 /**
  * Kills the single process again and again while prompts are admitted and run, then starts it once more and holds it to
  * its promise: every accepted prompt is exactly one user message with its file, every run has ended, no tool call was started twice,
- * and no process of a tool is alive. `random` answers numbers from 0 up to 1.
+ * every session that worked for a call is there and was asked once, and no process of a tool is alive. `random` answers numbers from 0 up to 1.
  */
 export async function killRounds(kills: number, random: () => number): Promise<KillReport> {
   using data = scratchDirectory()
@@ -75,7 +77,8 @@ export async function killRounds(kills: number, random: () => number): Promise<K
     const abortedCalls = assertEnded(messages)
     const toolCalls = assertStartedOnce(calls)
     const interrupted = messages.filter(({ outcome }) => outcome === 'interrupted').length
-    return { kills, sent, accepted: accepted.size, toolCalls, abortedCalls, interrupted }
+    const children = await assertChildren(new InstanceClient(product.url), sessions)
+    return { kills, sent, accepted: accepted.size, toolCalls, abortedCalls, children, interrupted }
   } finally {
     await product.stop()
     await noneAlive(marker)
@@ -90,8 +93,12 @@ function promptText(id: string, calls: string, marker: string, chance: number): 
   if (chance < 0.5) return `What is in this project? (${id})`
   if (chance > 0.85)
     return `/tool bash ${JSON.stringify({ command: `echo ${id} >> ${calls}; sleep ${marker} & ${PRINTING}` })}`
+  if (chance < 0.6) {
+    const prompt = `/slow 5\n/tool bash ${JSON.stringify({ command: `echo ${id} >> ${calls}; sleep 0.1` })}`
+    return `/tool task ${JSON.stringify({ description: id, prompt, subagent_type: 'general' })}`
+  }
   // A command that leaves its output to another takes half a second more.
-  const output = chance < 0.6 ? '' : '>/dev/null 2>&1'
+  const output = chance < 0.68 ? '' : '>/dev/null 2>&1'
   const command = `echo ${id} >> ${calls}; sleep ${marker} ${output} & sleep 0.${Math.floor(chance * 3)}`
   return `/tool bash ${JSON.stringify({ command })}`
 }
@@ -155,6 +162,28 @@ function assertEnded(messages: readonly WireMessage[]): number {
     }
   }
   return aborted
+}
+
+/** The sessions below each are those that its calls name, and each was asked once, if it was not interrupted before. */
+async function assertChildren(client: InstanceClient, sessions: readonly string[]): Promise<number> {
+  let all = 0
+  for (const parent of sessions) {
+    const parts = (await client.messages(parent)).flatMap(({ content = [] }) => content)
+    const ended = new Map(parts.map(({ state }) => [state?.metadata?.sessionID, state?.status]))
+    const made = await client.children(parent)
+    for (const [id, status] of ended) {
+      if (status === 'completed' && id !== undefined)
+        assert.ok(made.includes(String(id)), 'the session of a call was lost')
+    }
+    for (const id of made) {
+      assert.ok(ended.has(id), 'a session works for no call')
+      await client.wait(id)
+      const asked = (await client.messages(id)).filter(({ type }) => type === 'user').length
+      assert.ok(asked === 1 || (asked === 0 && ended.get(id) === 'error'), `${id} was asked ${asked} times`)
+    }
+    all += made.length
+  }
+  return all
 }
 
 function assertStartedOnce(calls: string): number {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
@@ -103,4 +104,28 @@ test('what was allowed for good is listed by project, and asked about again once
   }
   assert.deepEqual(await listed(), [])
   await asking(portico)
+})
+
+test('the request of a session below another reaches whoever watches that one, and is answered as any other', async () => {
+  await using portico = await openPortico()
+  const permissions = [{ action: 'edit', resource: '*', effect: 'ask' }]
+  await portico.post('/api/session', { id: 'ses_root', permissions })
+  const stream = await openStream(`${portico.url}/api/event?sessionID=ses_root`)
+  const prompt = '/tool write {"path":"out.txt","content":"hello"}'
+  const input = { description: 'Write', prompt, subagent_type: 'general' }
+  await portico.post('/api/session/ses_root/prompt', { text: `/tool task ${JSON.stringify(input)}` })
+  const asked = await readUntil(stream, (text) => text.includes('permission.asked'))
+  const [, child] = /"type":"session.tool.progress".*"sessionID":"(ses_[^r"][^"]*)","agent":"general"/.exec(asked) ?? []
+  assert.ok(child, 'the call names its session as soon as that is there')
+  const listed = (await (await portico.fetch('/api/permission/request')).json()) as { data: Request[] }
+  assert.deepEqual(
+    listed.data.map(({ sessionID }) => sessionID),
+    [child],
+  )
+  const reply = `/api/session/${child}/permission/${listed.data[0]?.id}/reply`
+  assert.equal((await portico.post(reply, { reply: 'once' })).status, 204)
+  await idle(portico, 'ses_root')
+  assert.equal((await toolState(portico, 'ses_root')).status, 'completed')
+  assert.equal((await toolState(portico, child)).status, 'completed')
+  stream.destroy()
 })

@@ -22,6 +22,7 @@ export interface WirePart {
     readonly status: string
     readonly content?: readonly { readonly type: string; readonly text?: string }[]
     readonly error?: { readonly type: string; readonly message: string }
+    readonly metadata?: Readonly<Record<string, unknown>>
   }
 }
 
@@ -61,6 +62,17 @@ export class InstanceClient {
       if (page.cursor.next === undefined) return all
       query = `limit=200&cursor=${encodeURIComponent(page.cursor.next)}`
     }
+  }
+
+  /** Ids of the sessions below one. */
+  async children(sessionId: string): Promise<string[]> {
+    const ids: string[] = []
+    for (let query: string | undefined = `parentID=${sessionId}&limit=200`; query !== undefined; ) {
+      const page = (await this.get(`/api/session?${query}`)) as { data: { id: string }[]; cursor: { next?: string } }
+      ids.push(...page.data.map(({ id }) => id))
+      query = page.cursor.next === undefined ? undefined : `limit=200&cursor=${encodeURIComponent(page.cursor.next)}`
+    }
+    return ids
   }
 
   get(path: string): Promise<unknown> {
