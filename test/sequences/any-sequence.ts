@@ -31,6 +31,14 @@ const work: fc.Arbitrary<Work> = fc.oneof(
     }),
   },
   {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('task'),
+      count: fc.integer({ min: 1, max: 12 }),
+      slowMs: fc.constantFrom(0, 3, 25),
+    }),
+  },
+  {
     weight: 9,
     arbitrary: fc.record({ kind: fc.constant('tools'), tools: fc.array(tool, { minLength: 1, maxLength: 3 }) }),
   },

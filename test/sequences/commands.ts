@@ -24,6 +24,10 @@ export function textOf(work: Work, tag: string, calls: string): string {
       return `/slow ${work.slowMs}\n/length ${work.count}`
     case 'fail':
       return `/fail ${work.status}${work.after === 0 ? '' : ` after ${work.after}`}\n/length 4`
+    case 'task': {
+      const prompt = `/slow ${work.slowMs}\n/length ${work.count}`
+      return `/tool task ${JSON.stringify({ description: tag, prompt, subagent_type: 'general' })}`
+    }
     case 'tools':
       return work.tools
         .map((kind, i) => `/tool bash ${JSON.stringify({ command: commandOf(kind, `${tag}.${i}`, calls) })}`)

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { pulseOf } from './commands.ts'
+import { settleDelegates } from './delegates.ts'
 import type { Follower } from './follow.ts'
 import { interrupt, sendInput, wait } from './inputs.ts'
 import { addTotals, type Totals } from './judge/totals.ts'
@@ -13,7 +14,7 @@ const PATIENCE_MS = 60_000
 /** Brings the sessions below a session to their end, and holds the list of them to what was made. */
 export async function settleChildren(session: SessionClient, totals: Totals): Promise<void> {
   const { children, problems } = session.history
-  const below = new Map<string, string[]>([[session.history.sessionId, []]])
+  const below = new Map([[session.history.sessionId, await settleDelegates(session, totals)]])
   for (const { session: child, sure } of children) {
     const { body, asked } = await child.insist('GET', '')
     if (asked.status === 404 && !sure) continue
@@ -25,8 +26,7 @@ export async function settleChildren(session: SessionClient, totals: Totals): Pr
     addTotals(totals, await child.client.messages(id), true)
   }
   for (const [id, made] of below) {
-    const { body } = await session.client.insist('GET', `/api/session?parentID=${id}&limit=200`)
-    const listed = (body as { data?: { id: string }[] } | undefined)?.data?.map((each) => each.id) ?? []
+    const listed = await idsBelow(session, id)
     if (!isDeepStrictEqual(listed.sort(), made.sort())) problems.push(`below ${id} are ${made}; listed: ${listed}`)
   }
 }
@@ -60,6 +60,11 @@ export async function settleOffspring({ history }: SessionClient, totals: Totals
   }
 }
 
+async function idsBelow({ client }: SessionClient, id: string): Promise<string[]> {
+  const { body } = await client.insist('GET', `/api/session?parentID=${id}&limit=200`)
+  return (body as { data?: { id: string }[] } | undefined)?.data?.map((each) => each.id) ?? []
+}
+
 async function listed(session: SessionClient, suffix: string): Promise<number> {
   const { body } = await session.insist('GET', suffix)
   return (body as { data?: unknown[] } | undefined)?.data?.length ?? 0
@@ -86,6 +91,8 @@ export async function settleRemoval(session: SessionClient, follower: Follower):
     // What is below goes in the background.
     const isGone = async () => (await each.insist('GET', '')).asked.status === 404
     if (each !== session) await endsIn(PATIENCE_MS, isGone)
+    const isAlone = async () => (await idsBelow(each, sessionId)).length === 0
+    if (!(await endsIn(PATIENCE_MS, isAlone))) problems.push(`${sessionId} was removed, and others are still below it`)
     for (const suffix of ['', '/message', '/inbox', '/permission']) {
       const answer = await each.insist('GET', suffix)
       if (answer.asked.status !== 404) each.wrong(`${suffix} after its removal`, answer.asked, answer.body)

@@ -6,6 +6,8 @@ export type Work =
   | { readonly kind: 'look' }
   | { readonly kind: 'words'; readonly count: number; readonly slowMs: number }
   | { readonly kind: 'fail'; readonly status: number; readonly after: number }
+  /** An agent has another one say so many words. */
+  | { readonly kind: 'task'; readonly count: number; readonly slowMs: number }
   | { readonly kind: 'tools'; readonly tools: readonly ToolKind[] }
 
 export type Delivery = 'steer' | 'queue'
