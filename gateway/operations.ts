@@ -33,6 +33,7 @@ import {
   removeSavedPermission,
   replyToSessionPermission,
 } from './permission/operations.ts'
+import { listPlugins } from './plugin/operations.ts'
 import {
   createPresetFromChat,
   createPresetFromMessages,
@@ -79,7 +80,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[exportSession, importSession],
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],
   ...[listSavedPermissions, removeSavedPermission],
-  ...[listAgents, getAgent, listSkills, listMcpServers],
+  ...[listAgents, getAgent, listSkills, listMcpServers, listPlugins],
   ...[getLocation, reloadLocations],
   ...[listModels, listProviders, getProvider],
   ...[getInfo, getHealth],

@@ -91,6 +91,7 @@ export const instanceErrors = {
     SKILL_NOT_FOUND: 'internal',
     TOOL_NOT_FOUND: 'internal',
     TOOL_INPUT_INVALID: 'internal',
+    TOOL_REFUSED: 'internal',
     TOOL_FENCED: 'internal',
     TOOL_CALL_STARTED: 'internal',
     TOOL_ACCESS_CHANGED: 'internal',

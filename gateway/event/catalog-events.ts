@@ -7,6 +7,7 @@ const TYPES = {
   agentsUpdated: 'agent.updated',
   skillsUpdated: 'skill.updated',
   locationShutdown: 'location.shutdown',
+  pluginsUpdated: 'plugin.updated',
 } as const
 const MCP_TYPES = { mcpServerUpdated: 'mcp.updated', mcpToolsChanged: 'mcp.tools.changed' } as const
 
@@ -22,6 +23,7 @@ export function fromCatalogEvent({
     case 'agentsUpdated':
     case 'skillsUpdated':
     case 'locationShutdown':
+    case 'pluginsUpdated':
       return { ...head, type: TYPES[event.case], data: {} }
     case 'mcpServerUpdated':
     case 'mcpToolsChanged':

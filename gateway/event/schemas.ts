@@ -161,6 +161,7 @@ export const event = z
     locationEventOf('mcp.updated', mcpServer),
     locationEventOf('mcp.tools.changed', mcpServer),
     locationEvent('location.shutdown'),
+    locationEvent('plugin.updated'),
   ])
   .meta({ id: 'Event' })
 

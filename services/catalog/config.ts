@@ -24,6 +24,12 @@ export interface Config {
   readonly pluginDirectory: string | undefined
   /** Address of the registry that packages of plugins come from (`PORTICO_PLUGIN_REGISTRY`; default: the one that npm uses, as it says it to its scripts). */
   readonly pluginRegistry: string
+  /** Longest time that a plugin may take to load (`PORTICO_PLUGIN_LOAD_SECONDS`). */
+  readonly pluginLoadSeconds: number
+  /** Longest time that a hook of a plugin may take (`PORTICO_PLUGIN_HOOK_SECONDS`). */
+  readonly pluginHookSeconds: number
+  /** Most memory of a plugin, in MiB (`PORTICO_PLUGIN_MEMORY_MIB`). */
+  readonly pluginMemoryMib: number
   /** All that a command sees of the environment. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -46,6 +52,9 @@ const variables = z.object({
   PORTICO_LOCATION_IDLE_SECONDS: integerVariable({ min: 1, max: 86_400 }).default(300),
   PORTICO_PLUGIN_DIR: z.string().optional(),
   PORTICO_PLUGIN_REGISTRY: urlVariable().refine(hasNoCredentials, 'must have no credentials').optional(),
+  PORTICO_PLUGIN_LOAD_SECONDS: integerVariable({ min: 1, max: 600 }).default(10),
+  PORTICO_PLUGIN_HOOK_SECONDS: integerVariable({ min: 1, max: 60 }).default(5),
+  PORTICO_PLUGIN_MEMORY_MIB: integerVariable({ min: 16, max: 65_536 }).default(256),
   npm_config_registry: z.string().optional(),
 })
 
@@ -66,6 +75,9 @@ export function readConfig(env: Environment): Config {
     locationIdleSeconds: values.PORTICO_LOCATION_IDLE_SECONDS,
     pluginDirectory: values.PORTICO_PLUGIN_DIR && resolve(values.PORTICO_PLUGIN_DIR),
     pluginRegistry: values.PORTICO_PLUGIN_REGISTRY ?? npmsRegistry(values.npm_config_registry),
+    pluginLoadSeconds: values.PORTICO_PLUGIN_LOAD_SECONDS,
+    pluginHookSeconds: values.PORTICO_PLUGIN_HOOK_SECONDS,
+    pluginMemoryMib: values.PORTICO_PLUGIN_MEMORY_MIB,
     environment: Object.freeze({ ...Object.fromEntries(passedOn), PATH: usersPath(env.PATH) ?? DEFAULT_PATH }),
   })
 }

@@ -23,6 +23,7 @@ import { FileLocations } from './adapters/locations/file-locations.ts'
 import { WorkspaceRoots } from './adapters/locations/workspace-roots.ts'
 import { McpSource } from './adapters/mcp/mcp-source.ts'
 import { NpmPackages } from './adapters/packages/npm-packages.ts'
+import { PluginSources } from './adapters/plugins/plugin-sources.ts'
 import { skillFiles } from './adapters/skills/skill-files.ts'
 import { bashTool } from './adapters/tools/bash.ts'
 import { builtinTools } from './adapters/tools/builtin-tools.ts'
@@ -61,6 +62,9 @@ export interface Opened extends AsyncDisposable {
   readonly routes: Routes
 }
 
+/** Tools that are not always there, and actions of tools that are named otherwise. */
+const OTHER_ACTIONS = ['skill', 'task', 'mcp', 'external_directory', '*']
+
 /** Opens the service. Disposal ends every tool call, and resolves when nothing of them is left. */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies
@@ -75,8 +79,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const bash = bashTool(environment, shell, start)
   const guarded = new GuardedFiles(configDirectory, home)
   const threads = opening.use(new SearchThreads())
-  const tools = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
-  opening.use(
+  const builtins = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
+  const packages = opening.use(
     await NpmPackages.open({
       directory: config.pluginDirectory ?? dependencies.plugins ?? join(home, '.cache', 'portico', 'plugins'),
       registry: config.pluginRegistry,
@@ -85,21 +89,34 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   )
   const files = { watchers: new DirectoryWatchers(), logger }
   const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
+  const configuration = new Configuration({ configDirectory, trusted, watchers: files.watchers })
+  const places = new ProcessPlaces(config.processesPerCore * availableParallelism())
   const mcp = opening.use(
     new McpSource({
-      configuration: new Configuration({ configDirectory, trusted, watchers: files.watchers }),
-      places: new ProcessPlaces(config.processesPerCore * availableParallelism()),
       onChange: (directory, change) => opened.publish(directory, change),
-      ...{ start, shell, environment, clock, logger },
+      ...{ configuration, places, start, shell, environment, clock, logger },
+    }),
+  )
+  const plugins = opening.use(
+    new PluginSources({
+      ...{ configDirectory, home, trusted, packages, start, environment, logger },
+      ...{ configuration, places, watchers: files.watchers },
+      limits: {
+        loadMs: config.pluginLoadSeconds * 1_000,
+        hookMs: config.pluginHookSeconds * 1_000,
+        memoryBytes: config.pluginMemoryMib << 20,
+      },
+      taken: new Set([...builtins.list().map(({ name }) => name), ...OTHER_ACTIONS]),
     }),
   )
   const opened = opening.use(
     new OpenLocations({
       sources: {
-        agents: new FileSource(agentFiles(configDirectory, home), files),
-        skills: new FileSource(skillFiles(configDirectory, home), files),
+        agents: plugins.agents(new FileSource(agentFiles(configDirectory), files)),
+        skills: plugins.skills(new FileSource(skillFiles(configDirectory, home), files)),
         instructions: new FileSource(instructionFiles(configDirectory), files),
-        tools: joinTools([builtinTools(tools), mcp]),
+        plugins: plugins.plugins,
+        tools: joinTools([builtinTools(builtins), plugins.tools, mcp]),
       },
       skillTools: (skills) => new ToolBox([skillTool(skills)], guarded),
       idleMs: config.locationIdleSeconds * 1_000,

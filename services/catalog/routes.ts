@@ -4,11 +4,14 @@ import type { Attachments } from './ports/attachments.ts'
 import type { Locations } from './ports/locations.ts'
 import type { McpServers } from './ports/mcp-servers.ts'
 import { reasons } from './reasons.ts'
+import { editPrompt } from './rpc/edit-prompt.ts'
 import { endTools } from './rpc/end-tools.ts'
 import { getAgent } from './rpc/get-agent.ts'
 import { getSkill } from './rpc/get-skill.ts'
 import { listAgents } from './rpc/list-agents.ts'
+import { listHooks } from './rpc/list-hooks.ts'
 import { listMcpServers } from './rpc/list-mcp-servers.ts'
+import { listPlugins } from './rpc/list-plugins.ts'
 import { listSkills } from './rpc/list-skills.ts'
 import { listTools } from './rpc/list-tools.ts'
 import { prepareTool } from './rpc/prepare-tool.ts'
@@ -40,6 +43,9 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listSkills: listSkills(dependencies),
     listMcpServers: listMcpServers(dependencies),
     listTools: listTools(dependencies),
+    listPlugins: listPlugins(dependencies),
+    listHooks: listHooks(dependencies),
+    editPrompt: editPrompt(dependencies),
     readAttachment: readAttachment(dependencies),
     prepareTool: prepareTool(dependencies),
     runTool: runTool(dependencies),

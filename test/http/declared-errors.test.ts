@@ -149,6 +149,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     LOCATION_RELOAD_FAILED: { path: '/api/location/reload', ...away },
     PEER_UNAVAILABLE: { path: '/api/location/reload', ...away },
   },
+  'plugin.list': ofLocation('/api/plugin'),
   'skill.list': ofLocation('/api/skill'),
   'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
   'location.get': ofLocation('/api/location'),

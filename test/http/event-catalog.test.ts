@@ -10,7 +10,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 const stands = { message: { case: 'connected', value: {} } } as const
 
 type Change =
-  | { readonly case: 'agentsUpdated' | 'skillsUpdated'; readonly value: object }
+  | { readonly case: 'agentsUpdated' | 'skillsUpdated' | 'pluginsUpdated'; readonly value: object }
   | { readonly case: 'mcpServerUpdated' | 'mcpToolsChanged'; readonly value: { readonly server: string } }
 
 const updated = (directory: string, change: Change = { case: 'agentsUpdated', value: {} }) =>
@@ -46,12 +46,13 @@ forEachTransport((name, connect) => {
         yield updated('/srv/project', { case: 'mcpServerUpdated', value: { server: 'files' } })
         yield updated('/srv/project', { case: 'mcpToolsChanged', value: { server: 'files' } })
         yield updated('/srv/other', { case: 'skillsUpdated', value: {} })
+        yield updated('/srv/third', { case: 'pluginsUpdated', value: {} })
         await gone(context)
       },
     }
     await using facade = await openFacade({ session, catalog }, {}, connect)
     const stream = await openStream(`${facade.url}/api/event`)
-    const text = await readUntil(stream, (text) => text.includes('/srv/other'))
+    const text = await readUntil(stream, (text) => text.includes('/srv/third'))
     const common = { id: 'evt_c1', created: 1_700_000_000_250, data: {} }
     assert.deepEqual(dataOf(text).slice(1), [
       { ...common, type: 'agent.updated', location: { directory: '/srv/project' } },
@@ -59,6 +60,7 @@ forEachTransport((name, connect) => {
         return { ...common, type, location: { directory: '/srv/project' }, data: { server: 'files' } }
       }),
       { ...common, type: 'skill.updated', location: { directory: '/srv/other' } },
+      { ...common, type: 'plugin.updated', location: { directory: '/srv/third' } },
     ])
     assert.equal(text.split('id: ').length, 2, 'only server.connected has a position')
     stream.destroy()

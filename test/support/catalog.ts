@@ -61,9 +61,10 @@ export async function openCatalog(
   const clock = { now: () => systemClock.now(), monotonic: () => systemClock.monotonic() + offset }
   const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: folder }
   const limits = { trustedDirectories: [], processesPerCore: 16, locationIdleSeconds: 300 }
+  const ofPlugins = { pluginLoadSeconds: 10, pluginHookSeconds: 5, pluginMemoryMib: 256 }
   const packages = { pluginDirectory: join(folder, 'plugins'), pluginRegistry: 'http://127.0.0.1:9' }
   const own = { directory: project, configDirectory: config, home: folder, roots: {}, environment }
-  const whole: Config = { ...limits, ...packages, ...own, ...overrides }
+  const whole: Config = { ...limits, ...ofPlugins, ...packages, ...own, ...overrides }
   const service = await open(whole, { clock, logger })
   const connection = await connect(service.routes)
   return {

@@ -85,12 +85,12 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
      const location = { directory, project: { id: 'global', directory, canonicalDirectory: directory }, subpath: '' }
      const logger = { warn: () => {} }`,
     `async () => {
-      const agents = new FileSource(agentFiles(directory + '/none', '/'), { watchers: new DirectoryWatchers(), logger })
+      const agents = new FileSource(agentFiles(directory + '/none'), { watchers: new DirectoryWatchers(), logger })
       using open = agents.open(location, () => {})
-      const { value: { agents: [agent] } } = await open.read().catch((error) => {
+      const { value: [document] } = await open.read().catch((error) => {
         throw error.code === 'EMFILE' ? { kind: 'short' } : error
       })
-      return agent.permissions.at(-1).effect === 'deny' ? 'done' : 'forgotten'
+      return document.permissions.at(-1).effect === 'deny' ? 'done' : 'forgotten'
     }`,
     'short',
   ],

@@ -13,11 +13,16 @@ const HOME_ACTIONS = new Set(['read', 'edit', 'external_directory'])
 
 /**
  * Merges the built-in agents and documents, low precedence first. Members of a later document replace those of an
- * earlier one; request overlays are merged name by name; rules add up in this order: defaults, built-in agent, every
+ * earlier one; request overlays are merged name by name; rules add up in this order: defaults, those for the
+ * tools of plugins, built-in agent, every
  * document's rules for all agents, every document's rules for the agent. A disabled agent is gone. The default agent
  * is the configured one when it can be a session's agent, else `build`, else the first that can.
  */
-export function mergeAgents(documents: readonly AgentDocument[], home: string): AgentSet {
+export function mergeAgents(
+  documents: readonly AgentDocument[],
+  home: string,
+  ofPlugins: readonly PermissionRule[] = [],
+): AgentSet {
   const merged = new Map<string, AgentEntry>()
   const own = new Map<string, PermissionRule[]>()
   for (const { agents } of documents) {
@@ -31,7 +36,7 @@ export function mergeAgents(documents: readonly AgentDocument[], home: string): 
     const entry = merged.get(id) ?? BUILTIN_AGENTS.get(id) ?? {}
     if (entry.disabled === true) return []
     const builtin = BUILTIN_AGENTS.get(id)?.permissions ?? []
-    const rules = [...DEFAULT_RULES, ...builtin, ...general, ...(own.get(id) ?? [])]
+    const rules = [...DEFAULT_RULES, ...ofPlugins, ...builtin, ...general, ...(own.get(id) ?? [])]
     return [toAgent(id, entry, expandHome(rules, home))]
   })
   const configured = documents.findLast((document) => document.defaultAgent !== undefined)?.defaultAgent

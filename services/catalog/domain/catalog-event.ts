@@ -1,6 +1,6 @@
 /** What changed in an open location. */
 export type CatalogChange =
-  | { readonly type: 'agents-updated' | 'skills-updated' | 'location-shutdown' }
+  | { readonly type: 'agents-updated' | 'skills-updated' | 'plugins-updated' | 'location-shutdown' }
   /** The status of an MCP server, or its tools. */
   | { readonly type: 'mcp-server-updated' | 'mcp-tools-changed'; readonly server: string }
 

@@ -13,7 +13,13 @@ export interface PreparedCall {
    * it started has ended, also when the signal aborts (then it throws the signal's reason) or its time is over.
    * `progress` may be called any number of times before.
    */
-  run(signal: AbortSignal, progress: (metadata: JsonObject) => void): Promise<ToolOutcome>
+  run(signal: AbortSignal, progress: (metadata: JsonObject) => void, identity: CallIdentity): Promise<ToolOutcome>
+}
+
+/** Whose call it is. */
+export interface CallIdentity {
+  readonly sessionId: string
+  readonly callId: string
 }
 
 export interface ToolDescription {

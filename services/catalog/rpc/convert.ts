@@ -100,6 +100,8 @@ function changeToProto(change: CatalogChange): NonNullable<MessageInitShape<type
       return { case: 'skillsUpdated', value: {} }
     case 'location-shutdown':
       return { case: 'locationShutdown', value: {} }
+    case 'plugins-updated':
+      return { case: 'pluginsUpdated', value: {} }
     case 'mcp-server-updated':
       return { case: 'mcpServerUpdated', value: { server: change.server } }
     case 'mcp-tools-changed':

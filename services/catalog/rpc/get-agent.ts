@@ -15,17 +15,23 @@ export function getAgent(dependencies: {
   const { locations, opened } = dependencies
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
-    const generation = await opened.open(location).generation(request.generation, request.forStep)
+    const open = opened.open(location)
+    using _ = open.hold()
+    const generation = await open.generation(request.generation, request.forStep)
     const { agents, defaultId } = generation.agents
     const id = request.agentId ?? defaultId
     const agent = agents.find((candidate) => candidate.id === id)
     if (agent === undefined) throw new Rejection('AGENT_NOT_FOUND', { agent_id: id ?? '' })
     const list = skillList(generation.skills, agent.permissions)
+    const { plugins } = generation
+    const { sessionId } = request
+    const asked = sessionId !== undefined && plugins.hooks.has('instructions')
+    const ofPlugins = asked ? await plugins.instructions({ sessionId, agent: agent.id }, context.signal) : []
     return {
       location: locationToProto(location),
       agent: agentToProto(agent),
       generation: generation.id,
-      instructions: [...generation.instructions, ...(list === undefined ? [] : [list])],
+      instructions: [...generation.instructions, ...(list === undefined ? [] : [list]), ...ofPlugins],
     }
   }
 }

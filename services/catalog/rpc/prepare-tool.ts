@@ -12,9 +12,15 @@ export function prepareTool(dependencies: {
   const { locations, opened } = dependencies
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
-    const { tools } = await opened.open(location).generation(request.generation)
-    const { accesses, savePatterns } = await tools.prepare(location, request.name, request.input ?? {})
+    const open = opened.open(location)
+    using _ = open.hold()
+    const { tools, plugins } = await open.generation(request.generation)
+    const { name, input: given = {}, sessionId = '' } = request
+    const hooked = plugins.hooks.has('tool.before')
+    const input = hooked ? await plugins.beforeTool({ sessionId, tool: name, input: given }, context.signal) : given
+    const { accesses, savePatterns } = await tools.prepare(location, name, input)
     return {
+      ...(input !== given && { input }),
       accesses: accesses.map(({ resources, ...access }) => ({ ...access, resources: [...resources] })),
       savePatterns: [...savePatterns],
     }

@@ -4,7 +4,7 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { check, parseRequired } from '#shared/rpc/parse.ts'
 import type { Locations } from '../ports/locations.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
-import { runCall } from '../run/run-call.ts'
+import { type CallRequest, runCall } from '../run/run-call.ts'
 import type { ToolCalls } from '../run/tool-calls.ts'
 import { callEventToProto } from './convert.ts'
 
@@ -24,10 +24,15 @@ export function runTool(dependencies: {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
     using _ = open.hold()
-    const { tools } = await open.generation(request.generation)
+    const { tools, plugins } = await open.generation(request.generation)
     const call = await calls.begin(workspaceId, sessionId, callId, fence)
-    for await (const event of runCall(tools, location, call, { name, input, grant }, context.signal)) {
-      yield callEventToProto(event)
+    const hooked = { sessionId, tool: name, input }
+    const after: CallRequest['after'] = async (outcome, signal) => {
+      const final = plugins.hooks.has('tool.after') ? await plugins.afterTool(hooked, outcome, signal) : outcome
+      plugins.emit('tool.ended', { sessionID: sessionId, callID: callId, tool: name, failed: final.type === 'failed' })
+      return final
     }
+    const run = { name, input, grant, identity: { sessionId, callId }, after }
+    for await (const event of runCall(tools, location, call, run, context.signal)) yield callEventToProto(event)
   }
 }

@@ -3,7 +3,9 @@ import { Rejection } from '#shared/rejection.ts'
 import type { AgentSet } from '../domain/agent-merge.ts'
 import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
+import type { PluginEvent } from '../domain/plugins/registration.ts'
 import type { Skill } from '../domain/skill.ts'
+import type { Plugins } from '../ports/plugins.ts'
 import type { Offer, OpenSource, Source } from '../ports/source.ts'
 import type { Tools } from '../ports/tools.ts'
 import { joined } from './join-tools.ts'
@@ -14,6 +16,7 @@ export interface Offered {
   readonly skills: readonly Skill[]
   /** Instructions for every agent, most general first. */
   readonly instructions: readonly string[]
+  readonly plugins: Plugins
   readonly tools: Tools
 }
 
@@ -36,7 +39,15 @@ const UPDATES: Readonly<Record<Kind, CatalogChange | undefined>> = {
   agents: { type: 'agents-updated' },
   skills: { type: 'skills-updated' },
   instructions: undefined,
+  plugins: { type: 'plugins-updated' },
   tools: undefined,
+}
+
+/** What plugins know the events by. */
+const EVENTS: Readonly<Partial<Record<CatalogChange['type'], PluginEvent>>> = {
+  'agents-updated': 'agent.updated',
+  'skills-updated': 'skill.updated',
+  'plugins-updated': 'plugin.updated',
 }
 
 const KINDS = Object.keys(UPDATES) as readonly Kind[]
@@ -144,7 +155,10 @@ export class OpenLocation implements Disposable {
     this.#digests = digests
     for (const kind of KINDS) {
       const change = UPDATES[kind]
-      if (change !== undefined && before !== undefined && before[kind] !== digests[kind]) this.#options.onUpdate(change)
+      if (change === undefined || before === undefined || before[kind] === digests[kind]) continue
+      this.#options.onUpdate(change)
+      const event = EVENTS[change.type]
+      if (event !== undefined) generation.plugins.emit(event, {})
     }
     return generation
   }

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { silentLogger } from '#test/support/transports.ts'
 import type { CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
+import type { Plugins } from '../ports/plugins.ts'
 import type { Offer, Source } from '../ports/source.ts'
 import type { Sources } from './open-location.ts'
 import { OpenLocations } from './open-locations.ts'
@@ -29,6 +30,7 @@ function begin(t: TestContext) {
     },
     skills: constant({ value: [], digest: '' }),
     instructions: constant(offer(0)),
+    plugins: constant({ value: { emit() {} } as unknown as Plugins, digest: '' }),
     tools: constant(offer(0)),
   }
   const skillTools = () => assert.fail('there are no skills')

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '#shared/json.ts'
 import type { Location } from '../domain/location.ts'
 import type { PreparedCall, ToolOutcome, Tools } from '../ports/tools.ts'
-import { type CallEvent, runCall } from './run-call.ts'
+import { type CallEvent, type CallRequest, runCall } from './run-call.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 const LOCATION: Location = {
@@ -12,7 +12,11 @@ const LOCATION: Location = {
   project: { id: 'global', directory: '/project', canonicalDirectory: '/project' },
   subpath: '',
 }
-const REQUEST = { name: 'print', input: {}, grant: [] }
+const REQUEST: CallRequest = {
+  ...{ name: 'print', input: {}, grant: [] },
+  identity: { sessionId: 's', callId: 'c' },
+  after: async (outcome) => outcome,
+}
 const COMPLETED: ToolOutcome = { type: 'completed', content: [], metadata: {} }
 
 type Run = PreparedCall['run']

@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { sameAccesses, type ToolAccess } from '../domain/access.ts'
 import type { Location } from '../domain/location.ts'
-import type { ToolOutcome, Tools } from '../ports/tools.ts'
+import type { CallIdentity, ToolOutcome, Tools } from '../ports/tools.ts'
 import type { AdmittedCall } from './tool-calls.ts'
 
 /** What is to be run. */
@@ -11,6 +11,9 @@ export interface CallRequest {
   readonly input: JsonObject
   /** What permission was given for. */
   readonly grant: readonly ToolAccess[]
+  readonly identity: CallIdentity
+  /** Called with the outcome before the call counts as ended; what it returns is the outcome. */
+  readonly after: (outcome: ToolOutcome, signal: AbortSignal) => Promise<ToolOutcome>
 }
 
 /** What a running call reports: how far it is, any number of times, and at last how it ended. */
@@ -65,7 +68,7 @@ async function execute(
   tools: Tools,
   location: Location,
   call: AdmittedCall,
-  { name, input, grant }: CallRequest,
+  { name, input, grant, identity, after }: CallRequest,
   signal: AbortSignal,
   progress: (metadata: JsonObject) => void,
 ): Promise<ToolOutcome> {
@@ -75,7 +78,7 @@ async function execute(
     if (!sameAccesses(prepared.accesses, grant)) throw new Rejection('TOOL_ACCESS_CHANGED')
     signal.throwIfAborted()
     started = true
-    return await prepared.run(signal, progress)
+    return await after(await prepared.run(signal, progress, identity), signal)
   } finally {
     call.settle(!started)
   }

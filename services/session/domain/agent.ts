@@ -57,9 +57,22 @@ export interface ToolAccess {
   readonly guardedPath?: string | undefined
 }
 
-/** A tool call that was checked and has not begun. */
-export interface PreparedCall {
+/** A tool call, before it is checked. */
+export interface ToolRequest {
+  readonly sessionId: string
+  readonly name: string
+  readonly input: JsonObject
+}
+
+/** What permission is requested for. */
+export interface PermissionNeed {
   readonly accesses: readonly ToolAccess[]
   /** Patterns that an `always` answer saves. */
   readonly savePatterns: readonly string[]
+}
+
+/** A tool call that was checked and has not begun. */
+export interface PreparedCall extends PermissionNeed {
+  /** What plugins have made of the input. */
+  readonly input: JsonObject
 }

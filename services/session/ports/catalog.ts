@@ -1,5 +1,12 @@
-import type { JsonObject } from '#shared/json.ts'
-import type { Agent, PinnedLocation, PreparedCall, Skill, SubagentSummary, ToolDescription } from '../domain/agent.ts'
+import type {
+  Agent,
+  PinnedLocation,
+  PreparedCall,
+  Skill,
+  SubagentSummary,
+  ToolDescription,
+  ToolRequest,
+} from '../domain/agent.ts'
 import type { SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
@@ -14,21 +21,22 @@ export interface Catalog {
   /** Reloads all locations of the caller's workspace. Rejects with LOCATION_RELOAD_FAILED when some could not be. */
   reloadLocations(call: PeerCall): Promise<void>
   /**
-   * An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step;
-   * `forStep`: with the tools of what has to be started first, for which it may wait some seconds.
+   * An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step. With the id of the
+   * session whose step it is, plugins add instructions, and the tools of what has to be started first are known, for which it may wait
+   * some seconds.
    */
   getAgent(
     call: PeerCall,
     directory: string,
     agentId: string | undefined,
-    forStep?: boolean,
+    sessionId?: string,
   ): Promise<{ agent: Agent; location: PinnedLocation }>
   getSkill(call: PeerCall, directory: string, id: string): Promise<Skill>
   /** Agents that others may call, hidden ones too. */
   listSubagents(call: PeerCall, location: PinnedLocation): Promise<readonly SubagentSummary[]>
   listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]>
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
-  prepareTool(call: PeerCall, location: PinnedLocation, name: string, input: JsonObject): Promise<PreparedCall>
+  prepareTool(call: PeerCall, location: PinnedLocation, request: ToolRequest): Promise<PreparedCall>
   /** Runs a call once, for as long as it takes; never to be repeated. */
   runTool(call: PeerCall, run: ToolRun): AsyncIterable<ToolEvent>
   endTools(call: PeerCall, sessionId: string, fence: number): Promise<void>

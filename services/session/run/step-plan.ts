@@ -59,7 +59,7 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
 async function pinLocation({ session, catalog }: RunContext, call: PeerCall, ask: Ask, mayDelegate: boolean) {
   for (let tries = 1; ; tries++) {
     const { directory } = session.location
-    const { agent, location } = await ask(() => catalog.getAgent(call, directory, session.agent, true))
+    const { agent, location } = await ask(() => catalog.getAgent(call, directory, session.agent, session.id))
     try {
       const asked = [ask(() => catalog.listTools(call, location)), listSubagents(location)] as const
       const [tools, subagents] = await Promise.all(asked)

@@ -61,8 +61,9 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<PreparedCall | { readonly error: StructuredError }> {
   using _ = await places.take(signal)
+  const request = { sessionId: run.session.id, name, input }
   try {
-    return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), location, name, input))
+    return await tryPeer(run, signal, () => run.catalog.prepareTool(runCall(run, signal), location, request))
   } catch (error) {
     signal.throwIfAborted()
     return { error: refusal(error, name, run.session.location.directory) }
@@ -88,12 +89,12 @@ async function runTool(
   { location }: StepPlan,
   step: StepRecorder,
   part: ToolPart,
-  { accesses }: PreparedCall,
+  { accesses, input }: PreparedCall,
   signal: AbortSignal,
   hold: BlobHold,
 ): Promise<CallOutcome> {
   const { tenure, session, catalog } = run
-  const { callId, name, input } = part
+  const { callId, name } = part
   const events = catalog
     .runTool(runCall(run, signal), {
       location,

@@ -633,3 +633,198 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
  */
 export declare const ToolFileSchema: GenMessage<ToolFile>;
 
+/**
+ * A plugin that is configured for a location.
+ *
+ * @generated from message portico.catalog.v1.Plugin
+ */
+export declare type Plugin = Message<"portico.catalog.v1.Plugin"> & {
+  /**
+   * Absent: it failed before it was known.
+   *
+   * @generated from field: optional string plugin_id = 1;
+   */
+  pluginId?: string | undefined;
+
+  /**
+   * @generated from oneof portico.catalog.v1.Plugin.source
+   */
+  source: {
+    /**
+     * @generated from field: portico.catalog.v1.PackagePlugin package = 2;
+     */
+    value: PackagePlugin;
+    case: "package";
+  } | {
+    /**
+     * @generated from field: portico.catalog.v1.LocalPlugin local = 3;
+     */
+    value: LocalPlugin;
+    case: "local";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Absent: it is active.
+   *
+   * @generated from field: portico.catalog.v1.PluginFailure failure = 4;
+   */
+  failure?: PluginFailure | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.Plugin.
+ * Use `create(PluginSchema)` to create a new message.
+ */
+export declare const PluginSchema: GenMessage<Plugin>;
+
+/**
+ * A plugin of a package of npm's registry.
+ *
+ * @generated from message portico.catalog.v1.PackagePlugin
+ */
+export declare type PackagePlugin = Message<"portico.catalog.v1.PackagePlugin"> & {
+  /**
+   * Specifier, as it is configured.
+   *
+   * @generated from field: string target = 1;
+   */
+  target: string;
+
+  /**
+   * Installed version; absent: none, or not known yet.
+   *
+   * @generated from field: optional string version = 2;
+   */
+  version?: string | undefined;
+
+  /**
+   * A newer version that fits was found.
+   *
+   * @generated from field: bool outdated = 3;
+   */
+  outdated: boolean;
+
+  /**
+   * An update goes on.
+   *
+   * @generated from field: bool updating = 4;
+   */
+  updating: boolean;
+};
+
+/**
+ * Describes the message portico.catalog.v1.PackagePlugin.
+ * Use `create(PackagePluginSchema)` to create a new message.
+ */
+export declare const PackagePluginSchema: GenMessage<PackagePlugin>;
+
+/**
+ * A plugin of a file.
+ *
+ * @generated from message portico.catalog.v1.LocalPlugin
+ */
+export declare type LocalPlugin = Message<"portico.catalog.v1.LocalPlugin"> & {
+  /**
+   * Absolute path of its module.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+};
+
+/**
+ * Describes the message portico.catalog.v1.LocalPlugin.
+ * Use `create(LocalPluginSchema)` to create a new message.
+ */
+export declare const LocalPluginSchema: GenMessage<LocalPlugin>;
+
+/**
+ * Why a plugin is not active.
+ *
+ * @generated from message portico.catalog.v1.PluginFailure
+ */
+export declare type PluginFailure = Message<"portico.catalog.v1.PluginFailure"> & {
+  /**
+   * For people.
+   *
+   * @generated from field: string error = 1;
+   */
+  error: string;
+
+  /**
+   * Found in the log; absent: it was not tried.
+   *
+   * @generated from field: optional string ref = 2;
+   */
+  ref?: string | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.PluginFailure.
+ * Use `create(PluginFailureSchema)` to create a new message.
+ */
+export declare const PluginFailureSchema: GenMessage<PluginFailure>;
+
+/**
+ * A prompt, as plugins may change it.
+ *
+ * @generated from message portico.catalog.v1.EditedPrompt
+ */
+export declare type EditedPrompt = Message<"portico.catalog.v1.EditedPrompt"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * @generated from field: repeated portico.catalog.v1.EditedFile files = 2;
+   */
+  files: EditedFile[];
+
+  /**
+   * @generated from field: google.protobuf.Struct metadata = 3;
+   */
+  metadata?: JsonObject | undefined;
+
+  /**
+   * Its delivery is `queue`; else `steer`.
+   *
+   * @generated from field: bool queued = 4;
+   */
+  queued: boolean;
+};
+
+/**
+ * Describes the message portico.catalog.v1.EditedPrompt.
+ * Use `create(EditedPromptSchema)` to create a new message.
+ */
+export declare const EditedPromptSchema: GenMessage<EditedPrompt>;
+
+/**
+ * A file that a prompt attaches, before it is read.
+ *
+ * @generated from message portico.catalog.v1.EditedFile
+ */
+export declare type EditedFile = Message<"portico.catalog.v1.EditedFile"> & {
+  /**
+   * @generated from field: string uri = 1;
+   */
+  uri: string;
+
+  /**
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: optional string description = 3;
+   */
+  description?: string | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.EditedFile.
+ * Use `create(EditedFileSchema)` to create a new message.
+ */
+export declare const EditedFileSchema: GenMessage<EditedFile>;
+

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Agent, Location, McpServer, Skill, Tool, ToolAccess, ToolContent } from "./catalog_pb.js";
+import type { Agent, EditedPrompt, Location, McpServer, Plugin, Skill, Tool, ToolAccess, ToolContent } from "./catalog_pb.js";
 import type { CatalogEvent } from "./event_pb.js";
 
 /**
@@ -165,6 +165,13 @@ export declare type GetAgentRequest = Message<"portico.catalog.v1.GetAgentReques
    * @generated from field: bool for_step = 4;
    */
   forStep: boolean;
+
+  /**
+   * Session that a step begins in: plugins may add instructions. Absent: none does.
+   *
+   * @generated from field: optional string session_id = 5;
+   */
+  sessionId?: string | undefined;
 };
 
 /**
@@ -388,6 +395,127 @@ export declare type ListMcpServersResponse = Message<"portico.catalog.v1.ListMcp
 export declare const ListMcpServersResponseSchema: GenMessage<ListMcpServersResponse>;
 
 /**
+ * @generated from message portico.catalog.v1.ListPluginsRequest
+ */
+export declare type ListPluginsRequest = Message<"portico.catalog.v1.ListPluginsRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListPluginsRequest.
+ * Use `create(ListPluginsRequestSchema)` to create a new message.
+ */
+export declare const ListPluginsRequestSchema: GenMessage<ListPluginsRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.ListPluginsResponse
+ */
+export declare type ListPluginsResponse = Message<"portico.catalog.v1.ListPluginsResponse"> & {
+  /**
+   * @generated from field: portico.catalog.v1.Location location = 1;
+   */
+  location?: Location | undefined;
+
+  /**
+   * In the order in which their hooks are called.
+   *
+   * @generated from field: repeated portico.catalog.v1.Plugin plugins = 2;
+   */
+  plugins: Plugin[];
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListPluginsResponse.
+ * Use `create(ListPluginsResponseSchema)` to create a new message.
+ */
+export declare const ListPluginsResponseSchema: GenMessage<ListPluginsResponse>;
+
+/**
+ * @generated from message portico.catalog.v1.ListHooksRequest
+ */
+export declare type ListHooksRequest = Message<"portico.catalog.v1.ListHooksRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListHooksRequest.
+ * Use `create(ListHooksRequestSchema)` to create a new message.
+ */
+export declare const ListHooksRequestSchema: GenMessage<ListHooksRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.ListHooksResponse
+ */
+export declare type ListHooksResponse = Message<"portico.catalog.v1.ListHooksResponse"> & {
+  /**
+   * `prompt`, `tool.before`, `tool.after`, `instructions`.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message portico.catalog.v1.ListHooksResponse.
+ * Use `create(ListHooksResponseSchema)` to create a new message.
+ */
+export declare const ListHooksResponseSchema: GenMessage<ListHooksResponse>;
+
+/**
+ * @generated from message portico.catalog.v1.EditPromptRequest
+ */
+export declare type EditPromptRequest = Message<"portico.catalog.v1.EditPromptRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: portico.catalog.v1.EditedPrompt prompt = 3;
+   */
+  prompt?: EditedPrompt | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.EditPromptRequest.
+ * Use `create(EditPromptRequestSchema)` to create a new message.
+ */
+export declare const EditPromptRequestSchema: GenMessage<EditPromptRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.EditPromptResponse
+ */
+export declare type EditPromptResponse = Message<"portico.catalog.v1.EditPromptResponse"> & {
+  /**
+   * @generated from field: portico.catalog.v1.EditedPrompt prompt = 1;
+   */
+  prompt?: EditedPrompt | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.EditPromptResponse.
+ * Use `create(EditPromptResponseSchema)` to create a new message.
+ */
+export declare const EditPromptResponseSchema: GenMessage<EditPromptResponse>;
+
+/**
  * @generated from message portico.catalog.v1.ReadAttachmentRequest
  */
 export declare type ReadAttachmentRequest = Message<"portico.catalog.v1.ReadAttachmentRequest"> & {
@@ -471,6 +599,13 @@ export declare type PrepareToolRequest = Message<"portico.catalog.v1.PrepareTool
    * @generated from field: optional string generation = 4;
    */
   generation?: string | undefined;
+
+  /**
+   * Session whose call it is, for plugins; absent: none.
+   *
+   * @generated from field: optional string session_id = 5;
+   */
+  sessionId?: string | undefined;
 };
 
 /**
@@ -496,6 +631,13 @@ export declare type PrepareToolResponse = Message<"portico.catalog.v1.PrepareToo
    * @generated from field: repeated string save_patterns = 2;
    */
   savePatterns: string[];
+
+  /**
+   * What plugins have made of the input, which RunTool is to be called with; absent: it is as it was.
+   *
+   * @generated from field: optional google.protobuf.Struct input = 3;
+   */
+  input?: JsonObject | undefined;
 };
 
 /**
@@ -909,6 +1051,38 @@ export declare const CatalogService: GenService<{
     output: typeof ListMcpServersResponseSchema;
   },
   /**
+   * Lists the plugins that are configured for a location, those that have failed too, once they were loaded; for that it
+   * waits at most some seconds.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.ListPlugins
+   */
+  listPlugins: {
+    methodKind: "unary";
+    input: typeof ListPluginsRequestSchema;
+    output: typeof ListPluginsResponseSchema;
+  },
+  /**
+   * Lists the hooks that some plugin of a location has.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.ListHooks
+   */
+  listHooks: {
+    methodKind: "unary";
+    input: typeof ListHooksRequestSchema;
+    output: typeof ListHooksResponseSchema;
+  },
+  /**
+   * Lets the `prompt` hooks of a location's plugins change a prompt before it is admitted. Whatever goes wrong in a plugin, the
+   * prompt goes on as it was.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.EditPrompt
+   */
+  editPrompt: {
+    methodKind: "unary";
+    input: typeof EditPromptRequestSchema;
+    output: typeof EditPromptResponseSchema;
+  },
+  /**
    * Reads a `file:` or `data:` attachment. Rejects with ATTACHMENT_INVALID: another scheme, unreadable, outside the
    * location, or more than 20 MiB.
    *
@@ -921,7 +1095,7 @@ export declare const CatalogService: GenService<{
   },
   /**
    * Checks the input of a tool call and says what it needs permission for. Rejects with TOOL_NOT_FOUND or
-   * TOOL_INPUT_INVALID.
+   * TOOL_INPUT_INVALID, and with TOOL_REFUSED when a plugin refuses the call.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.PrepareTool
    */

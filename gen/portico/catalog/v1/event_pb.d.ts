@@ -59,6 +59,12 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
     case: "locationShutdown";
   } | {
     /**
+     * @generated from field: portico.catalog.v1.PluginsUpdated plugins_updated = 13;
+     */
+    value: PluginsUpdated;
+    case: "pluginsUpdated";
+  } | {
+    /**
      * @generated from field: portico.catalog.v1.McpServerUpdated mcp_server_updated = 20;
      */
     value: McpServerUpdated;
@@ -159,4 +165,18 @@ export declare type LocationShutdown = Message<"portico.catalog.v1.LocationShutd
  * Use `create(LocationShutdownSchema)` to create a new message.
  */
 export declare const LocationShutdownSchema: GenMessage<LocationShutdown>;
+
+/**
+ * A location offers other plugins than before, or one of them has failed.
+ *
+ * @generated from message portico.catalog.v1.PluginsUpdated
+ */
+export declare type PluginsUpdated = Message<"portico.catalog.v1.PluginsUpdated"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.PluginsUpdated.
+ * Use `create(PluginsUpdatedSchema)` to create a new message.
+ */
+export declare const PluginsUpdatedSchema: GenMessage<PluginsUpdated>;
 

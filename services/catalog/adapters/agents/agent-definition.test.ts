@@ -16,7 +16,7 @@ async function begin(t: TestContext, limit?: number) {
   t.after(() => rm(folder, { recursive: true }))
   const watchers = new DirectoryWatchers(limit)
   const configDirectory = join(folder, 'none/config')
-  const agents = new FileSource(agentFiles(configDirectory, folder), { logger: silentLogger, watchers })
+  const agents = new FileSource(agentFiles(configDirectory), { logger: silentLogger, watchers })
   const open = async (name: string) => {
     const directory = join(folder, name)
     await mkdir(directory, { recursive: true })
@@ -106,6 +106,6 @@ test('a file that vanishes while it is looked for is passed by', { skip: process
   await rm(path)
   await symlink(`/proc/self/fd/${file.fd}`, join(location.directory, '.opencode/agent/gone.md'))
   const { value } = await location.source.read()
-  const ids = value.agents.map(({ id }) => id)
+  const ids = value.flatMap(({ agents }) => [...agents.keys()])
   assert.deepEqual([ids.includes('stays'), ids.includes('gone')], [true, false])
 })

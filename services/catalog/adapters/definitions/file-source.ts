@@ -133,7 +133,7 @@ class LocationFiles<F extends DefiningFile, D, V> implements OpenSource<V> {
     )
     const documents = read.flat()
     const value = merge(documents.map(([, document]) => document))
-    const offer = { value, digest: hash('sha256', JSON.stringify(value), 'hex') }
+    const offer = { value, digest: hash('sha256', JSON.stringify(value, mapsAsLists), 'hex') }
     keep(new Map(documents))
     this.#fingerprint = fingerprint
     this.#offer = offer
@@ -143,4 +143,8 @@ class LocationFiles<F extends DefiningFile, D, V> implements OpenSource<V> {
   [Symbol.dispose](): void {
     this.#access.watch[Symbol.dispose]()
   }
+}
+
+function mapsAsLists(_name: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value
 }

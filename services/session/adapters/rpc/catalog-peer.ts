@@ -12,13 +12,13 @@ import type {
   Skill,
   SubagentSummary,
   ToolDescription,
+  ToolRequest,
 } from '#services/session/domain/agent.ts'
 import type { ModelRef, SessionLocation } from '#services/session/domain/session.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { effects } from '#services/session/rpc/enums.ts'
-import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
@@ -53,9 +53,10 @@ export class RpcCatalogPeer implements Catalog {
     call: PeerCall,
     directory: string,
     agentId: string | undefined,
-    forStep = false,
+    sessionId?: string,
   ): Promise<{ agent: Agent; location: PinnedLocation }> {
-    const answer = await unary(call, (options) => this.#client.getAgent({ directory, agentId, forStep }, options))
+    const request = { directory, agentId, sessionId, forStep: sessionId !== undefined }
+    const answer = await unary(call, (options) => this.#client.getAgent(request, options))
     const { agent, generation, instructions } = answer
     return {
       agent: { ...toAgent(given(agent)), instructions },
@@ -87,11 +88,12 @@ export class RpcCatalogPeer implements Catalog {
     return { data, mime, name }
   }
 
-  async prepareTool(call: PeerCall, location: PinnedLocation, name: string, input: JsonObject): Promise<PreparedCall> {
-    const request = { ...location, name, input }
-    const { accesses, savePatterns } = await unary(call, (options) => this.#client.prepareTool(request, options))
+  async prepareTool(call: PeerCall, location: PinnedLocation, given: ToolRequest): Promise<PreparedCall> {
+    const request = { ...location, ...given }
+    const answer = await unary(call, (options) => this.#client.prepareTool(request, options))
+    const { accesses, savePatterns, input = given.input } = answer
     const kept = accesses.map(({ action, resources, guardedPath }) => ({ action, resources, guardedPath }))
-    return { accesses: kept, savePatterns }
+    return { accesses: kept, savePatterns, input }
   }
 
   async *runTool(call: PeerCall, { fence, grant, location, ...run }: ToolRun): AsyncGenerator<ToolEvent> {

@@ -1,4 +1,4 @@
-import type { PreparedCall } from '#services/session/domain/agent.ts'
+import type { PermissionNeed } from '#services/session/domain/agent.ts'
 import type { StructuredError } from '#services/session/domain/message.ts'
 import { CORRECTED, REJECTED } from '#services/session/domain/next-action.ts'
 import type {
@@ -54,7 +54,7 @@ export class StepPermissions {
    */
   async request(
     callId: string,
-    { accesses, savePatterns }: PreparedCall,
+    { accesses, savePatterns }: PermissionNeed,
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
     const judged = accesses.map((access) => ({ access, judgement: judgeAccess(this.#plan.rules, access) }))

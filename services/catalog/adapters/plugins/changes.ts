@@ -1,0 +1,67 @@
+import type { HookedFile, HookedPrompt } from '#services/catalog/domain/plugins/plugin.ts'
+import { isObject, type JsonObject } from '#shared/json.ts'
+
+/** What a hook returned: an object of members that are to be changed, or a text. Each reader throws TypeError. */
+type Returned = Record<string, unknown> | string
+
+const MAX_FILES = 100
+const MAX_REASON = 2_000
+const MAX_INSTRUCTIONS = 32 << 10
+const MAX_METADATA = 64 << 10
+
+/** A prompt with what is to be changed. Its limits are those of every prompt, which are checked where it is admitted. */
+export function readPromptChange(value: Returned, prompt: HookedPrompt): HookedPrompt {
+  const { text = prompt.text, files, metadata = prompt.metadata, delivery = prompt.delivery } = objectOf(value)
+  if (typeof text !== 'string') throw new TypeError('text is no text')
+  if (!isObject(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
+    throw new TypeError(`metadata is no object of at most ${MAX_METADATA} characters`)
+  }
+  if (delivery !== 'steer' && delivery !== 'queue') throw new TypeError('delivery is neither steer nor queue')
+  return {
+    ...{ text, delivery },
+    metadata: metadata as JsonObject,
+    files: files === undefined || files === null ? prompt.files : readFiles(files),
+  }
+}
+
+/** The input that a call is to have, or why it is refused. */
+export function readCallChange(value: Returned): { readonly input?: JsonObject; readonly refuse?: string } {
+  const { input, refuse } = objectOf(value)
+  if (refuse !== undefined && refuse !== null) {
+    if (typeof refuse !== 'string') throw new TypeError('refuse is no text')
+    return { refuse: refuse.slice(0, MAX_REASON) }
+  }
+  if (input === undefined || input === null) return {}
+  if (!isObject(input)) throw new TypeError('input is no object')
+  return { input: input as JsonObject }
+}
+
+export function readTextChange(value: Returned): string {
+  const { text } = objectOf(value)
+  if (typeof text !== 'string') throw new TypeError('text is no text')
+  return text
+}
+
+export function readInstructions(value: Returned): string {
+  if (typeof value === 'string' && value.length <= MAX_INSTRUCTIONS) return value
+  throw new TypeError(`it is no text of at most ${MAX_INSTRUCTIONS} characters`)
+}
+
+function readFiles(value: unknown): HookedFile[] {
+  if (!Array.isArray(value) || value.length > MAX_FILES) throw new TypeError(`files is no list of at most ${MAX_FILES}`)
+  return value.map((file: unknown) => {
+    if (!isObject(file) || typeof file.uri !== 'string') throw new TypeError('a file has no uri')
+    return { uri: file.uri, name: textOf(file.name), description: textOf(file.description) }
+  })
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string') return value
+  throw new TypeError('a name or description is no text')
+}
+
+function objectOf(value: Returned): Record<string, unknown> {
+  if (typeof value === 'string') throw new TypeError('it is no object')
+  return value
+}

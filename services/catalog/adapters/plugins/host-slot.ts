@@ -1,0 +1,94 @@
+import type { ProcessPlace, ProcessPlaces } from '#services/catalog/run/process-places.ts'
+import type { CommandEnd } from '../commands/command.ts'
+import type { PluginHost } from './plugin-host.ts'
+
+interface Options {
+  readonly places: ProcessPlaces
+  readonly start: () => Promise<PluginHost>
+  /** The process has ended by itself. */
+  readonly onEnd: (host: PluginHost, end: CommandEnd) => void
+}
+
+interface Running {
+  readonly host: PluginHost
+  readonly place: ProcessPlace
+}
+
+/** A use of a process: until it is disposed of, nobody else is given its place. */
+export interface HostUse extends Disposable {
+  readonly host: PluginHost
+}
+
+/** At most one process, which is started when it is used, and given back when somebody else needs its place. Disposal ends it. */
+export class HostSlot implements AsyncDisposable {
+  readonly #options: Options
+  readonly #closed = new AbortController()
+  #starting: Promise<Running> | undefined
+  #running: Running | undefined
+  /** Processes that are being ended. */
+  readonly #ending = new Set<Promise<void>>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** The process, started when there is none. Rejects when the system cannot start one, or this is disposed of. */
+  async use(): Promise<HostUse> {
+    for (;;) {
+      this.#closed.signal.throwIfAborted()
+      this.#starting ??= this.#begin()
+      const running = await this.#starting
+      // It may have been given back in between.
+      if (this.#running !== running) continue
+      const use = running.place.use()
+      return { host: running.host, [Symbol.dispose]: () => use[Symbol.dispose]() }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed.abort(new Error('The location is closed'))
+    await this.#starting?.catch(() => {})
+    if (this.#running !== undefined) this.#end(this.#running)
+    await Promise.all(this.#ending)
+  }
+
+  async #begin(): Promise<Running> {
+    try {
+      const place = await this.#options.places.take(this.#closed.signal, () => {
+        if (this.#running !== undefined) this.#end(this.#running)
+      })
+      return await this.#start(place)
+    } catch (error) {
+      this.#starting = undefined
+      throw error
+    }
+  }
+
+  async #start(place: ProcessPlace): Promise<Running> {
+    try {
+      const host = await this.#options.start()
+      const running = { host, place }
+      this.#running = running
+      void host.ended.then((end) => {
+        if (this.#running !== running) return
+        this.#end(running)
+        this.#options.onEnd(host, end)
+      })
+      return running
+    } catch (error) {
+      place[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  /** It is used no more from here on. */
+  #end({ host, place }: Running): void {
+    this.#running = undefined
+    this.#starting = undefined
+    const ending = host[Symbol.asyncDispose]().finally(() => {
+      place[Symbol.dispose]()
+      this.#ending.delete(ending)
+    })
+    this.#ending.add(ending)
+  }
+}

@@ -1,0 +1,59 @@
+// The process that plugins run in: a thread for each, and a watch over what they take. It says what happens and decides
+// nothing else. Usage: node host.ts, with the channel to the catalog as descriptor 4.
+import { Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { PluginThread } from './plugin-thread.ts'
+import { CHANNEL_FD, type FromHost, type ToHost } from './protocol.ts'
+
+const BUSY_MS = 50
+const CALM_MS = 500
+
+const channel = new Socket({ fd: CHANNEL_FD })
+const threads = new Map<string, PluginThread>()
+
+const say = (message: FromHost): void => {
+  channel.write(`${JSON.stringify(message)}\n`)
+}
+
+// Whatever a plugin does to it: the catalog notices that the process has ended.
+const leave = (): never => process.exit(0)
+channel.on('error', leave).on('close', leave)
+
+createInterface({ input: channel }).on('line', (line) => {
+  const message = JSON.parse(line) as ToHost
+  const { key } = message
+  if (message.type === 'post') return threads.get(key)?.post(message.post)
+  threads.get(key)?.end()
+  threads.delete(key)
+  if (message.type === 'end') return
+  const thread = new PluginThread(message.start, {
+    said: (text) => say({ key, type: 'said', text }),
+    failed: (error) => {
+      if (threads.get(key) === thread) threads.delete(key)
+      say({ key, type: 'failed', error })
+    },
+  })
+  threads.set(key, thread)
+  say({ key, type: 'started' })
+})
+
+async function watch(): Promise<void> {
+  for (;;) {
+    const busy = [...threads.values()].some((thread) => thread.busy)
+    await new Promise((resolve) => setTimeout(resolve, busy ? BUSY_MS : CALM_MS))
+    const known = await Promise.all([...threads.values()].map((thread) => thread.look()))
+    checkRest(known.reduce((sum, bytes) => sum + bytes, 0))
+  }
+}
+
+/** Memory of the process that no thread is known to have: shared buffers, messages that wait to be read, native modules. */
+const REST_BYTES = 192 << 20
+
+function checkRest(known: number): void {
+  const rest = process.memoryUsage.rss() - known - REST_BYTES
+  const suspects = [...threads.values()].sort((left, right) => right.activeAt - left.activeAt)
+  const [newest] = suspects
+  if (newest !== undefined && rest > newest.memoryBytes) newest.failOutside(rest + REST_BYTES)
+}
+
+await watch()

@@ -1,0 +1,159 @@
+import { Worker } from 'node:worker_threads'
+import { MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
+
+interface Listeners {
+  said(text: string): void
+  /** Called once, at last. */
+  failed(error: string): void
+}
+
+/** Messages and characters that a plugin may send in one second. */
+const MAX_MESSAGES = 1_000
+const MAX_CHARACTERS = 16 << 20
+/** What a plugin may print in one second; the rest is dropped. */
+const MAX_PRINTED = 64 << 10
+const SECOND_MS = 1_000
+/** Least time between an answer and the next question whether its thread is free. */
+const PING_MS = 250
+
+const MIB = 1 << 20
+
+/** The thread of one plugin, and what it may take. */
+export class PluginThread {
+  readonly memoryBytes: number
+  /** When it was last given something to do, or sent something; monotonic, in milliseconds. */
+  activeAt = performance.now()
+  readonly #blockedMs: number
+  readonly #listeners: Listeners
+  readonly #worker: Worker
+  /** Calls that have no answer yet; before it is loaded, its loading. */
+  #pending = 1
+  #ready = false
+  #over = false
+  #pingedAt: number | undefined
+  #pongAt = 0
+  #lookedAt = performance.now()
+  #second = 0
+  #messages = 0
+  #characters = 0
+  #printed = 0
+
+  constructor({ memoryBytes, blockedMs, ...workerData }: PluginStart, listeners: Listeners) {
+    this.memoryBytes = memoryBytes
+    this.#blockedMs = blockedMs
+    this.#listeners = listeners
+    this.#worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData,
+      stdout: true,
+      stderr: true,
+      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryBytes / MIB), maxYoungGenerationSizeMb: 16 },
+    })
+    this.#worker.on('message', (message) => this.#observe(message))
+    this.#worker.on('messageerror', () => this.#fail('It sent a message that cannot be read'))
+    this.#worker.on('error', (error) => this.#fail(describe(error, memoryBytes)))
+    this.#worker.on('exit', (code) => this.#fail(`It ended itself with exit code ${code}`))
+    for (const output of [this.#worker.stdout, this.#worker.stderr]) output.on('data', (chunk) => this.#print(chunk))
+  }
+
+  /** Whether it is at work, so that it has to be looked at often. */
+  get busy(): boolean {
+    return this.#pending > 0 || performance.now() - this.activeAt < SECOND_MS
+  }
+
+  post(message: ToPlugin): void {
+    if (message.type === 'call') this.#pending++
+    this.activeAt = performance.now()
+    this.#worker.postMessage(message)
+  }
+
+  end(): void {
+    this.#over = true
+    void this.#worker.terminate()
+  }
+
+  failOutside(bytes: number): void {
+    this.#fail(`Its process took ${Math.round(bytes / MIB)} MiB outside of the threads while it was at work`)
+  }
+
+  /** Looks at what it takes; returns its bytes. The system answers for a thread that is in a loop, too. */
+  async look(): Promise<number> {
+    const now = performance.now()
+    const late = now - this.#lookedAt > SECOND_MS
+    this.#lookedAt = now
+    // Who looks so late has had no time itself.
+    if (late) this.#pingedAt = undefined
+    this.#ping(now)
+    const used = await this.#worker.getHeapStatistics().catch(() => undefined)
+    if (used === undefined) return 0
+    const bytes = used.used_heap_size + used.external_memory
+    if (bytes > this.memoryBytes) this.#fail(outOfMemory(this.memoryBytes))
+    return bytes
+  }
+
+  #ping(now: number): void {
+    if (!this.#ready) return
+    if (this.#pingedAt === undefined) {
+      if (now - this.#pongAt < PING_MS) return
+      this.#pingedAt = now
+      this.#worker.postMessage('ping')
+    } else if (now - this.#pingedAt > this.#blockedMs) {
+      this.#fail(`It kept its thread busy for more than ${this.#blockedMs / 1_000} s`)
+    }
+  }
+
+  #observe(message: unknown): void {
+    if (this.#over) return
+    if (message === PONG && this.#pingedAt !== undefined) {
+      this.#pingedAt = undefined
+      this.#pongAt = performance.now()
+      return
+    }
+    this.#count(typeof message === 'string' ? message.length : 0)
+    if (typeof message !== 'string') this.#fail('It sent something else than a text')
+    else if (message.length > MAX_MESSAGE) this.#fail(`It sent more than ${MAX_MESSAGE} characters at once`)
+    else if (!this.#over) this.#pass(message)
+  }
+
+  #pass(message: string): void {
+    this.activeAt = performance.now()
+    this.#ready = true
+    if (!message.startsWith('{"type":"progress"')) this.#pending = Math.max(0, this.#pending - 1)
+    this.#listeners.said(message)
+  }
+
+  #count(characters: number): void {
+    const second = Math.floor(performance.now() / SECOND_MS)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#messages = 0
+      this.#characters = 0
+      this.#printed = 0
+    }
+    this.#characters += characters
+    if (++this.#messages > MAX_MESSAGES || this.#characters > MAX_CHARACTERS) {
+      this.#fail(`It sent more than ${MAX_MESSAGES} messages or ${MAX_CHARACTERS} characters in a second`)
+    }
+  }
+
+  #print(chunk: Buffer): void {
+    this.#printed += chunk.length
+    if (this.#printed <= MAX_PRINTED) process.stdout.write(chunk)
+  }
+
+  #fail(error: string): void {
+    if (this.#over) return
+    this.end()
+    this.#listeners.failed(error)
+  }
+}
+
+function describe(error: unknown, memoryBytes: number): string {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return outOfMemory(memoryBytes)
+  }
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
+
+function outOfMemory(bytes: number): string {
+  return `It took more than ${Math.round(bytes / MIB)} MiB of memory`
+}

@@ -1,0 +1,53 @@
+// What the catalog and a host of plugins say to each other: a JSON object in a line, over the host's channel.
+
+/** The descriptor of the channel in the host. */
+export const CHANNEL_FD = 4
+/** Most characters that a plugin may send at once. */
+export const MAX_MESSAGE = 2 << 20
+
+/** What a plugin is asked for. */
+export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.after' | 'instructions'
+
+/** To the host. `key` names a plugin. */
+export type ToHost = { readonly key: string } & (
+  | { readonly type: 'start'; readonly start: PluginStart }
+  | { readonly type: 'end' }
+  | { readonly type: 'post'; readonly post: ToPlugin }
+)
+
+/** How a plugin's thread begins. */
+export interface PluginStart {
+  /** Absolute path of its module. */
+  readonly entry: string
+  readonly options: unknown
+  readonly directory: string
+  /** Most bytes that it may take, within V8's heap and outside of it. */
+  readonly memoryBytes: number
+  /** Longest time that it may keep its thread from anything else, once it is loaded, in milliseconds. */
+  readonly blockedMs: number
+}
+
+/** To the thread of a plugin. */
+export type ToPlugin =
+  | { readonly type: 'call'; readonly id: number; readonly name: CallName; readonly input: unknown }
+  | { readonly type: 'abort'; readonly id: number }
+  | { readonly type: 'event'; readonly name: string; readonly event: unknown }
+
+/** From the host. */
+export type FromHost = { readonly key: string } & (
+  | { readonly type: 'started' }
+  /** What the thread sent: a `FromPlugin` as text, if it is an honest one. */
+  | { readonly type: 'said'; readonly text: string }
+  /** It is ended, because of this. */
+  | { readonly type: 'failed'; readonly error: string }
+)
+
+/** From the thread of a plugin. */
+export type FromPlugin =
+  | { readonly type: 'ready'; readonly registration: unknown }
+  | { readonly type: 'progress'; readonly id: number; readonly metadata: unknown }
+  | { readonly type: 'result'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'error'; readonly id: number; readonly error: string }
+
+/** The answer to `ping`, which the host sends to see whether a thread is free. */
+export const PONG = 'pong'

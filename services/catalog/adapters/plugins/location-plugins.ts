@@ -1,0 +1,146 @@
+import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { Offer } from '#services/catalog/ports/source.ts'
+import type { CommandEnd } from '../commands/command.ts'
+import type { OpenConfiguration } from '../configuration/configuration.ts'
+import type { PlaceWatch } from '../watch/place-watch.ts'
+import type { DeclaredPlugin } from './declared-plugin.ts'
+import type { HostSlot } from './host-slot.ts'
+import { Plugin } from './plugin.ts'
+import { digestOf, type PluginContext } from './plugin-context.ts'
+import type { FoundPlugins } from './plugin-files.ts'
+import type { PluginHost } from './plugin-host.ts'
+import { PluginSet } from './plugin-set.ts'
+
+interface Options extends Omit<PluginContext, 'slotOf' | 'directory'> {
+  readonly configuration: OpenConfiguration
+  readonly watch: PlaceWatch
+  /** The names of tools that plugins must not take. */
+  readonly taken: ReadonlySet<string>
+  find(documents: Awaited<ReturnType<OpenConfiguration['read']>>): Promise<FoundPlugins>
+  openSlot(onEnd: (host: PluginHost, end: CommandEnd) => void): HostSlot
+}
+
+/** How long it is waited for plugins that load; later they are offered when they have loaded. */
+const WAIT_MS = 5_000
+
+/** Signals that nobody sends a process but itself, or the system because of what it did. */
+const OWN_DOING = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE'])
+
+/** The plugins of one location: those that are configured now, their processes, and what they offer. */
+export class LocationPlugins implements AsyncDisposable {
+  readonly #location: Location
+  readonly #options: Options
+  readonly #shared: HostSlot
+  /** Of plugins that were part of the death of a process. */
+  readonly #own = new Map<Plugin, HostSlot>()
+  readonly #watched = new Map<string, Disposable>()
+  #plugins: readonly Plugin[] = []
+  /** How often each was opened: one that comes back as it was is another one all the same. */
+  readonly #opened = new Map<string, number>()
+  #reading: Promise<Offer<PluginSet>> | undefined
+  #offer: Offer<PluginSet> | undefined
+
+  constructor(location: Location, options: Options) {
+    this.#location = location
+    this.#options = options
+    this.#shared = options.openSlot((host, end) => this.#observeEnd(host, end))
+  }
+
+  /** What is offered now, after those that load were waited for. Shared by all who read at the same time. */
+  read(): Promise<Offer<PluginSet>> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#options.configuration[Symbol.dispose]()
+    this.#options.watch[Symbol.dispose]()
+    for (const watched of this.#watched.values()) watched[Symbol.dispose]()
+    for (const plugin of this.#plugins) plugin.close()
+    await Promise.all([this.#shared, ...this.#own.values()].map((slot) => slot[Symbol.asyncDispose]()))
+  }
+
+  async #read(): Promise<Offer<PluginSet>> {
+    const found = await this.#options.find(await this.#options.configuration.read())
+    this.#options.watch.follow(found)
+    const before = new Map(this.#plugins.map((plugin) => [plugin.declared.key, plugin]))
+    this.#plugins = found.declared.map((declared) => {
+      const plugin = before.get(declared.key)
+      return plugin?.declared.fingerprint === declared.fingerprint && !plugin.replaced ? plugin : this.#open(declared)
+    })
+    const kept = new Set(this.#plugins)
+    for (const plugin of before.values()) if (!kept.has(plugin)) this.#close(plugin)
+    if (this.#plugins.length > 0) await this.#load()
+    return this.#present()
+  }
+
+  #open(declared: DeclaredPlugin): Plugin {
+    const { configuration, watch, taken, find, openSlot, ...context } = this.#options
+    const { key, origin } = declared
+    this.#opened.set(key, (this.#opened.get(key) ?? 0) + 1)
+    if (origin.type === 'package' && declared.problem === undefined && !this.#watched.has(origin.target)) {
+      this.#watched.set(origin.target, context.packages.watch(origin.target, context.changed))
+    }
+    return new Plugin(declared, {
+      ...context,
+      directory: this.#location.directory,
+      slotOf: (plugin) => (plugin.struck ? this.#ownSlot(plugin) : (this.#own.get(plugin) ?? this.#shared)),
+    })
+  }
+
+  #close(plugin: Plugin): void {
+    plugin.close()
+    void this.#own.get(plugin)?.[Symbol.asyncDispose]()
+    this.#own.delete(plugin)
+  }
+
+  async #load(): Promise<void> {
+    const waiting = new AbortController()
+    const late = delay(WAIT_MS, undefined, { signal: waiting.signal, ref: false }).catch(() => {})
+    await Promise.race([Promise.all(this.#plugins.map((plugin) => plugin.load())), late])
+    waiting.abort()
+  }
+
+  #present(): Offer<PluginSet> {
+    const parts = this.#plugins.map(({ declared: { key, fingerprint }, info, failed, registration }) => {
+      const { failure, ...rest } = info
+      return [
+        fingerprint,
+        this.#opened.get(key),
+        rest,
+        failure?.error,
+        failed || registration === undefined ? null : digestOf(registration),
+      ]
+    })
+    const digest = hash('sha256', JSON.stringify(parts), 'hex')
+    if (this.#offer?.digest !== digest) {
+      this.#offer = { digest, value: new PluginSet(this.#plugins, this.#options.taken, this.#options.limits.hookMs) }
+    }
+    return this.#offer
+  }
+
+  #ownSlot(plugin: Plugin): HostSlot {
+    const slot = this.#own.get(plugin) ?? this.#options.openSlot((host, end) => this.#observeEnd(host, end))
+    this.#own.set(plugin, slot)
+    return slot
+  }
+
+  /** A process has ended by itself: whoever was at work in it may have ended it, or else whoever was in it. */
+  #observeEnd(host: PluginHost, { code, signal }: CommandEnd): void {
+    const inside = this.#plugins.filter((plugin) => plugin.placeIn(host) !== 'none')
+    const working = inside.filter((plugin) => plugin.placeIn(host) === 'busy')
+    const suspects = working.length > 0 ? working : inside
+    const how = signal === null ? `exit code ${code}` : signal
+    this.#options.logger.warn({ directory: this.#location.directory, how }, 'A process of plugins has ended')
+    const [only] = suspects
+    const alone = suspects.length === 1
+    if (alone && only !== undefined && (signal === null || OWN_DOING.has(signal)))
+      only.fail(`It ended its process: ${how}`)
+    else for (const plugin of suspects) plugin.strike(alone, how)
+    for (const plugin of inside) plugin.leave(host)
+  }
+}

@@ -1,0 +1,40 @@
+import type { CallOptions } from './plugin-context.ts'
+import type { RunningCall } from './plugin-run.ts'
+import { waited } from './waiting.ts'
+
+/** How long a call may go on after it was aborted. */
+const ABORT_MS = 5_000
+
+interface Overdue {
+  /** It takes longer than its limit. */
+  late(): void
+  /** It goes on though it was aborted. Either must end it. */
+  stuck(): void
+}
+
+/** Follows a call to its end, within its limits. Throws what it throws, or the signal's reason, once nothing of it goes on. */
+export async function makeCall(
+  call: RunningCall,
+  { signal, limitMs }: CallOptions,
+  overdue: Overdue,
+): Promise<unknown> {
+  const over = new AbortController()
+  const stop = async (): Promise<void> => {
+    call.abort()
+    if (await waited(ABORT_MS, over.signal)) overdue.stuck()
+  }
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) void stop()
+  if (limitMs !== undefined) void waited(limitMs, over.signal).then((late) => late && overdue.late())
+  try {
+    const value = await call.answer
+    signal.throwIfAborted()
+    return value
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    over.abort()
+    signal.removeEventListener('abort', stop)
+  }
+}

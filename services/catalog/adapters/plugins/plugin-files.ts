@@ -1,0 +1,142 @@
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import { parsePackageSpecifier } from '#services/catalog/domain/package-specifier.ts'
+import { untrusted } from '#services/catalog/domain/trust.ts'
+import { isObject } from '#shared/json.ts'
+import { levelsOf } from '../configuration/find-documents.ts'
+import type { TrustedDirectories } from '../configuration/trusted-directories.ts'
+import { entriesOf, findFile } from '../files/find-file.ts'
+import type { Places } from '../watch/place-watch.ts'
+import type { DeclaredPlugin } from './declared-plugin.ts'
+
+const MODULE = /\.(?:js|mjs|ts)$/
+const LOCAL = /^(?:\.{0,2}\/|~\/|\.{1,2}$|file:)/
+/** Plugins of one location. */
+const MAX_PLUGINS = 64
+/** Characters of what the configuration gives one plugin. */
+const MAX_OPTIONS = 64 << 10
+
+interface Options {
+  readonly configDirectory: string
+  /** Home directory, for `~`. */
+  readonly home: string
+  readonly trusted: TrustedDirectories
+}
+
+/** What was found, and where. */
+export interface FoundPlugins extends Places {
+  readonly declared: readonly DeclaredPlugin[]
+}
+
+/**
+ * The plugins of a location: of the user's configuration, then of the project, from its root down to the location; in each, what the
+ * documents name (`plugins`), then the modules in the folder `plugins`. What is named twice counts once, with the later options. At
+ * most 64.
+ */
+export async function findPlugins(
+  { configDirectory, home, trusted }: Options,
+  location: Location,
+  documents: readonly ConfigurationDocument[],
+): Promise<FoundPlugins> {
+  const folders = [
+    { path: join(configDirectory, 'plugins'), own: true },
+    ...levelsOf(location).map((level) => ({ path: join(level, '.opencode', 'plugins'), own: false })),
+  ]
+  const named = documents.flatMap((document) => namedBy(document, home))
+  const inFolders = await Promise.all(
+    folders.map(async ({ path, own }) => {
+      const names = (await entriesOf(path))
+        .map(({ name }) => name)
+        .filter((name) => MODULE.test(name) && !/\.d\.ts$/.test(name))
+      const mayRun = names.length > 0 && (own || (await trusted.has(path)))
+      return names
+        .sort()
+        .map((name) => ({ local: join(path, name), options: null, trusted: mayRun, by: join(path, name) }))
+    }),
+  )
+  const all = new Map<string, Named>()
+  for (const one of [...named, ...inFolders.flat()] as readonly Named[]) {
+    const key = one.local ?? one.target ?? ''
+    const before = all.get(key)
+    // What lies in a folder says nothing of options.
+    all.set(
+      key,
+      before !== undefined && one.options === null ? { ...before, trusted: before.trusted || one.trusted } : one,
+    )
+  }
+  const declared = await Promise.all([...all].slice(0, MAX_PLUGINS).map(([key, one]) => describe(key, one)))
+  const locals = [...all.values()].flatMap(({ local }) => local ?? [])
+  const places = folders.map(({ path }) => path)
+  return { declared, places: [...places, ...locals], folders: places }
+}
+
+interface Named {
+  /** Absolute path of a module. */
+  readonly local?: string
+  /** Specifier of a package. */
+  readonly target?: string
+  readonly options: unknown
+  readonly trusted: boolean
+  /** What names it. */
+  readonly by: string
+}
+
+function namedBy({ path, value, trusted }: ConfigurationDocument, home: string): Named[] {
+  const entries = Array.isArray(value.plugins) ? value.plugins : []
+  return entries.flatMap((entry: unknown): Named[] => {
+    const name = isObject(entry) ? entry.package : entry
+    if (typeof name !== 'string' || name === '') return []
+    const given = { options: isObject(entry) ? (entry.options ?? null) : null, trusted, by: path }
+    return [LOCAL.test(name) ? { local: localPath(name, dirname(path), home), ...given } : { target: name, ...given }]
+  })
+}
+
+function localPath(name: string, base: string, home: string): string {
+  if (name.startsWith('~/')) return join(home, name.slice(2))
+  if (!name.startsWith('file:')) return resolve(base, name)
+  try {
+    return fileURLToPath(name)
+  } catch {
+    return resolve(base, name)
+  }
+}
+
+async function describe(key: string, { local, target, options, trusted, by }: Named): Promise<DeclaredPlugin> {
+  const text = JSON.stringify(options)
+  const problem = !trusted
+    ? untrusted(by)
+    : text.length > MAX_OPTIONS
+      ? `Its options have more than ${MAX_OPTIONS} characters`
+      : undefined
+  if (local === undefined) {
+    const wrong = problem ?? packageProblem(target ?? '')
+    return {
+      ...{ key, options },
+      problem: wrong,
+      origin: { type: 'package', target: target ?? '' },
+      fingerprint: `${text}\0${wrong}`,
+    }
+  }
+  const file = await findFile(local)
+  const missing = !MODULE.test(local)
+    ? `${basename(local)} is no module: its name ends in none of .js, .mjs and .ts`
+    : file === undefined
+      ? `There is no file ${local}`
+      : undefined
+  return {
+    ...{ key, options, problem: problem ?? missing },
+    origin: { type: 'local', path: local },
+    fingerprint: `${text}\0${problem ?? missing}\0${file?.fingerprint}`,
+  }
+}
+
+function packageProblem(target: string): string | undefined {
+  try {
+    parsePackageSpecifier(target)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}

@@ -1,0 +1,106 @@
+import type { Duplex } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import type { Command, CommandEnd, StartCommand } from '../commands/command.ts'
+import { CHANNEL_FD, type FromHost, type PluginStart, type ToHost, type ToPlugin } from './host/protocol.ts'
+import { LineSplitter } from './line-splitter.ts'
+
+interface Options {
+  readonly start: StartCommand
+  readonly directory: string
+  /** All that a plugin sees of the environment. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly logger: Logger
+}
+
+/** Observes one plugin. */
+export interface HostListener {
+  started(): void
+  said(text: string): void
+  failed(error: string): void
+}
+
+const HOST = fileURLToPath(new URL('./host/host.ts', import.meta.url))
+/** Bytes that a process may print into the log; the rest is dropped. */
+const MAX_LOGGED = 64 << 10
+const MAX_LOGGED_AT_ONCE = 4 << 10
+
+/** A process that plugins of one location run in. Disposal ends it with all that it started. */
+export class PluginHost implements AsyncDisposable {
+  /** Resolves when the process has ended, or must be: it says what no honest one says. */
+  readonly ended: Promise<CommandEnd>
+  readonly #command: Command
+  readonly #channel: Duplex
+  readonly #listeners = new Map<string, HostListener>()
+
+  private constructor(command: Command, channel: Duplex, options: Options) {
+    this.#command = command
+    this.#channel = channel
+    const broken = Promise.withResolvers<CommandEnd>()
+    const breakOff = (): void => broken.resolve({ code: 1, signal: null })
+    const lines = new LineSplitter((line) => this.#receive(line), breakOff)
+    channel.on('data', (chunk: Buffer) => lines.push(chunk))
+    channel.on('error', () => {}).on('close', breakOff)
+    this.ended = Promise.race([command.ended, broken.promise]).catch(() => ({ code: null, signal: 'SIGKILL' as const }))
+    let logged = 0
+    command.output.on('data', (chunk: Buffer) => {
+      logged += chunk.length
+      if (logged > MAX_LOGGED) return
+      const output = chunk.toString('utf8', 0, MAX_LOGGED_AT_ONCE)
+      options.logger.info({ directory: options.directory, output }, 'A plugin printed something')
+    })
+  }
+
+  /** Starts one. Throws ToolError when the system cannot. */
+  static async start(options: Options): Promise<PluginHost> {
+    const { start, directory, environment } = options
+    const command = await start({
+      shell: '/bin/sh',
+      command: `exec ${quoted(process.execPath)} --disable-sigusr1 ${quoted(HOST)} ${CHANNEL_FD}`,
+      ...{ directory, environment },
+      channel: true,
+    })
+    if (command.channel === undefined) throw new Error('The process has no channel')
+    return new PluginHost(command, command.channel, options)
+  }
+
+  /** Starts a plugin, or starts it anew, under a key. */
+  run(key: string, start: PluginStart, listener: HostListener): void {
+    this.#listeners.set(key, listener)
+    this.#send({ key, type: 'start', start })
+  }
+
+  post(key: string, post: ToPlugin): void {
+    if (this.#listeners.has(key)) this.#send({ key, type: 'post', post })
+  }
+
+  /** Ends a plugin; nothing of it is reported any more. */
+  end(key: string): void {
+    if (this.#listeners.delete(key)) this.#send({ key, type: 'end' })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear()
+    await this.#command[Symbol.asyncDispose]()
+  }
+
+  #send(message: ToHost): void {
+    if (!this.#channel.destroyed) this.#channel.write(`${JSON.stringify(message)}\n`)
+  }
+
+  // Throws for what no host says.
+  #receive(line: string): void {
+    const message = JSON.parse(line) as FromHost
+    const listener = this.#listeners.get(message.key)
+    if (message.type === 'said') listener?.said(String(message.text))
+    else if (message.type === 'started') listener?.started()
+    else {
+      this.#listeners.delete(message.key)
+      listener?.failed(String(message.error))
+    }
+  }
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}

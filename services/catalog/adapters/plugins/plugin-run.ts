@@ -1,0 +1,122 @@
+import type { JsonObject } from '#shared/json.ts'
+import type { CallName, PluginStart } from './host/protocol.ts'
+import type { PluginHost } from './plugin-host.ts'
+import { readMessage, readMetadata } from './said.ts'
+
+interface Options {
+  readonly key: string
+  readonly start: PluginStart
+  /** Longest time from the start of its thread until it is ready. */
+  readonly loadMs: number
+  /** Takes what it registers. Throws for what cannot be registered. */
+  ready(registration: unknown): void
+  failed(error: string): void
+}
+
+interface Pending {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+  readonly progress: ((metadata: JsonObject) => void) | undefined
+}
+
+/** A call that was made. */
+export interface RunningCall {
+  /** Rejects with what the plugin threw, as an Error, or the reason why it can't answer any more. */
+  readonly answer: Promise<unknown>
+  abort(): void
+}
+
+/** The process of a plugin has ended. */
+export class HostGone extends Error {
+  override readonly name = 'HostGone'
+  override readonly message = 'The process of the plugin has ended'
+}
+
+/** What a plugin's tool or hook threw. */
+export class ThrownByPlugin extends Error {
+  override readonly name = 'ThrownByPlugin'
+}
+
+/** A plugin in one process, from its start to its end. */
+export class PluginRun {
+  readonly host: PluginHost
+  /** Resolves when it is ready; rejects when it ends before. */
+  readonly loaded: Promise<void>
+  readonly #options: Options
+  readonly #loaded = Promise.withResolvers<void>()
+  readonly #calls = new Map<number, Pending>()
+  #isLoaded = false
+  #ids = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(host: PluginHost, options: Options) {
+    this.host = host
+    this.#options = options
+    this.loaded = this.#loaded.promise
+    this.loaded.catch(() => {})
+    const { key, start, loadMs, failed } = options
+    host.run(key, start, {
+      started: () => {
+        this.#timer = setTimeout(() => failed(`It took longer than ${loadMs / 1_000} s to load`), loadMs)
+      },
+      said: (text) => this.#receive(text),
+      failed,
+    })
+  }
+
+  /** Whether it loads, or has a call. */
+  get busy(): boolean {
+    return !this.#isLoaded || this.#calls.size > 0
+  }
+
+  /** Asks for something, once it is loaded. */
+  call(name: CallName, input: unknown, progress?: (metadata: JsonObject) => void): RunningCall {
+    const id = ++this.#ids
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#calls.set(id, { resolve, reject, progress })
+    this.host.post(this.#options.key, { type: 'call', id, name, input })
+    return {
+      answer: promise.finally(() => this.#calls.delete(id)),
+      abort: () => this.host.post(this.#options.key, { type: 'abort', id }),
+    }
+  }
+
+  emit(name: string, event: unknown): void {
+    if (this.#isLoaded) this.host.post(this.#options.key, { type: 'event', name, event })
+  }
+
+  /** Nothing comes from it any more. */
+  end(reason: Error): void {
+    clearTimeout(this.#timer)
+    this.#loaded.reject(reason)
+    for (const { reject } of this.#calls.values()) reject(reason)
+    this.#calls.clear()
+  }
+
+  #receive(text: string): void {
+    try {
+      this.#take(text)
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error)
+      this.#options.failed(this.#isLoaded ? `It sent what cannot be read: ${problem}` : problem)
+    }
+  }
+
+  #take(text: string): void {
+    const message = readMessage(text)
+    if (message.type === 'ready') {
+      if (this.#isLoaded) return
+      this.#options.ready(message.registration)
+      clearTimeout(this.#timer)
+      this.#isLoaded = true
+      this.#loaded.resolve()
+      return
+    }
+    const call = this.#calls.get(message.id)
+    if (message.type === 'progress') {
+      const metadata = readMetadata(message.metadata)
+      if (metadata !== undefined) call?.progress?.(metadata)
+    } else if (message.type === 'result') call?.resolve(message.value)
+    else call?.reject(new ThrownByPlugin(String(message.error)))
+  }
+}

@@ -1,0 +1,166 @@
+import { hash } from 'node:crypto'
+import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.ts'
+import type { HookedCall, HookedPrompt, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
+import {
+  HOOK_NAMES,
+  type HookName,
+  type PluginEvent,
+  type RegisteredTool,
+} from '#services/catalog/domain/plugins/registration.ts'
+import type { Skill } from '#services/catalog/domain/skill.ts'
+import type { Plugins } from '#services/catalog/ports/plugins.ts'
+import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
+import { isObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { readCallChange, readInstructions, readPromptChange, readTextChange } from './changes.ts'
+import type { Plugin } from './plugin.ts'
+import { ThrownByPlugin } from './plugin-run.ts'
+import { cut } from './said.ts'
+
+/** A tool of a plugin, under the name that it has in its location. */
+export interface OfferedTool {
+  readonly name: string
+  readonly plugin: Plugin
+  readonly tool: RegisteredTool
+}
+
+const LONGEST_NAME = 64
+
+/** What the plugins of a location offer at one time. */
+export class PluginSet implements Plugins {
+  readonly list: readonly PluginInfo[]
+  readonly hooks: ReadonlySet<HookName>
+  readonly agents: AgentDocument
+  readonly skills: readonly Skill[]
+  readonly tools: readonly OfferedTool[]
+  readonly #plugins: readonly Plugin[]
+  readonly #hookMs: number
+
+  /** `taken`: names that other tools have. Of two plugins with one id the second one fails. */
+  constructor(plugins: readonly Plugin[], taken: ReadonlySet<string>, hookMs: number) {
+    this.#hookMs = hookMs
+    const ids = new Set<string>()
+    for (const plugin of plugins) {
+      const id = plugin.registration?.id
+      if (id === undefined || plugin.failed) continue
+      if (ids.has(id)) plugin.fail(`There is another plugin with the id ${id}`)
+      ids.add(id)
+    }
+    this.#plugins = plugins.filter((plugin) => !plugin.failed && plugin.registration !== undefined)
+    this.list = plugins.map(({ info }) => info)
+    this.hooks = new Set(HOOK_NAMES.filter((name) => this.#having(name).length > 0))
+    this.skills = this.#plugins.flatMap(({ registration }) => registration?.skills ?? [])
+    this.tools = nameTools(this.#plugins, taken)
+    const agents = this.#plugins.flatMap(({ registration }) => [
+      ...(registration?.agents ?? new Map<string, AgentEntry>()),
+    ])
+    const actions = new Set(this.tools.map(({ name, tool }) => tool.permission ?? name))
+    this.agents = {
+      agents: new Map(agents),
+      permissions: [...actions].map((action) => ({ action, resource: '*', effect: 'ask' as const })),
+    }
+  }
+
+  async prompt(prompt: HookedPrompt, sessionId: string, signal: AbortSignal): Promise<HookedPrompt> {
+    let current = prompt
+    for (const plugin of this.#having('prompt')) {
+      const input = { ...current, about: { sessionID: sessionId } }
+      const answer = await this.#ask(plugin, 'prompt', input, signal, (value) => readPromptChange(value, current))
+      current = answer ?? current
+    }
+    return current
+  }
+
+  async beforeTool(call: HookedCall, signal: AbortSignal): Promise<HookedCall['input']> {
+    let { input } = call
+    for (const plugin of this.#having('tool.before')) {
+      const { sessionId: sessionID, tool } = call
+      const change = await this.#ask(plugin, 'tool.before', { sessionID, tool, input }, signal, readCallChange)
+      const id = plugin.registration?.id ?? ''
+      if (change?.refuse !== undefined)
+        throw new Rejection('TOOL_REFUSED', { name: tool, problem: `${id}: ${change.refuse}` })
+      input = change?.input ?? input
+    }
+    return input
+  }
+
+  async afterTool(call: HookedCall, outcome: ToolOutcome, signal: AbortSignal): Promise<ToolOutcome> {
+    let current = outcome
+    for (const plugin of this.#having('tool.after')) {
+      const { sessionId: sessionID, tool, input } = call
+      const failed = current.type === 'failed'
+      const texts = current.content.flatMap((piece) => (piece.type === 'text' ? [piece.text] : []))
+      const text = [...(current.type === 'failed' ? [current.message] : []), ...texts].join('\n')
+      const given = { sessionID, tool, input, failed, text }
+      const change = await this.#ask(plugin, 'tool.after', given, signal, readTextChange)
+      if (change === undefined) continue
+      const files = current.content.filter((piece) => piece.type === 'file')
+      current =
+        current.type === 'failed'
+          ? { ...current, message: change, content: files }
+          : { ...current, content: [cut(change), ...files] }
+    }
+    return current
+  }
+
+  async instructions(
+    { sessionId, agent }: { readonly sessionId: string; readonly agent: string },
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const given = { sessionID: sessionId, agent }
+    const texts = await Promise.all(
+      this.#having('instructions').map((plugin) => this.#ask(plugin, 'instructions', given, signal, readInstructions)),
+    )
+    return texts.flatMap((text) => text ?? [])
+  }
+
+  emit(event: PluginEvent, data: unknown): void {
+    for (const plugin of this.#plugins) plugin.emit(event, data)
+  }
+
+  #having(name: HookName): readonly Plugin[] {
+    return this.#plugins.filter((plugin) => plugin.registration?.hooks.has(name))
+  }
+
+  // Undefined: nothing is to be changed, or the plugin has failed.
+  async #ask<T>(
+    plugin: Plugin,
+    name: HookName,
+    input: unknown,
+    signal: AbortSignal,
+    read: (value: Record<string, unknown> | string) => T,
+  ): Promise<T | undefined> {
+    if (plugin.failed) return undefined
+    try {
+      const value = await plugin.call(name, input, { signal, limitMs: this.#hookMs })
+      if (value === null) return undefined
+      if (!isObject(value) && typeof value !== 'string') throw new TypeError('it is neither an object nor a text')
+      return read(value)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof ThrownByPlugin) plugin.fail(`Its hook ${name} threw: ${error.message}`)
+      else if (error instanceof TypeError)
+        plugin.fail(`What its hook ${name} returned cannot be used: ${error.message}`)
+      return undefined
+    }
+  }
+}
+
+/** Names that nobody else has, and that providers take. */
+function nameTools(plugins: readonly Plugin[], taken: ReadonlySet<string>): OfferedTool[] {
+  const names = new Set(taken)
+  return plugins.flatMap((plugin) => {
+    const { id = '', tools = [] } = plugin.registration ?? {}
+    return tools.map((tool) => {
+      const name = names.has(tool.name) ? freeName(`${id.replace(/[^\w-]/g, '_')}_${tool.name}`, names) : tool.name
+      names.add(name)
+      return { name, plugin, tool }
+    })
+  })
+}
+
+function freeName(wanted: string, names: ReadonlySet<string>): string {
+  if (wanted.length <= LONGEST_NAME && !names.has(wanted)) return wanted
+  const mark = hash('sha256', `${wanted}\0${names.size}`, 'hex').slice(0, 8)
+  return `${wanted.slice(0, LONGEST_NAME - mark.length - 1)}_${mark}`
+}

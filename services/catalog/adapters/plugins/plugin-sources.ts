@@ -1,0 +1,159 @@
+import { hash } from 'node:crypto'
+import type { AgentDocument } from '#services/catalog/domain/agent.ts'
+import { type AgentSet, mergeAgents } from '#services/catalog/domain/agent-merge.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { Skill } from '#services/catalog/domain/skill.ts'
+import type { PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
+import type { Plugins } from '#services/catalog/ports/plugins.ts'
+import type { Offer, OpenSource, Source } from '#services/catalog/ports/source.ts'
+import type { ToolSource } from '#services/catalog/ports/tools.ts'
+import type { ProcessPlaces } from '#services/catalog/run/process-places.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import type { StartCommand } from '../commands/command.ts'
+import type { Configuration } from '../configuration/configuration.ts'
+import type { TrustedDirectories } from '../configuration/trusted-directories.ts'
+import type { DirectoryWatchers } from '../watch/directory-watchers.ts'
+import { PlaceWatch } from '../watch/place-watch.ts'
+import { Turns } from '../watch/turns.ts'
+import { HostSlot } from './host-slot.ts'
+import { LocationPlugins } from './location-plugins.ts'
+import type { PluginLimits } from './plugin-context.ts'
+import { findPlugins } from './plugin-files.ts'
+import { PluginHost } from './plugin-host.ts'
+import type { PluginSet } from './plugin-set.ts'
+import { PluginTools } from './plugin-tools.ts'
+
+interface Options {
+  readonly configDirectory: string
+  readonly home: string
+  readonly configuration: Configuration
+  readonly trusted: TrustedDirectories
+  readonly packages: PluginPackages
+  readonly watchers: DirectoryWatchers
+  readonly places: ProcessPlaces
+  readonly start: StartCommand
+  readonly environment: Readonly<Record<string, string>>
+  readonly limits: PluginLimits
+  /** Names of tools that are no plugin's, and actions of their permissions. */
+  readonly taken: ReadonlySet<string>
+  readonly logger: Logger
+}
+
+interface Shared {
+  readonly plugins: LocationPlugins
+  readonly changed: Set<() => void>
+}
+
+/**
+ * The plugins of locations, as sources of what they offer: whichever of these are open for a location share its plugins, which end
+ * with the last one. Disposal ends all.
+ */
+export class PluginSources implements AsyncDisposable {
+  readonly #options: Options
+  readonly #turns = new Turns()
+  /** By the directories of location and project. */
+  readonly #shared = new Map<string, Shared>()
+  readonly #ending = new Set<Promise<void>>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** The plugins themselves. */
+  get plugins(): Source<Plugins> {
+    return { open: (location, changed) => this.#open(location, changed, (offer) => offer) }
+  }
+
+  get tools(): ToolSource {
+    const { hookMs } = this.#options.limits
+    return {
+      open: (location, changed) =>
+        this.#open(location, changed, ({ value, digest }) => ({ digest, value: new PluginTools(value.tools, hookMs) })),
+    }
+  }
+
+  /** Agents of files and of plugins, which count less. */
+  agents(files: Source<readonly AgentDocument[]>): Source<AgentSet> {
+    const { home } = this.#options
+    return this.#with(files, (documents, plugins) => {
+      const { agents, permissions } = plugins.agents
+      return mergeAgents([{ agents, permissions: [] }, ...documents], home, permissions)
+    })
+  }
+
+  /** Skills of files and of plugins, which count less. */
+  skills(files: Source<readonly Skill[]>): Source<readonly Skill[]> {
+    return this.#with(files, (skills, plugins) => {
+      const ids = new Set(skills.map(({ id }) => id))
+      return [...skills, ...plugins.skills.filter(({ id }) => !ids.has(id))]
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#shared.values()].map(({ plugins }) => plugins[Symbol.asyncDispose]()))
+    this.#shared.clear()
+    await Promise.all(this.#ending)
+  }
+
+  #with<F, V>(files: Source<F>, merge: (files: F, plugins: Plugins) => V): Source<V> {
+    return {
+      open: (location, changed) => {
+        const open = { files: files.open(location, changed), plugins: this.plugins.open(location, changed) }
+        let last: { readonly found: F; readonly plugins: Plugins; readonly offer: Offer<V> } | undefined
+        return {
+          read: async () => {
+            const [{ value: found }, { value: plugins }] = await Promise.all([open.files.read(), open.plugins.read()])
+            if (last?.found === found && last.plugins === plugins) return last.offer
+            const value = merge(found, plugins)
+            const offer = { value, digest: hash('sha256', JSON.stringify(value), 'hex') }
+            last = { found, plugins, offer }
+            return offer
+          },
+          [Symbol.dispose]: () => {
+            open.files[Symbol.dispose]()
+            open.plugins[Symbol.dispose]()
+          },
+        }
+      },
+    }
+  }
+
+  #open<V>(location: Location, changed: () => void, offer: (of: Offer<PluginSet>) => Offer<V>): OpenSource<V> {
+    const key = `${location.directory}\0${location.project.directory}`
+    const shared = this.#shared.get(key) ?? this.#share(key, location)
+    const own = (): void => changed()
+    shared.changed.add(own)
+    return {
+      read: async () => offer(await shared.plugins.read()),
+      [Symbol.dispose]: () => {
+        shared.changed.delete(own)
+        if (shared.changed.size > 0 || this.#shared.get(key) !== shared) return
+        this.#shared.delete(key)
+        const ending = shared.plugins[Symbol.asyncDispose]().finally(() => this.#ending.delete(ending))
+        this.#ending.add(ending)
+      },
+    }
+  }
+
+  #share(key: string, location: Location): Shared {
+    const { configuration, watchers, places, start, environment, taken, ...options } = this.#options
+    const listeners = new Set<() => void>()
+    const changed = (): void => {
+      for (const listener of listeners) listener()
+    }
+    const { directory } = location
+    const { logger } = options
+    const plugins = new LocationPlugins(location, {
+      ...options,
+      ...{ taken, reserved: taken, changed },
+      configuration: configuration.open(location, changed),
+      watch: new PlaceWatch({ watchers, turns: this.#turns, changed }),
+      find: (documents) => findPlugins(options, location, documents),
+      openSlot: (onEnd) =>
+        new HostSlot({ places, onEnd, start: () => PluginHost.start({ start, directory, environment, logger }) }),
+    })
+    const shared = { plugins, changed: listeners }
+    this.#shared.set(key, shared)
+    return shared
+  }
+}

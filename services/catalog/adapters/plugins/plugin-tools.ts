@@ -1,0 +1,90 @@
+import { savePatternsOf } from '#services/catalog/domain/access.ts'
+import type { Location } from '#services/catalog/domain/location.ts'
+import type { CallIdentity, PreparedCall, ToolDescription, ToolOutcome, Tools } from '#services/catalog/ports/tools.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { PluginFailed } from './plugin-context.ts'
+import { HostGone, ThrownByPlugin } from './plugin-run.ts'
+import type { OfferedTool } from './plugin-set.ts'
+import { readResult } from './said.ts'
+
+/** Longest time that a call may take. */
+const LIMIT_MS = 600_000
+
+/** The tools of a location's plugins, as they were registered. */
+export class PluginTools implements Tools {
+  readonly #tools: ReadonlyMap<string, OfferedTool>
+  readonly #descriptions: readonly ToolDescription[]
+  readonly #validateMs: number
+
+  constructor(tools: readonly OfferedTool[], validateMs: number) {
+    this.#tools = new Map(tools.map((offered) => [offered.name, offered]))
+    this.#descriptions = tools.map(({ name, tool: { description, inputSchema } }) => ({
+      name,
+      description,
+      inputSchema,
+    }))
+    this.#validateMs = validateMs
+  }
+
+  list(): readonly ToolDescription[] {
+    return this.#descriptions
+  }
+
+  async prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
+    const offered = this.#tools.get(name)
+    if (offered === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
+    const { plugin, tool } = offered
+    await this.#validate(offered, input)
+    const accesses = [{ action: tool.permission ?? name, resources: [plugin.registration?.id ?? plugin.declared.key] }]
+    return {
+      accesses,
+      savePatterns: savePatternsOf(accesses),
+      run: (signal, progress, identity) => run(offered, location, input, { signal, progress, identity }),
+    }
+  }
+
+  /** In the plugin's own thread: a schema that takes for ever is its own problem. */
+  async #validate({ name, plugin, tool }: OfferedTool, input: JsonObject): Promise<void> {
+    const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
+    const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch(problemOf)
+    if (problem !== null) throw new Rejection('TOOL_INPUT_INVALID', { name, problem: String(problem).slice(0, 500) })
+  }
+}
+
+interface RunOptions {
+  readonly signal: AbortSignal
+  readonly progress: (metadata: JsonObject) => void
+  readonly identity: CallIdentity
+}
+
+async function run(
+  { plugin, tool }: OfferedTool,
+  { directory }: Location,
+  input: JsonObject,
+  { signal, progress, identity }: RunOptions,
+): Promise<ToolOutcome> {
+  const { sessionId: sessionID, callId: callID } = identity
+  const time = AbortSignal.timeout(LIMIT_MS)
+  try {
+    const given = { tool: tool.name, input, directory, sessionID, callID }
+    return readResult(await plugin.call('tool', given, { signal: AbortSignal.any([signal, time]), progress }))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (time.aborted) return failed('timeout', `It took longer than ${LIMIT_MS} ms and was ended`)
+    if (error instanceof ThrownByPlugin) return failed('plugin', error.message)
+    if (error instanceof TypeError) return failed('plugin', `What the tool returned cannot be used: ${error.message}`)
+    return failed('plugin_ended', problemOf(error))
+  }
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof PluginFailed) return `The plugin has failed: ${error.message}`
+  if (error instanceof HostGone) return `${error.message}; what the call has done is unknown`
+  if (error instanceof ThrownByPlugin) return error.message
+  return `The plugin is not available: ${error instanceof Error ? error.message : String(error)}`
+}
+
+function failed(kind: string, message: string): ToolOutcome {
+  return { type: 'failed', kind, message, content: [], metadata: {} }
+}

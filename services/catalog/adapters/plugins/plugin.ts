@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto'
+import type { PluginFailure, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
+import { type Registration, readRegistration } from '#services/catalog/domain/plugins/registration.ts'
+import type { DeclaredPlugin } from './declared-plugin.ts'
+import type { CallName } from './host/protocol.ts'
+import { makeCall } from './make-call.ts'
+import { type CallOptions, digestOf, type PluginContext, PluginFailed } from './plugin-context.ts'
+import type { PluginHost } from './plugin-host.ts'
+import { HostGone, PluginRun } from './plugin-run.ts'
+import { Strikes } from './strikes.ts'
+import { untilAborted } from './waiting.ts'
+
+/** One plugin of one location: what it registered, whether it has failed, and its calls. */
+export class Plugin {
+  readonly declared: DeclaredPlugin
+  registration: Registration | undefined
+  readonly #context: PluginContext
+  readonly #closed = new AbortController()
+  #failure: PluginFailure | undefined
+  #loading: Promise<void> | undefined
+  #run: PluginRun | undefined
+  #entry: string | undefined
+  #version: string | undefined
+  readonly #strikes = new Strikes()
+
+  constructor(declared: DeclaredPlugin, context: PluginContext) {
+    this.declared = declared
+    this.#context = context
+    if (declared.problem !== undefined) this.#failure = { error: declared.problem, ref: undefined }
+  }
+
+  get info(): PluginInfo {
+    const { origin } = this.declared
+    const state = origin.type === 'package' ? this.#context.packages.state(origin.target) : undefined
+    const waits = this.registration === undefined ? { error: 'It has not been loaded yet', ref: undefined } : undefined
+    return {
+      id: this.registration?.id,
+      origin,
+      version: state?.version,
+      outdated: state?.outdated ?? false,
+      updating: state?.updating ?? false,
+      failure: this.#failure ?? waits,
+    }
+  }
+
+  get failed(): boolean {
+    return this.#failure !== undefined
+  }
+
+  /** Whether another version of its package than the one that it was loaded from is installed by now. */
+  get replaced(): boolean {
+    return this.#version !== undefined && this.info.version !== this.#version
+  }
+
+  /** Whether it was part of a recent death of its process: it gets one of its own. */
+  get struck(): boolean {
+    return this.#strikes.count > 0
+  }
+
+  /** Loads it, once; resolves when it has registered or failed. */
+  load(): Promise<void> {
+    this.#loading ??= this.#load()
+    return this.#loading
+  }
+
+  /** Asks it for something. Throws PluginFailed, HostGone, what the plugin threw (an Error), or the signal's reason. */
+  async call(name: CallName, input: unknown, options: CallOptions): Promise<unknown> {
+    using running = await untilAborted(this.#running(), options.signal)
+    const { run } = running
+    return await makeCall(run.call(name, input, options.progress), options, {
+      late: () => this.fail(`Its hook ${name} took longer than ${(options.limitMs ?? 0) / 1_000} s`),
+      stuck: () => this.#recycle(run),
+    })
+  }
+
+  /** Passes an event on, if it listens and is at work. */
+  emit(name: string, event: unknown): void {
+    if (this.registration?.events.has(name)) this.#run?.emit(name, event)
+  }
+
+  /** Whether it is in this process, and maybe loads or has a call there. */
+  placeIn(host: PluginHost): 'none' | 'idle' | 'busy' {
+    if (this.#run?.host !== host) return 'none'
+    return this.#run.busy ? 'busy' : 'idle'
+  }
+
+  /** Its process has ended. */
+  leave(host: PluginHost): void {
+    if (this.#run?.host !== host) return
+    this.#run.end(new HostGone())
+    this.#run = undefined
+  }
+
+  /** Its process has ended while it was at work there. */
+  strike(alone: boolean, how: string): void {
+    this.#strikes.add()
+    if (alone && this.#strikes.tooMany) this.fail(`Its process ended ${this.#strikes.count} times: ${how}`)
+  }
+
+  /** It is failed from now on. */
+  fail(error: string): void {
+    if (this.#failure !== undefined || this.#closed.signal.aborted) return
+    const ref = `err_${randomBytes(4).toString('hex')}`
+    this.#failure = { error, ref }
+    const { logger, directory } = this.#context
+    logger.warn({ directory, plugin: this.declared.key, ref, error }, 'A plugin has failed')
+    this.#endRun(new PluginFailed(error))
+    this.#context.changed()
+  }
+
+  /** It is no longer wanted. */
+  close(): void {
+    this.#closed.abort(new PluginFailed('The plugin has changed, or is gone'))
+    this.#endRun(this.#closed.signal.reason)
+  }
+
+  async #load(): Promise<void> {
+    while (this.#failure === undefined && !this.#closed.signal.aborted) {
+      try {
+        const running = await this.#running()
+        running[Symbol.dispose]()
+        return
+      } catch (error) {
+        if (!(error instanceof HostGone)) this.fail(error instanceof Error ? error.message : String(error))
+      }
+    }
+  }
+
+  /** It, loaded in a process that nobody takes away meanwhile. */
+  async #running(): Promise<Disposable & { readonly run: PluginRun }> {
+    this.#throwIfOver()
+    this.#entry ??= await this.#findEntry()
+    const use = await this.#context.slotOf(this).use()
+    try {
+      this.#throwIfOver()
+      const run = this.#run?.host === use.host ? this.#run : this.#begin(use.host, this.#entry)
+      await run.loaded
+      this.#throwIfOver()
+      return { run, [Symbol.dispose]: () => use[Symbol.dispose]() }
+    } catch (error) {
+      use[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  #begin(host: PluginHost, entry: string): PluginRun {
+    const { directory, limits } = this.#context
+    const run: PluginRun = new PluginRun(host, {
+      key: this.declared.key,
+      start: {
+        ...{ entry, directory },
+        options: this.declared.options,
+        memoryBytes: limits.memoryBytes,
+        blockedMs: Math.ceil(limits.hookMs * 0.8),
+      },
+      loadMs: limits.loadMs,
+      ready: (said) => this.#observeReady(said, entry),
+      failed: (error) => {
+        if (this.#run === run) this.fail(error)
+      },
+    })
+    this.#run = run
+    return run
+  }
+
+  /** Throws for what cannot be registered. */
+  #observeReady(said: unknown, entry: string): void {
+    const registration = readRegistration(said, entry, this.#context.reserved)
+    if (this.registration === undefined || digestOf(this.registration) !== digestOf(registration))
+      this.#context.changed()
+    this.registration = registration
+  }
+
+  async #findEntry(): Promise<string> {
+    const { origin } = this.declared
+    if (origin.type === 'local') return origin.path
+    const installed = await this.#context.packages.load(origin.target, this.#closed.signal)
+    this.#version = installed.version
+    return installed.entry
+  }
+
+  /** Ends its thread, because a call does not end; the next one begins a new one. */
+  #recycle(run: PluginRun): void {
+    if (this.#run === run) this.#endRun(new PluginFailed('A call that was aborted did not end'))
+  }
+
+  #endRun(reason: Error): void {
+    const run = this.#run
+    this.#run = undefined
+    run?.end(reason)
+    run?.host.end(this.declared.key)
+  }
+
+  #throwIfOver(): void {
+    this.#closed.signal.throwIfAborted()
+    if (this.#failure !== undefined) throw new PluginFailed(this.#failure.error)
+  }
+}

@@ -1,0 +1,70 @@
+import { OutputWindow } from '#services/catalog/domain/truncate.ts'
+import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
+import { isObject, type JsonObject } from '#shared/json.ts'
+import type { FromPlugin } from './host/protocol.ts'
+
+const MAX_DEPTH = 64
+const MAX_PIECES = 16
+const MAX_METADATA = 32 << 10
+
+/** Reads what a plugin sent. Throws for what is none of the messages, or deeper than 64 levels. */
+export function readMessage(text: string): FromPlugin {
+  checkDepth(text)
+  const message: unknown = JSON.parse(text)
+  if (!isObject(message)) throw new Error('no message')
+  const { type, id } = message
+  if (type === 'ready' || ((type === 'progress' || type === 'result' || type === 'error') && typeof id === 'number')) {
+    return message as unknown as FromPlugin
+  }
+  throw new Error('no message')
+}
+
+/** Before it is parsed: what is parsed is walked by functions that call themselves. */
+function checkDepth(text: string): void {
+  let depth = 0
+  for (const [token] of text.matchAll(/[[\]{}]|"(?:[^"\\]|\\.)*"/g)) {
+    if (token === '[' || token === '{') depth++
+    else if (token === ']' || token === '}') depth--
+    if (depth > MAX_DEPTH) throw new Error('too deep')
+  }
+}
+
+/** What a tool of a plugin returned, as an outcome: texts are cut as those of other tools are. Throws TypeError. */
+export function readResult(value: unknown): ToolOutcome {
+  if (value === null || typeof value === 'string') {
+    return { type: 'completed', content: [cut(value ?? '')], metadata: {} }
+  }
+  if (!isObject(value) || !Array.isArray(value.content)) throw new TypeError('it is neither a text nor { content }')
+  if (value.content.length > MAX_PIECES) throw new TypeError(`it has more than ${MAX_PIECES} pieces`)
+  const content = value.content.map(readPiece)
+  return {
+    type: 'completed',
+    content: content.length > 0 ? content : [cut('')],
+    metadata: readMetadata(value.metadata) ?? {},
+  }
+}
+
+/** What may be shown of a call; undefined: nothing. */
+export function readMetadata(value: unknown): JsonObject | undefined {
+  return isObject(value) && JSON.stringify(value).length <= MAX_METADATA ? (value as JsonObject) : undefined
+}
+
+/** A text as a model is shown it. */
+export function cut(text: string): ToolContent {
+  const window = new OutputWindow()
+  window.push(Buffer.from(text))
+  return { type: 'text', text: window.text().text || '(no output)' }
+}
+
+function readPiece(value: unknown): ToolContent {
+  if (!isObject(value)) throw new TypeError('a piece is no object')
+  const { type, text, data, mime, name } = value
+  if (type === 'text' && typeof text === 'string') return cut(text)
+  if (type !== 'file' || typeof data !== 'string' || typeof mime !== 'string' || typeof name !== 'string') {
+    throw new TypeError('a piece is neither { type: "text", text } nor { type: "file", data, mime, name }')
+  }
+  if (!/^[\w.+-]+\/[\w.+-]+$/.test(mime) || mime.length > 128) throw new TypeError('a piece has no media type')
+  const bytes = Buffer.from(data, 'base64')
+  if (bytes.toString('base64') !== data) throw new TypeError('the data of a piece are not base64')
+  return { type: 'file', data: bytes, mime, name: name.slice(0, 255) }
+}

@@ -1,0 +1,48 @@
+import type { JsonObject } from '#shared/json.ts'
+
+/** Where a plugin comes from. */
+export type PluginOrigin =
+  | { readonly type: 'package'; readonly target: string }
+  | { readonly type: 'local'; readonly path: string }
+
+/** What is known of a plugin. */
+export interface PluginInfo {
+  /** Undefined: it failed before it was known. */
+  readonly id: string | undefined
+  readonly origin: PluginOrigin
+  /** Of a package that is installed. */
+  readonly version: string | undefined
+  readonly outdated: boolean
+  readonly updating: boolean
+  /** Undefined: it is active. */
+  readonly failure: PluginFailure | undefined
+}
+
+export interface PluginFailure {
+  /** For people. */
+  readonly error: string
+  /** Found in the log; undefined: nothing was tried. */
+  readonly ref: string | undefined
+}
+
+/** A file that a prompt attaches, before it is read. */
+export interface HookedFile {
+  readonly uri: string
+  readonly name: string | undefined
+  readonly description: string | undefined
+}
+
+/** A prompt, as hooks may change it before it is admitted. */
+export interface HookedPrompt {
+  readonly text: string
+  readonly files: readonly HookedFile[]
+  readonly metadata: JsonObject
+  readonly delivery: 'steer' | 'queue'
+}
+
+/** A tool call, as hooks see it. */
+export interface HookedCall {
+  readonly sessionId: string
+  readonly tool: string
+  readonly input: JsonObject
+}

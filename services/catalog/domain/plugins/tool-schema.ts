@@ -1,0 +1,31 @@
+import { isJson, isObject, type JsonObject } from '#shared/json.ts'
+import { DocumentError } from '../agent-document.ts'
+
+const MAX_DEPTH = 24
+/** In JSON. */
+const MAX_CHARACTERS = 64 << 10
+
+/**
+ * Checks what a plugin gives as the schema of a tool's input: whoever lists it or passes it on is safe from its size, its depth
+ * and references to elsewhere. Nothing of it is compiled or tried here, but in the plugin's own thread. Throws DocumentError.
+ */
+export function checkSchema(value: unknown, at: string): JsonObject {
+  if (!isObject(value) || value.type !== 'object') throw new DocumentError(`${at} is no schema of type object`)
+  checkDepth(value, at, MAX_DEPTH)
+  if (!isJson(value)) throw new DocumentError(`${at} is not JSON`)
+  if (JSON.stringify(value).length > MAX_CHARACTERS) {
+    throw new DocumentError(`${at} has more than ${MAX_CHARACTERS} characters`)
+  }
+  return value as JsonObject
+}
+
+function checkDepth(value: unknown, at: string, left: number): void {
+  if (typeof value !== 'object' || value === null) return
+  if (left === 0) throw new DocumentError(`${at} is more than ${MAX_DEPTH} levels deep`)
+  for (const [name, member] of Object.entries(value)) {
+    if (/^\$(ref|dynamicRef|recursiveRef)$/.test(name) && (typeof member !== 'string' || !member.startsWith('#'))) {
+      throw new DocumentError(`${at} refers to something outside of it`)
+    }
+    checkDepth(member, at, left - 1)
+  }
+}

@@ -1,0 +1,29 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { parseRequired } from '#shared/rpc/parse.ts'
+import type { Locations } from '../ports/locations.ts'
+import type { OpenLocations } from '../run/open-locations.ts'
+
+/** Lets the plugins of a location change a prompt before it is admitted. */
+export function editPrompt(dependencies: {
+  readonly locations: Locations
+  readonly opened: OpenLocations
+}): ServiceImpl<typeof CatalogService>['editPrompt'] {
+  const { locations, opened } = dependencies
+  return async (request, context) => {
+    const sessionId = parseRequired('session_id', request.sessionId)
+    const location = await locations.resolve(principalOf(context), request.directory)
+    const open = opened.open(location)
+    using _ = open.hold()
+    const { plugins } = await open.generation()
+    const { text = '', files = [], metadata = {}, queued = false } = request.prompt ?? {}
+    const prompt = {
+      ...{ text, metadata },
+      files: files.map(({ uri, name, description }) => ({ uri, name, description })),
+      delivery: queued ? ('queue' as const) : ('steer' as const),
+    }
+    const { delivery, ...edited } = await plugins.prompt(prompt, sessionId, context.signal)
+    return { prompt: { ...edited, files: [...edited.files], queued: delivery === 'queue' } }
+  }
+}

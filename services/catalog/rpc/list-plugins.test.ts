@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { copyFile, mkdir, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { ListPluginsResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import {
+  asOperator,
+  type CatalogFixture,
+  openCatalog,
+  processesWith,
+  runTool,
+  writeFiles,
+} from '#test/support/catalog.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+const EXAMPLES = fileURLToPath(new URL('../../../examples/plugins', import.meta.url))
+
+/** The processes that plugins of its project run in. */
+async function hostsOf({ project }: CatalogFixture): Promise<number[]> {
+  const hosts = await processesWith('plugins/host/host.ts')
+  const places = await Promise.all(hosts.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return hosts.filter((_, i) => places[i] === project)
+}
+
+/** The plugins by the names of their modules: `active`, or the error. */
+function states({ plugins }: ListPluginsResponse): Record<string, string> {
+  return Object.fromEntries(
+    plugins.map(({ source, failure }) => {
+      const name = source.case === 'local' ? (source.value.path.split('/').at(-1) ?? '') : (source.value?.target ?? '')
+      return [name, failure?.error ?? 'active']
+    }),
+  )
+}
+
+const list = async (catalog: CatalogFixture) => catalog.client.listPlugins({}, asOperator)
+const greet = async (catalog: CatalogFixture) => (await runTool(catalog, 'greet', { name: 'you' })).text
+
+test('a plugin of ten lines in the user’s folder offers a tool that asks for permission', async () => {
+  await using catalog = await openCatalog()
+  await mkdir(join(catalog.config, 'plugins'))
+  await copyFile(join(EXAMPLES, 'greeter.js'), join(catalog.config, 'plugins', 'greeter.js'))
+  assert.deepEqual(states(await list(catalog)), { 'greeter.js': 'active' })
+  const { tools } = await catalog.client.listTools({}, asOperator)
+  assert.equal(tools.at(-1)?.name, 'greet')
+  const { accesses } = await catalog.client.prepareTool({ name: 'greet', input: { name: 'you' } }, asOperator)
+  assert.deepEqual(
+    accesses.map(({ action, resources }) => ({ action, resources })),
+    [{ action: 'greet', resources: ['greeter'] }],
+  )
+  assert.equal(await greet(catalog), 'Hello, you!')
+  const { agents } = await catalog.client.listAgents({}, asOperator)
+  const { permissions } = agents[0] ?? assert.fail()
+  assert.ok(permissions.some(({ action, resource }) => action === 'greet' && resource === '*'))
+  await assert.rejects(runTool(catalog, 'greet', {}), /must have required property 'name'/)
+})
+
+test('what a project’s files name is not run unless it lies below a trusted directory', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.project, {
+    '.opencode/plugins/mine.js': 'throw new Error("it ran")',
+    'opencode.json': JSON.stringify({ plugins: ['./other.mjs', 'some-package', { package: 'https://x.y/z' }] }),
+    'other.mjs': 'throw new Error("it ran")',
+  })
+  const found = states(await list(catalog))
+  assert.deepEqual(Object.keys(found), ['other.mjs', 'some-package', 'https://x.y/z', 'mine.js'])
+  for (const error of Object.values(found)) assert.match(error, /PORTICO_TRUSTED_DIRECTORIES/)
+})
+
+const FAILING = {
+  'throws.js': ['throw new Error("at load")', /at load/],
+  'nothing.js': ['export default 1', /no default export/],
+  'exits.js': ['export default { id: "exits", setup() { process.exit(3) } }', /exit code 3/],
+  'hangs.js': ['export default { id: "hangs", setup: () => new Promise(() => {}) }', /longer than 4 s to load/],
+  'heap.js': ['const a = []; for (;;) a.push(new Array(1e4).fill({}))', /more than 64 MiB/],
+  'buffers.js': ['const a = []; for (;;) a.push(Buffer.alloc(1 << 20, 1))', /more than 64 MiB/],
+  'floods.js': [
+    'import { parentPort } from "node:worker_threads"; for (;;) parentPort.postMessage("x")',
+    /cannot be read|no message|messages or|not valid JSON/,
+  ],
+  'schema.js': [
+    'export default { id: "schema", setup({ tool }) { tool({ name: "t", description: "d", execute() {}, inputSchema: { type: "object", properties: { a: { $ref: "http://x/y" } } } }) } }',
+    /\$ref|refer/,
+  ],
+} as const
+
+test('a plugin that fails while it loads, in whatever way, is failed with its error, and the others work', async () => {
+  await using catalog = await openCatalog({ pluginLoadSeconds: 4, pluginMemoryMib: 64 })
+  const sources = Object.fromEntries(Object.entries(FAILING).map(([name, [source]]) => [`plugins/${name}`, source]))
+  await writeFiles(catalog.config, sources)
+  await copyFile(join(EXAMPLES, 'greeter.js'), join(catalog.config, 'plugins', 'greeter.js'))
+  await waitFor('all to be known', async () => {
+    return !Object.values(states(await list(catalog))).some((state) => state.includes('not been loaded yet'))
+  })
+  const answer = await list(catalog)
+  const found = states(answer)
+  for (const [name, [, error]] of Object.entries(FAILING)) assert.match(found[name] ?? '', error, name)
+  assert.equal(found['greeter.js'], 'active')
+  for (const { failure } of answer.plugins)
+    assert.ok(failure === undefined || /^err_[0-9a-f]{8}$/.test(failure.ref ?? ''))
+  assert.equal(await greet(catalog), 'Hello, you!')
+})
+
+test('hooks change prompts, calls and instructions; one that fails leaves its input as it was, and is called no more', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.config, {
+    'opencode.json': JSON.stringify({
+      plugins: [{ package: join(EXAMPLES, 'house-rules.ts'), options: { secrets: ['hush'], forbidden: ['rm -rf'] } }],
+    }),
+    'plugins/zz.js':
+      'export default { id: "zz", setup({ hook }) { hook("prompt", () => { throw new Error("no more") }) } }',
+  })
+  assert.deepEqual(states(await list(catalog)), { 'house-rules.ts': 'active', 'zz.js': 'active' })
+  assert.deepEqual((await catalog.client.listHooks({}, asOperator)).names, [
+    'prompt',
+    'tool.before',
+    'tool.after',
+    'instructions',
+  ])
+  const prompt = { text: 'say hush', metadata: { a: 1 }, queued: true }
+  const { prompt: edited } = await catalog.client.editPrompt({ sessionId: 's', prompt }, asOperator)
+  assert.deepEqual([edited?.text, edited?.metadata, edited?.queued], ['say [masked]', { a: 1, masked: true }, true])
+  assert.match(states(await list(catalog))['zz.js'] ?? '', /hook prompt threw: no more/)
+  await assert.rejects(runTool(catalog, 'bash', { command: 'rm -rf x' }), /rm -rf is not run here/)
+  assert.match((await runTool(catalog, 'bash', { command: 'echo hi' })).text, /hi.*house rules were followed/s)
+  assert.match((await runTool(catalog, 'count_calls', {})).text, /1 calls have ended/)
+  const { instructions } = await catalog.client.getAgent({ sessionId: 's' }, asOperator)
+  assert.deepEqual(instructions.at(-1), 'Follow the house rules of this project.')
+  const { agents } = await catalog.client.listAgents({}, asOperator)
+  assert.ok(agents.some(({ agentId, system }) => agentId === 'reviewer' && system?.startsWith('Review')))
+  const { skills } = await catalog.client.listSkills({}, asOperator)
+  assert.deepEqual(
+    skills.map(({ skillId }) => skillId),
+    ['commit'],
+  )
+})
+
+const TRAPS = `export default { id: 'traps', setup({ tool }) {
+  const inputSchema = { type: 'object' }
+  const add = (name, execute) => tool({ name, description: name, inputSchema, execute })
+  add('loop', () => { for (;;); })
+  add('wait', (_, { progress }) => { progress({ waits: true }); return new Promise(() => {}) })
+} }`
+
+test('a process that is killed fails the calls in it, and another one begins when it is needed; nothing stays', async () => {
+  await using catalog = await openCatalog({ pluginHookSeconds: 1 })
+  await writeFiles(catalog.config, { 'plugins/traps.js': TRAPS })
+  await copyFile(join(EXAMPLES, 'greeter.js'), join(catalog.config, 'plugins', 'greeter.js'))
+  await list(catalog)
+  const { accesses: grant } = await catalog.client.prepareTool({ name: 'wait' }, asOperator)
+  const run = { name: 'wait', sessionId: 'ses_1', callId: 'call_1', fence: 1n, grant }
+  let failure = ''
+  for await (const { event } of catalog.client.runTool(run, asOperator)) {
+    if (event.case === 'progressed') for (const host of await hostsOf(catalog)) process.kill(host, 'SIGKILL')
+    else if (event.case === 'failed') failure = event.value.message
+  }
+  assert.match(failure, /process of the plugin has ended; what the call has done is unknown/)
+  assert.equal(await greet(catalog), 'Hello, you!')
+  assert.deepEqual(Object.values(states(await list(catalog))), ['active', 'active'])
+  const started = performance.now()
+  assert.match((await runTool(catalog, 'loop', {})).failure?.message ?? '', /kept its thread busy/)
+  assert.ok(performance.now() - started < 5_000)
+  assert.match(states(await list(catalog))['traps.js'] ?? '', /kept its thread busy/)
+  assert.equal(await greet(catalog), 'Hello, you!')
+  await writeFiles(catalog.config, { 'plugins/traps.js': `${TRAPS} // better` })
+  assert.equal(states(await list(catalog))['traps.js'], 'active')
+  await catalog[Symbol.asyncDispose]()
+  assert.deepEqual(await hostsOf(catalog), [])
+})
