@@ -14,6 +14,9 @@ test('defaults: no project directory, ~/.config/opencode, no roots', () => {
     locationIdleSeconds: 300,
     pluginDirectory: undefined,
     pluginRegistry: 'https://registry.npmjs.org',
+    pluginLoadSeconds: 10,
+    pluginHookSeconds: 5,
+    pluginMemoryMib: 256,
     environment: { PATH: '/bin', HOME: '/home/a' },
   })
 })
