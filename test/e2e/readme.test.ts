@@ -65,6 +65,13 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     assert.match(printed.at(-1) ?? '', /Lighthouse/)
   })
 
+  test('skills: one is listed, and the model reads it', async () => {
+    const [name = '', ...commands] = commandsBelow('Skills')
+    const printed = await paste(await newSession(name), commands)
+    assert.match(printed[1] ?? '', /"id":"greet","name":"greet","description":"How we greet"/)
+    assert.match(printed.at(-1) ?? '', /Say ahoy\./)
+  })
+
   test('keys with limits: what a key used is shown to it, and what all used to the manager', async () => {
     const script = commandsBelow('Keys with limits').join('\n')
     const env = { PORTICO_DATA_DIR: data.path, PORTICO_MANAGEMENT_KEY: KEYS.PORTICO_BOOTSTRAP_MANAGEMENT_KEY }
