@@ -34,6 +34,7 @@ import {
   replyToSessionPermission,
 } from './permission/operations.ts'
 import { listPlugins } from './plugin/operations.ts'
+import { checkPlugins, updatePlugins } from './plugin/package-operations.ts'
 import {
   createPresetFromChat,
   createPresetFromMessages,
@@ -83,6 +84,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[listAgents, getAgent, listSkills, listMcpServers, listPlugins],
   ...[getLocation, reloadLocations],
   ...[listModels, listProviders, getProvider],
+  ...[checkPlugins, updatePlugins],
   ...[getInfo, getHealth],
   ...[createResponse, createChatCompletion, createMessage, countMessageTokens],
   ...[createPresetFromChat, createPresetFromMessages, createPresetFromResponse],

@@ -45,6 +45,8 @@ export const instanceErrors = {
         : invalid(metadata.problem ?? 'Invalid', { field: metadata.field }),
     REQUEST_INVALID: ({ metadata }) => invalid(located(metadata), { field: publicName(metadata.field) }),
     LOCATION_INVALID: ({ message }) => invalid(message, { field: 'directory' }),
+    PLUGIN_NOT_FOUND: ({ metadata, message }) => invalid(message, { field: metadata.field }),
+    PLUGINS_NOT_UPDATED: ({ message }) => unavailable(message, 'plugin'),
     DESTINATION_INVALID: ({ message }) => invalid(message, { field: 'directory' }),
     EVENTS_OVERFLOWED: () => tagged(503, 'EventsOverflowedError', 'The reader fell behind; read on from the last id'),
     ATTACHMENT_INVALID: ({ message }) => invalid(message, { field: 'files' }),

@@ -130,6 +130,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     opened,
     calls,
     mcpServers: mcp,
+    packages,
   })
   const draining = new AbortController()
   opening.defer(() => draining.abort(serviceClosing()))

@@ -16,6 +16,8 @@ export const reasons = {
   },
   AGENT_NOT_FOUND: { code: Code.NotFound, message: 'Agent not found: {agent_id}' },
   SKILL_NOT_FOUND: { code: Code.NotFound, message: 'Skill not found: {skill_id}' },
+  PLUGIN_NOT_FOUND: { code: Code.NotFound, message: 'No plugin here is the package {target}' },
+  PLUGINS_NOT_UPDATED: { code: Code.FailedPrecondition, message: '{problem}' },
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: 'The attachment cannot be read: {problem}' },
   TOOL_NOT_FOUND: { code: Code.NotFound, message: 'Tool not found: {name}' },
   TOOL_INPUT_INVALID: { code: Code.InvalidArgument, message: 'Invalid input for {name}: {problem}' },

@@ -3,7 +3,9 @@ import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { Attachments } from './ports/attachments.ts'
 import type { Locations } from './ports/locations.ts'
 import type { McpServers } from './ports/mcp-servers.ts'
+import type { PluginPackages } from './ports/plugin-packages.ts'
 import { reasons } from './reasons.ts'
+import { checkPlugins } from './rpc/check-plugins.ts'
 import { editPrompt } from './rpc/edit-prompt.ts'
 import { endTools } from './rpc/end-tools.ts'
 import { getAgent } from './rpc/get-agent.ts'
@@ -20,6 +22,7 @@ import { reloadLocations } from './rpc/reload-locations.ts'
 import { resolveLocation } from './rpc/resolve-location.ts'
 import { runTool } from './rpc/run-tool.ts'
 import { streamEvents } from './rpc/stream-events.ts'
+import { updatePlugins } from './rpc/update-plugins.ts'
 import type { OpenLocations } from './run/open-locations.ts'
 import type { ToolCalls } from './run/tool-calls.ts'
 
@@ -30,6 +33,7 @@ export interface HandlerDependencies {
   readonly attachments: Attachments
   readonly calls: ToolCalls
   readonly mcpServers: McpServers
+  readonly packages: PluginPackages
 }
 
 /** The routes of the catalog service. */
@@ -44,6 +48,8 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     listMcpServers: listMcpServers(dependencies),
     listTools: listTools(dependencies),
     listPlugins: listPlugins(dependencies),
+    checkPlugins: checkPlugins(dependencies),
+    updatePlugins: updatePlugins(dependencies),
     listHooks: listHooks(dependencies),
     editPrompt: editPrompt(dependencies),
     readAttachment: readAttachment(dependencies),

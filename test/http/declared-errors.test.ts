@@ -153,6 +153,15 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
   'skill.list': ofLocation('/api/skill'),
   'agent.get': { ...ofLocation('/api/agent/build'), AGENT_NOT_FOUND: { path: '/api/agent/nobody' } },
   'location.get': ofLocation('/api/location'),
+  'plugin.check': {
+    ...withBody(ofLocation('/api/plugin/check'), { target: null }),
+    PLUGIN_NOT_FOUND: { body: { target: 'nobody' } },
+  },
+  'plugin.update': {
+    ...withBody(ofLocation('/api/plugin/update'), { targets: [] }),
+    PLUGIN_NOT_FOUND: { body: { targets: ['nobody'] } },
+    PLUGINS_NOT_UPDATED: { body: { targets: ['acme'] } },
+  },
   'chat.completions.create': {
     MODEL_NOT_FOUND: { body: { ...question('Hi'), model: 'a/b' } },
     PRESET_NOT_FOUND: { body: { ...question('Hi'), preset: 'none' } },
@@ -258,6 +267,10 @@ function ofLocation(path: string): Partial<Record<AnyReason, Provocation>> {
   }
 }
 
+function withBody(provocations: ReturnType<typeof ofLocation>, body: unknown): ReturnType<typeof ofLocation> {
+  return Object.fromEntries(Object.entries(provocations).map(([reason, one]) => [reason, { ...one, body }]))
+}
+
 function createdFrom(dialect: string): Partial<Record<AnyReason, Provocation>> {
   const path = `/api/v1/presets/known/${dialect}`
   return { REQUEST_INVALID: { path, body: { temperature: 3 } }, PRESET_CONFLICT: { path, body: {}, ...away } }
@@ -295,7 +308,8 @@ test('each error that an operation declares has a provocation, and nothing else 
 })
 
 test('the real services answer each provocation with the error that is declared', async () => {
-  await using portico = await openPortico()
+  // It may not run: the project is not trusted.
+  await using portico = await openPortico({}, { 'opencode.json': '{"plugins":["acme"]}' })
   await using locked = await openPortico({ PORTICO_AUTH: 'bearer' })
   await portico.post('/api/session', { id: 'ses_known' })
   await portico.post(`${known}/prompt`, { id: 'msg_known', text: 'Hi', resume: false })

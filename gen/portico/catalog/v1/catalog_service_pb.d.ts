@@ -436,6 +436,91 @@ export declare type ListPluginsResponse = Message<"portico.catalog.v1.ListPlugin
 export declare const ListPluginsResponseSchema: GenMessage<ListPluginsResponse>;
 
 /**
+ * @generated from message portico.catalog.v1.CheckPluginsRequest
+ */
+export declare type CheckPluginsRequest = Message<"portico.catalog.v1.CheckPluginsRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+
+  /**
+   * Specifier of a package that is a plugin of the location; absent: all of them.
+   *
+   * @generated from field: optional string target = 2;
+   */
+  target?: string | undefined;
+};
+
+/**
+ * Describes the message portico.catalog.v1.CheckPluginsRequest.
+ * Use `create(CheckPluginsRequestSchema)` to create a new message.
+ */
+export declare const CheckPluginsRequestSchema: GenMessage<CheckPluginsRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.CheckPluginsResponse
+ */
+export declare type CheckPluginsResponse = Message<"portico.catalog.v1.CheckPluginsResponse"> & {
+  /**
+   * @generated from field: portico.catalog.v1.Location location = 1;
+   */
+  location?: Location | undefined;
+
+  /**
+   * All plugins of the location, in the order in which their hooks are called.
+   *
+   * @generated from field: repeated portico.catalog.v1.Plugin plugins = 2;
+   */
+  plugins: Plugin[];
+};
+
+/**
+ * Describes the message portico.catalog.v1.CheckPluginsResponse.
+ * Use `create(CheckPluginsResponseSchema)` to create a new message.
+ */
+export declare const CheckPluginsResponseSchema: GenMessage<CheckPluginsResponse>;
+
+/**
+ * @generated from message portico.catalog.v1.UpdatePluginsRequest
+ */
+export declare type UpdatePluginsRequest = Message<"portico.catalog.v1.UpdatePluginsRequest"> & {
+  /**
+   * Absolute path; absent: the default project directory.
+   *
+   * @generated from field: optional string directory = 1;
+   */
+  directory?: string | undefined;
+
+  /**
+   * Specifiers of packages that are plugins of the location; one that is repeated counts once.
+   *
+   * @generated from field: repeated string targets = 2;
+   */
+  targets: string[];
+};
+
+/**
+ * Describes the message portico.catalog.v1.UpdatePluginsRequest.
+ * Use `create(UpdatePluginsRequestSchema)` to create a new message.
+ */
+export declare const UpdatePluginsRequestSchema: GenMessage<UpdatePluginsRequest>;
+
+/**
+ * @generated from message portico.catalog.v1.UpdatePluginsResponse
+ */
+export declare type UpdatePluginsResponse = Message<"portico.catalog.v1.UpdatePluginsResponse"> & {
+};
+
+/**
+ * Describes the message portico.catalog.v1.UpdatePluginsResponse.
+ * Use `create(UpdatePluginsResponseSchema)` to create a new message.
+ */
+export declare const UpdatePluginsResponseSchema: GenMessage<UpdatePluginsResponse>;
+
+/**
  * @generated from message portico.catalog.v1.ListHooksRequest
  */
 export declare type ListHooksRequest = Message<"portico.catalog.v1.ListHooksRequest"> & {
@@ -1060,6 +1145,29 @@ export declare const CatalogService: GenService<{
     methodKind: "unary";
     input: typeof ListPluginsRequestSchema;
     output: typeof ListPluginsResponseSchema;
+  },
+  /**
+   * Asks the registry whether there are newer versions of plugins that are packages, and lists plugins as ListPlugins does. Where
+   * the registry cannot be asked, it stays as it was. Rejects with PLUGIN_NOT_FOUND.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.CheckPlugins
+   */
+  checkPlugins: {
+    methodKind: "unary";
+    input: typeof CheckPluginsRequestSchema;
+    output: typeof CheckPluginsResponseSchema;
+  },
+  /**
+   * Updates plugins that are packages, all at the same time and for every location, and returns when each has been updated or has
+   * failed. Rejects with PLUGIN_NOT_FOUND, having updated nothing, and with PLUGINS_NOT_UPDATED, which names all
+   * failures, having updated the others. What has begun goes on when the caller leaves.
+   *
+   * @generated from rpc portico.catalog.v1.CatalogService.UpdatePlugins
+   */
+  updatePlugins: {
+    methodKind: "unary";
+    input: typeof UpdatePluginsRequestSchema;
+    output: typeof UpdatePluginsResponseSchema;
   },
   /**
    * Lists the hooks that some plugin of a location has.

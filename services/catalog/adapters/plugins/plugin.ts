@@ -39,6 +39,7 @@ export class Plugin {
       version: state?.version,
       outdated: state?.outdated ?? false,
       updating: state?.updating ?? false,
+      refused: this.declared.problem !== undefined,
       failure: this.#failure ?? waits,
     }
   }
@@ -47,9 +48,10 @@ export class Plugin {
     return this.#failure !== undefined
   }
 
-  /** Whether another version of its package than the one that it was loaded from is installed by now. */
+  /** Whether another version of its package is installed by now than when it was loaded, or failed for want of one. */
   get replaced(): boolean {
-    return this.#version !== undefined && this.info.version !== this.#version
+    const sought = this.#version !== undefined || (this.failed && this.declared.problem === undefined)
+    return sought && this.info.version !== this.#version
   }
 
   /** Whether it was part of a recent death of its process: it gets one of its own. */

@@ -14,6 +14,8 @@ export interface PluginInfo {
   readonly version: string | undefined
   readonly outdated: boolean
   readonly updating: boolean
+  /** It must not run, as its failure says. */
+  readonly refused: boolean
   /** Undefined: it is active. */
   readonly failure: PluginFailure | undefined
 }

@@ -1,0 +1,28 @@
+import type { PluginInfo } from './plugin.ts'
+
+/** A package that plugins of a location come from. */
+export interface PackageTarget {
+  readonly target: string
+  /** Why none of them may run; undefined: some may. */
+  readonly problem: string | undefined
+}
+
+/** The packages that plugins of a location come from, each once. */
+export function packageTargets(plugins: readonly PluginInfo[]): PackageTarget[] {
+  const targets = new Map<string, string | undefined>()
+  for (const { origin, refused, failure } of plugins) {
+    if (origin.type !== 'package') continue
+    const known = targets.has(origin.target)
+    const problem = refused ? failure?.error : undefined
+    if (!known || problem === undefined) targets.set(origin.target, problem)
+  }
+  return [...targets].map(([target, problem]) => ({ target, problem }))
+}
+
+const MOST_CHARACTERS = 1_000
+
+/** What could not be updated, in one text that names all of it. */
+export function joinProblems(problems: readonly PackageTarget[]): string {
+  const room = Math.floor(MOST_CHARACTERS / problems.length) - 2
+  return problems.map(({ target, problem }) => `${target}: ${problem}`.slice(0, Math.max(room, 40))).join('; ')
+}
