@@ -6,7 +6,7 @@ import { createIssuer, deleteIssuer, getIssuer, listIssuers, updateIssuer } from
 import { createPolicy, deletePolicy, getPolicy, listPolicies, updatePolicy } from './federation/policy-operations.ts'
 import { addPolicyCheck, pausePolicy, removePolicyCheck, resumePolicy } from './federation/policy-state-operations.ts'
 import { testPolicy } from './federation/test-policy.ts'
-import { addSynthetic, cancelInboxItem, listInboxItems, updateInboxItem } from './inbox/operations.ts'
+import { addSynthetic, cancelInboxItem, compactSession, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { createKey, deleteKey, getKey, getOwnKey, listKeys, updateKey } from './keys/operations.ts'
 import { getLocation, reloadLocations } from './location/operations.ts'
 import { listMcpServers } from './mcp/operations.ts'
@@ -76,7 +76,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...[promptSession, interruptSession, resumeSession, waitForSession, waitForSessionOf1x],
   getSessionStats,
   ...[listMessages, getMessage, getContext],
-  ...[addSynthetic, listInboxItems, updateInboxItem, cancelInboxItem],
+  ...[addSynthetic, compactSession, listInboxItems, updateInboxItem, cancelInboxItem],
   ...[subscribeToEvents, readSessionLog],
   ...[exportSession, importSession],
   ...[listPermissionRequests, listSessionPermissions, getSessionPermission, replyToSessionPermission],

@@ -6,7 +6,7 @@ import type { Config } from './config.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { nameGeneration } from './generation/call.ts'
-import { readForm, readJson, readRaw } from './http/body.ts'
+import { hasBody, readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
 import { readList } from './http/list-body.ts'
@@ -87,7 +87,9 @@ function queryOf({ url = '' }: IncomingMessage): string | undefined {
 function bodyReader({ body, bodyAsGiven }: Operation, limit: number): BodyReader | undefined {
   if (body === undefined) return undefined
   if (body instanceof z.ZodType) {
+    const { success: isOptional } = body.safeParse(undefined)
     return async (request) => {
+      if (isOptional && !hasBody(request)) return undefined
       const given = await readJson(request, limit)
       const checked = check(body, given, 'BODY_INVALID')
       return bodyAsGiven ? given : checked

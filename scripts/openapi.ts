@@ -91,7 +91,8 @@ function securityOf({ credentials }: Operation): NonNullable<ZodOpenApiOperation
 
 function bodyOf({ body }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   if (body === undefined) return {}
-  if (body instanceof z.ZodType) return { requestBody: { required: true, content: json(body) } }
+  if (body instanceof z.ZodType)
+    return { requestBody: { required: !body.safeParse(undefined).success, content: json(body) } }
   if (body.kind === 'list') return { requestBody: { required: true, content: json(body.schema) } }
   const content =
     body.kind === 'form' ? { 'application/x-www-form-urlencoded': { schema: body.schema } } : { [body.contentType]: {} }

@@ -1,4 +1,4 @@
-import type { ExecutionEnded, SessionCreated, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
+import type { ExecutionEnded, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { type ForkOrigin, type InboxItem, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { fromRetry, fromSetError } from '../records/error.ts'
@@ -13,6 +13,8 @@ import { fromRuleset } from '../records/ruleset.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
+import { fromCompactionEvent } from './compaction.ts'
+import { EVENT_VERSION, fromCreated } from './created.ts'
 import { liveOf } from './live.ts'
 import { fromPartEnded, fromPartExtended, fromPartStarted } from './parts.ts'
 import type { event } from './schemas.ts'
@@ -24,9 +26,6 @@ type Shape<E> = E extends { readonly type: infer T; readonly data: infer D exten
 
 /** Type of an event, and its data beside `sessionID`. */
 export type Described = Shape<EventJson>
-
-/** Version of the event shapes, as durable events carry it. */
-const EVENT_VERSION = 1
 
 /** Undefined for an event of a kind that only a newer session service knows. */
 export function fromEvent(given: SessionEvent): EventJson | undefined {
@@ -141,8 +140,14 @@ function describe({ event, createTime }: SessionEvent): Described | undefined {
       return ['session.viewed', { idle: fromSetTime(event.value.idleTime) }]
     case 'usageRecorded': {
       const { costNanos, tokens } = event.value
-      return ['session.usage.recorded', { source: 'title', cost: fromCost(costNanos), tokens: fromTokenUsage(tokens) }]
+      const source = event.value.source === 'compaction' ? 'compaction' : 'title'
+      return ['session.usage.recorded', { source, cost: fromCost(costNanos), tokens: fromTokenUsage(tokens) }]
     }
+    case 'compactionStarted':
+    case 'compactionExtended':
+    case 'compactionEnded':
+    case 'compactionFailed':
+      return fromCompactionEvent(event)
     case 'permissionAsked':
       return ['permission.asked', fromPermissionRequest(event.value.request)]
     case 'permissionReplied': {
@@ -168,23 +173,6 @@ function fromEnqueued(item: InboxItem): Described | undefined {
 function fromForked(origin: ForkOrigin) {
   const { sessionID: parentID, boundary } = fromFork(origin)
   return { parentID, boundary }
-}
-
-function fromCreated({ session: made }: SessionCreated) {
-  const session = set(made)
-  return {
-    projectID: session.projectId,
-    location: { directory: session.directory },
-    subpath: session.subpath,
-    parentID: session.parentId,
-    slug: session.sessionId,
-    title: session.title,
-    agent: session.agent,
-    model: fromModelRef(session.model),
-    metadata: session.metadata,
-    permissions: session.permissions === undefined ? undefined : fromRuleset(session.permissions.rules),
-    version: String(EVENT_VERSION),
-  }
 }
 
 function call({ messageId, callId }: { readonly messageId: string; readonly callId: string }) {

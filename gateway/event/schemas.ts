@@ -67,6 +67,18 @@ const status = z
   ])
   .meta({ id: 'Session.Status' })
 
+const compaction = {
+  messageID: z.string(),
+  reason: z.enum(['auto', 'manual']),
+  inputID: z.string().optional().meta({ description: 'The inbox item that asked for it' }),
+}
+const COMPACTION_EVENTS = [
+  sessionEvent('session.compaction.started', { ...compaction, recent: z.string() }),
+  sessionEvent('session.compaction.delta', { messageID: z.string(), text: z.string() }),
+  sessionEvent('session.compaction.ended', { ...compaction, text: z.string(), recent: z.string() }),
+  sessionEvent('session.compaction.failed', { ...compaction, error: structuredError }),
+] as const
+
 /** The JSON of a `data:` line of the stream of events. */
 export const event = z
   .discriminatedUnion('type', [
@@ -153,7 +165,8 @@ export const event = z
     sessionEvent('session.metadata.updated', { metadata }),
     sessionEvent('session.permissions', { permissions: ruleset }),
     sessionEvent('session.viewed', { idle: time }),
-    sessionEvent('session.usage.recorded', { source: z.enum(['title']), cost, tokens: tokenUsage }),
+    sessionEvent('session.usage.recorded', { source: z.enum(['title', 'compaction']), cost, tokens: tokenUsage }),
+    ...COMPACTION_EVENTS,
     sessionEvent('permission.asked', permissionRequest.shape),
     sessionEvent('permission.replied', { requestID: z.string(), reply: permissionReply }),
     locationEvent('agent.updated'),

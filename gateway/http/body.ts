@@ -63,11 +63,16 @@ export async function* readPieces(request: Request, limit: number): AsyncGenerat
   if (size === 0) throw new Rejection('BODY_MISSING')
 }
 
+/** Whether a request says that it has a body. */
+export function hasBody({ headers }: Request): boolean {
+  const length = headers['content-length']
+  return length === undefined ? headers['transfer-encoding'] !== undefined : length !== '0'
+}
+
 function requireBody(request: Request, limit: number, expected: string, fits = isTypeInUtf8): void {
   const type = request.headers['content-type']
   const length = request.headers['content-length']
-  const empty = length === '0' || (length === undefined && request.headers['transfer-encoding'] === undefined)
-  if (empty) throw new Rejection('BODY_MISSING')
+  if (!hasBody(request)) throw new Rejection('BODY_MISSING')
   if (type === undefined || !fits(expected, type)) throw new Rejection('CONTENT_TYPE_UNSUPPORTED', { expected })
   const encoding = request.headers['content-encoding']
   const transfer = request.headers['transfer-encoding']

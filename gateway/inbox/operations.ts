@@ -4,10 +4,10 @@ import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { inboxParameter, sessionParameter } from '../records/ids.ts'
-import { fromInboxItem, inboxItem, inboxSynthetic } from '../records/inbox-item.ts'
+import { fromInboxItem, inboxCompaction, inboxItem, inboxSynthetic } from '../records/inbox-item.ts'
 import { toDelivery } from '../records/prompt.ts'
-import { fromSyntheticItem, toAddSyntheticInput } from './mappers.ts'
-import { syntheticBody, updateItemBody } from './schemas.ts'
+import { fromCompactionItem, fromSyntheticItem, toAddSyntheticInput, toCompactSession } from './mappers.ts'
+import { compactBody, syntheticBody, updateItemBody } from './schemas.ts'
 
 const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ inboxID: inboxParameter })
@@ -33,6 +33,28 @@ export const addSynthetic = operation({
       call.options(),
     ),
   present: ({ item }) => ({ data: fromSyntheticItem(item) }),
+})
+
+export const compactSession = operation({
+  id: 'session.compact',
+  method: 'post',
+  path: '/api/session/{sessionID}/compact',
+  family: 'instance',
+  credentials: OF_SESSIONS,
+  summary: 'Has the conversation summed up, so that it goes on with less context',
+  description:
+    'It enters ahead of steers that wait, but never across a move. Where one waits already, returns that; with an id that was sent ' +
+    'before, the item that it admitted, unless that was cancelled.',
+  params: ofSession,
+  body: compactBody,
+  answer: z.strictObject({ data: inboxCompaction }),
+  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'INBOX_ITEM_CANCELLED', 'INBOX_FULL'],
+  handle: ({ session }, { params, body, call, facade: { clock } }) =>
+    session.compactSession(
+      toCompactSession(params.sessionID, body, () => timedId('msg', clock)),
+      call.options(),
+    ),
+  present: ({ item }) => ({ data: fromCompactionItem(item) }),
 })
 
 export const listInboxItems = operation({

@@ -16,5 +16,8 @@ export const syntheticBody = z.strictObject({
   resume: z.boolean().nullish(),
 })
 
+/** Body of session.compact. */
+export const compactBody = z.strictObject({ id: messageID.nullish(), delivery: delivery.nullish() }).nullish()
+
 /** Body of session.inbox.update. */
 export const updateItemBody = z.strictObject({ delivery })

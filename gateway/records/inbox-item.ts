@@ -8,6 +8,7 @@ import { fromSetTime, time } from './time.ts'
 const user = { type: z.literal('user'), payload: z.strictObject(prompt), delivery }
 const syntheticText = { type: z.literal('synthetic'), payload: z.strictObject(synthetic), delivery }
 const move = { type: z.literal('move'), payload: z.strictObject(sessionLocation), delivery }
+const compaction = { type: z.literal('compaction'), payload: z.strictObject({}), delivery }
 const admitted = { id: z.string(), sessionID: z.string(), time: z.strictObject({ created: time }) }
 
 /** `Session.Inbox.User` (instance facts 1.8). */
@@ -19,9 +20,12 @@ export const inboxSynthetic = z.strictObject({ ...admitted, ...syntheticText }).
 /** `Session.Inbox.Move`. */
 const inboxMove = z.strictObject({ ...admitted, ...move }).meta({ id: 'Session.Inbox.Move' })
 
+/** `Session.Inbox.Compaction`. */
+export const inboxCompaction = z.strictObject({ ...admitted, ...compaction }).meta({ id: 'Session.Inbox.Compaction' })
+
 /** Whatever waits in an inbox. */
 export const inboxItem = z
-  .discriminatedUnion('type', [inboxUser, inboxSynthetic, inboxMove])
+  .discriminatedUnion('type', [inboxUser, inboxSynthetic, inboxMove, inboxCompaction])
   .meta({ id: 'Session.Inbox.Info' })
 
 /** The same, as events say it. */
@@ -29,6 +33,7 @@ export const enqueuedItem = z.discriminatedUnion('type', [
   z.strictObject(user),
   z.strictObject(syntheticText),
   z.strictObject(move),
+  z.strictObject(compaction),
 ])
 
 export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxItem> {
@@ -48,6 +53,8 @@ export function fromEnqueuedItem({ messageId, payload, delivery }: InboxItem): J
       return { type: 'synthetic', payload: fromSynthetic(payload.value), delivery: when }
     case 'move':
       return { type: 'move', payload: fromSessionLocation(payload.value), delivery: when }
+    case 'compaction':
+      return { type: 'compaction', payload: {}, delivery: when }
     case undefined:
       throw new Error(`Inbox item ${messageId} is of a type that this version does not know`)
   }

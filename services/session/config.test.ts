@@ -8,7 +8,7 @@ test('what is not set has its default', () => {
   assert.deepEqual(config, {
     store: { kind: 'sqlite', directory: '/data' },
     ...{ maxRuns: 64, leaseMs: 15_000, autoResume: true },
-    ...{ permissionTimeoutMs: 300_000, eventRetentionMs: 7 * 86_400_000 },
+    ...{ permissionTimeoutMs: 300_000, compactionPercent: 80, eventRetentionMs: 7 * 86_400_000 },
     ...{ taskDepth: 5, taskTimeoutMs: 3_600_000 },
   })
 })

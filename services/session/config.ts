@@ -18,6 +18,11 @@ export interface Config {
    * interrupted, and what waited is parked.
    */
   readonly autoResume: boolean
+  /**
+   * How much of a model's context is used up, in percent, when a conversation is summed up before its next step
+   * (`PORTICO_COMPACTION_PERCENT`, default 80).
+   */
+  readonly compactionPercent: number
   /** How long a permission request waits for an answer (`PORTICO_PERMISSION_TIMEOUT`, seconds, default 300). */
   readonly permissionTimeoutMs: number
   /** How many sessions may work for one another, each for the one above it (`PORTICO_TASK_DEPTH`, default 5; 0: no `task` tool). */
@@ -33,6 +38,7 @@ const variables = z.object({
   PORTICO_SESSION_MAX_RUNS: integerVariable({ min: 1, max: 10_000 }).default(64),
   PORTICO_SESSION_LEASE_SECONDS: integerVariable({ min: 1, max: 3_600 }).default(15),
   PORTICO_SESSION_AUTO_RESUME: booleanVariable().default(true),
+  PORTICO_COMPACTION_PERCENT: integerVariable({ min: 10, max: 100 }).default(80),
   PORTICO_PERMISSION_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(300),
   PORTICO_TASK_DEPTH: integerVariable({ min: 0, max: 20 }).default(5),
   PORTICO_TASK_TIMEOUT: integerVariable({ min: 1, max: 86_400 }).default(3_600),
@@ -47,6 +53,7 @@ export function readConfig(env: Environment): Config {
     maxRuns: values.PORTICO_SESSION_MAX_RUNS,
     leaseMs: values.PORTICO_SESSION_LEASE_SECONDS * 1_000,
     autoResume: values.PORTICO_SESSION_AUTO_RESUME,
+    compactionPercent: values.PORTICO_COMPACTION_PERCENT,
     permissionTimeoutMs: values.PORTICO_PERMISSION_TIMEOUT * 1_000,
     taskDepth: values.PORTICO_TASK_DEPTH,
     taskTimeoutMs: values.PORTICO_TASK_TIMEOUT * 1_000,

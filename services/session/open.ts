@@ -91,6 +91,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     newId: (prefix: Parameters<typeof timedId>[0]) => timedId(prefix, clock),
     pause: dependencies.pause ?? pause,
     random: Math.random,
+    compactionPercent: config.compactionPercent,
     permissionTimeoutMs: config.permissionTimeoutMs,
     subagents: {
       ...{ depth: config.taskDepth, limitMs: config.taskTimeoutMs, places: new Places(CHILDREN_AT_ONCE) },

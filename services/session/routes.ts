@@ -10,6 +10,7 @@ import { streamSessionLog } from './rpc/event/stream-session-log.ts'
 import { addSyntheticInput } from './rpc/inbox/add-synthetic-input.ts'
 import { cancelInboxItem } from './rpc/inbox/cancel-inbox-item.ts'
 import { changeInboxDelivery } from './rpc/inbox/change-inbox-delivery.ts'
+import { compactSession } from './rpc/inbox/compact-session.ts'
 import { listInboxItems } from './rpc/inbox/list-inbox-items.ts'
 import { promptSession } from './rpc/inbox/prompt-session.ts'
 import { getMessage } from './rpc/message/get-message.ts'
@@ -72,6 +73,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     forkSession: forkSession(dependencies),
     promptSession: promptSession(dependencies),
     addSyntheticInput: addSyntheticInput(dependencies),
+    compactSession: compactSession(dependencies),
     listInboxItems: listInboxItems(dependencies),
     changeInboxDelivery: changeInboxDelivery(dependencies),
     cancelInboxItem: cancelInboxItem(dependencies),

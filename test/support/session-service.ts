@@ -52,6 +52,8 @@ export interface Peers {
   readonly subagents: { agentId: string; mode?: Mode; description?: string }[]
   /** Steps of the agent; 0: no limit. */
   steps: number | undefined
+  /** Tokens of the model's context; undefined: nobody knows. */
+  contextLength: number | undefined
   /** Whether there is an agent that finds titles. */
   titles: boolean
   readonly requests: GenerationRequest[]
@@ -78,6 +80,7 @@ export function scriptedPeers(): Peers {
     rules: [] as Peers['rules'],
     subagents: [] as Peers['subagents'],
     steps: undefined as number | undefined,
+    contextLength: undefined as number | undefined,
     titles: false,
     requests: [] as GenerationRequest[],
     principals: [] as Principal[],
@@ -130,7 +133,11 @@ export function scriptedPeers(): Peers {
     },
   }
   const inference: Partial<ServiceImpl<typeof InferenceService>> = {
-    listModels: async () => ({ defaultModel: 'test/model' }),
+    listModels: async () => ({
+      defaultModel: 'test/model',
+      models:
+        peers.contextLength === undefined ? [] : [{ name: 'test/model', contextLength: BigInt(peers.contextLength) }],
+    }),
     async *streamGenerate({ generation: request }, context) {
       assert.ok(request)
       peers.requests.push(request)

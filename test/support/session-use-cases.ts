@@ -28,7 +28,8 @@ import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
 import { notAdmitted } from '#services/session/rpc/inbox/parse-admission.ts'
-import { type Conversation, OwnedSession } from '#services/session/run/owned-session.ts'
+import type { Conversation } from '#services/session/run/history/conversation.ts'
+import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { Rejection } from '#shared/rejection.ts'
 
 /** An input for a session. */
@@ -133,8 +134,8 @@ function casesOf(port: SessionStore) {
     beginStep: (
       lease: Lease,
       known: Pick<Conversation, 'messages' | 'lastSeq'> = { messages: [], lastSeq: 0 },
-      limited = false,
-    ) => owned(lease).beginStep(known, limited),
+      { limited = false, full = false } = {},
+    ) => owned(lease).beginStep({ bytes: 0, ...known, limited, full }),
     readLeased: (lease: Lease): Promise<{ session: Session } & LeaseState> =>
       port.inspect(
         lease,

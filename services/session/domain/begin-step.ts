@@ -1,7 +1,8 @@
+import { beginCompaction, type CompactionStart } from './compaction/compaction.ts'
 import { beginTitle } from './description.ts'
 import { beginRun, promoteItems } from './inbox/promotion.ts'
 import type { Admitter, WaitingInputs } from './inbox.ts'
-import type { Message, StoredMessage } from './message.ts'
+import type { CompactionMessage, Message, StoredMessage } from './message.ts'
 import { isUnfinished, type NextAction, nextAction } from './next-action.ts'
 import type { Revision } from './revision.ts'
 import type { Session } from './session.ts'
@@ -25,27 +26,45 @@ export interface StepStart {
   readonly titleRequest: string | undefined
   /**
    * `boundary`: a control item was promoted, or not all inputs that wait, and the step begins anew. Undefined: there is nothing to run; an interrupt, or
-   * nothing at all, stands behind the wake.
+   * nothing at all, stands behind the wake. `compaction`: one has begun.
    */
-  readonly next: NextAction | { readonly type: 'boundary' } | undefined
+  readonly next:
+    | Exclude<NextAction, { type: 'compact' }>
+    | { readonly type: 'boundary' }
+    | { readonly type: 'compaction'; readonly message: CompactionMessage; readonly cause: CompactionCause }
+    | undefined
+  /** The session's last number. */
+  readonly seq: number
+}
+
+/** Why a conversation is summed up: somebody asked for it, most of the model's context is used up, or it was too long. */
+export type CompactionCause = 'asked' | 'full' | 'overflow'
+
+/** What is known of the conversation, and of how the last step ended. */
+export interface Known {
+  readonly messages: readonly Message[]
+  readonly bytes: number
+  /** The agent has used up its steps, and only a new input gives it others. */
+  readonly limited: boolean
+  /** Most of the model's context is used up. */
+  readonly full: boolean
 }
 
 /**
  * Promotes what waits, and decides how the run goes on. Where none has begun it begins one, at an idle boundary; or, where it
- * was asked to, it goes on with the one that was interrupted or failed, and queued items wait. `known` is the conversation as
- * far as it was read; `limited`: the agent has used up its steps, and only a new input gives it others.
+ * was asked to, it goes on with the one that was interrupted or failed, and queued items wait. A compaction that is due begins
+ * with it.
  */
 export function beginStep(
   revision: Revision,
   { session, waiting, transcript }: StepReads,
-  known: readonly Message[],
-  limited: boolean,
+  { messages: known, bytes, limited, full }: Known,
 ): StepStart {
   const start = (promoted: readonly StoredMessage[], next: StepStart['next']): StepStart => {
     const spoken = promoted.some(({ message }) => message.type === 'user')
     const titleRequest = spoken ? beginTitle(revision) : undefined
     const { lastAdmitter: admitter } = revision.state
-    return { messages: [...transcript, ...promoted], session, admitter, titleRequest, next }
+    return { messages: [...transcript, ...promoted], session, admitter, titleRequest, next, seq: revision.state.seq }
   }
   const conversation = [...known, ...transcript.map(({ message }) => message)]
   // A rejected call ends the run before anything that was admitted since can enter it.
@@ -53,12 +72,20 @@ export function beginStep(
   if (!revision.state.running) resume(revision, conversation)
   const { running } = revision.state
   if (running && ahead.type === 'end' && ahead.outcome === 'interrupted') return start([], ahead)
-  const { messages: promoted, control, more } = promoteItems(revision, waiting, running ? 'step' : 'idle')
+  const { messages: promoted, control, more, compaction } = promoteItems(revision, waiting, running ? 'step' : 'idle')
+  const entered = [...conversation, ...promoted.map(({ message }) => message)]
+  const compact = (cause: CompactionCause, begun: CompactionStart): StepStart => {
+    const stored = beginCompaction(revision, entered, bytes, begun)
+    const { message } = stored
+    return start([...promoted, stored], { type: 'compaction', message, cause })
+  }
+  if (compaction !== undefined) return compact('asked', compaction)
   if (control || more) return start(promoted, { type: 'boundary' })
   if (!revision.state.running) return start([], undefined)
-  const next = nextAction([...conversation, ...promoted.map(({ message }) => message)])
+  const next = nextAction(entered)
+  if (next.type === 'compact') return compact('overflow', { id: undefined, alone: false })
   if (next.type === 'step' && limited && promoted.length === 0) return start([], { ...SUCCEEDED })
-  return start(promoted, next)
+  return next.type === 'step' && full ? compact('full', { id: undefined, alone: false }) : start(promoted, next)
 }
 
 /** Begins a run that goes on where the last one ended, if that was asked for and there is anything to go on with. */

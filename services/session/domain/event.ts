@@ -103,11 +103,30 @@ export type DurableEventData =
   | {
       readonly type: 'usage-recorded'
       /** What for. */
-      readonly purpose: 'title'
+      readonly purpose: 'title' | 'compaction'
       readonly costNanos: bigint
       readonly tokens: TokenUsage
       /** What the whole session has used with it. */
       readonly sessionUsage?: Usage
+    }
+  | {
+      readonly type: 'compaction-started'
+      readonly messageId: string
+      readonly manual: boolean
+      readonly recent: string
+    }
+  | {
+      readonly type: 'compaction-ended'
+      readonly messageId: string
+      readonly manual: boolean
+      readonly text: string
+      readonly recent: string
+    }
+  | {
+      readonly type: 'compaction-failed'
+      readonly messageId: string
+      readonly manual: boolean
+      readonly error: StructuredError
     }
   | { readonly type: 'permission-replied'; readonly requestId: string; readonly reply: PermissionReply }
 
@@ -123,6 +142,7 @@ export function withTotals(data: DurableEventData, { costNanos, tokens }: Usage)
 export type VolatileEventData =
   | { readonly type: 'part-extended'; readonly part: PartRef; readonly delta: string }
   | { readonly type: 'step-retried'; readonly messageId: string }
+  | { readonly type: 'compaction-extended'; readonly messageId: string; readonly delta: string }
   | {
       readonly type: 'tool-progressed'
       readonly messageId: string

@@ -14,7 +14,7 @@ export interface Admitter {
 }
 
 /** What was admitted and has its turn in the conversation; each type says what it holds. */
-export type InboxItem = PromptItem | SyntheticItem | MoveItem
+export type InboxItem = PromptItem | SyntheticItem | MoveItem | CompactionItem
 
 /** What enters the conversation for a model to see; all that wait enter together. */
 export type InputItem = PromptItem | SyntheticItem
@@ -48,9 +48,15 @@ export interface MoveItem extends ItemBase {
   readonly move: SessionLocation
 }
 
+/** The conversation is summed up. */
+export interface CompactionItem extends ItemBase {
+  readonly type: 'compaction'
+  readonly compaction: Readonly<Record<never, never>>
+}
+
 /** Whether an item is one that enters by itself. */
 export function isControl(item: InboxItem): item is ControlItem {
-  return item.type === 'move'
+  return item.type === 'move' || item.type === 'compaction'
 }
 
 /** What is handed in, of whatever type. */
@@ -78,6 +84,9 @@ export interface SyntheticAdmission extends Admission {
 export interface MoveAdmission extends Admission {
   readonly move: SessionLocation
 }
+
+/** A compaction that a client asks for. */
+export type CompactionAdmission = Admission
 
 /** An item of an inbox, and what became of it: it waits, has entered the conversation, or was cancelled. */
 export interface KnownItem {

@@ -1,38 +1,43 @@
+import { CONTEXT_OVERFLOW, STEP_ABORTED } from './generation/step-errors.ts'
 import {
   type AssistantMessage,
   isInput,
+  isSummary,
   type Message,
   type StructuredError,
   type SyntheticMessage,
   type UserMessage,
 } from './message.ts'
 import type { Outcome } from './session.ts'
-import { STEP_ABORTED } from './settle-aborted.ts'
 
 /** Error of a call that was refused without a word: the run ends. */
 export const REJECTED = 'permission.rejected'
 /** Error of a call that was refused with a word to the model: the run goes on. */
 export const CORRECTED = 'permission.corrected'
 
-/** What a run does next: another step, or its end. */
+/** What a run does next: another step, a compaction because the conversation did not fit into the model, or its end. */
 export type NextAction =
   | { readonly type: 'step' }
+  | { readonly type: 'compact' }
   | { readonly type: 'end'; readonly outcome: Outcome; readonly error: StructuredError | undefined }
 
 const STEP: NextAction = { type: 'step' }
+const COMPACT: NextAction = { type: 'compact' }
 
 /**
  * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
  * an input, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
- * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed. A run that begins
+ * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed, unless the conversation was
+ * too long for its model: then that is summed up, and the step is done again. A run that begins
  * with neither of these goes on with what an ended one has left.
  */
 export function nextAction(conversation: readonly Message[]): NextAction {
   const last = lastTurn(conversation)
   if (last === undefined || conversation.findLast(isTurnOrEnd) !== last) {
-    return isUnfinished(conversation) ? STEP : end('succeeded')
+    return isUnfinished(conversation) && !isAlone(conversation) ? STEP : end('succeeded')
   }
-  if (last.type !== 'assistant') return STEP
+  if (hasOverflowed(conversation)) return COMPACT
+  if (last.type !== 'assistant' || last.error?.type === CONTEXT_OVERFLOW) return STEP
   if (last.error !== undefined) return last.error.type === STEP_ABORTED.type ? STEP : end('failed', last.error)
   const calls = last.parts.filter((part) => part.type === 'tool')
   if (calls.length === 0) return end('succeeded')
@@ -47,6 +52,20 @@ export function isUnfinished(conversation: readonly Message[]): boolean {
   return last.error !== undefined || last.parts.some(({ type }) => type === 'tool')
 }
 
+/** Whether nothing but a compaction began the run. */
+function isAlone(conversation: readonly Message[]): boolean {
+  const begun = conversation.slice(conversation.findLastIndex(isTurnOrEnd) + 1)
+  return begun.some((message) => message.type === 'compaction' && message.alone === true)
+}
+
+/** Whether the last step of the run was too long for its model, and nothing was summed up since. */
+function hasOverflowed(conversation: readonly Message[]): boolean {
+  const step = conversation.findLast(
+    (message) => message.type === 'assistant' || message.type === 'idle' || isSummary(message),
+  )
+  return step?.type === 'assistant' && step.error?.type === CONTEXT_OVERFLOW
+}
+
 /**
  * Whether a step came to nothing: it was cut off, or failed, before any of its tool calls began. At the end of a conversation
  * it is repeated as if it had never been.
@@ -58,12 +77,17 @@ export function cameToNothing({ error, timeStreamed, parts }: AssistantMessage):
 /** How many steps the conversation has since the last input, without those that were cut off. */
 export function stepsSinceInput(conversation: readonly Message[]): number {
   const input = conversation.findLastIndex(isInput)
-  return conversation.slice(input + 1).filter((message) => message.type === 'assistant' && !isCutOff(message)).length
+  const summary = conversation.findLast(isSummary)
+  // Of what was before a summary no more than its last turn is known.
+  const known = summary === undefined ? input : Math.max(input, conversation.indexOf(summary))
+  const steps = conversation.slice(known + 1).filter((message) => message.type === 'assistant' && !isCutOff(message))
+  return steps.length + (known > input ? (summary?.stepsBefore ?? 0) : 0)
 }
 
-/** Whether a step was cut off before any of its tool calls began: it is repeated as if it had never been. */
+/** Whether a step was cut off, or too long for its model, before any of its tool calls began: it is repeated as if it had never been. */
 export function isCutOff(message: AssistantMessage): boolean {
-  return message.error?.type === STEP_ABORTED.type && message.timeStreamed === undefined
+  const { error, timeStreamed } = message
+  return (error?.type === STEP_ABORTED.type || error?.type === CONTEXT_OVERFLOW) && timeStreamed === undefined
 }
 
 function lastTurn(conversation: readonly Message[]): UserMessage | SyntheticMessage | AssistantMessage | undefined {

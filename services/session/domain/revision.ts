@@ -3,7 +3,7 @@ import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
 import type { Admitter, Delivery, InboxItem } from './inbox.ts'
-import type { AssistantMessage, Message } from './message.ts'
+import type { AssistantMessage, CompactionMessage, Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest, PermissionRule } from './permission/permission.ts'
 import { addCost, addTokens, MOST_COST_NANOS, MOST_TOKENS, type TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
@@ -24,7 +24,7 @@ export type Write =
   | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
   | {
       readonly type: 'update'
-      readonly message: AssistantMessage
+      readonly message: AssistantMessage | CompactionMessage
       /** Whether anything but its parts differs from what was written before. */
       readonly own: boolean
       /** Numbers of the parts that do. */
@@ -149,6 +149,11 @@ export class Revision {
     const names = Object.keys(message) as (keyof AssistantMessage)[]
     const own = names.some((name) => name !== 'parts' && message[name] !== before[name])
     if (own || changed.length > 0) this.writes.push({ type: 'update', message, own, changed })
+  }
+
+  /** Writes a compaction again. */
+  replace(message: CompactionMessage): void {
+    this.writes.push({ type: 'update', message, own: true, changed: [] })
   }
 
   /** Adds what counts of a message to the statistics. */

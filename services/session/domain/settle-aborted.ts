@@ -1,13 +1,13 @@
+import { abortCompaction } from './compaction/compaction.ts'
 import { type DurableEventData, type Usage, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
-import type { AssistantMessage, AssistantPart, StructuredError, ToolPart } from './message.ts'
+import { STEP_ABORTED } from './generation/step-errors.ts'
+import type { AssistantMessage, AssistantPart, CompactionMessage, StructuredError, ToolPart } from './message.ts'
 import type { PermissionRequest } from './permission/permission.ts'
 import { closeRequest } from './permission/permission-answers.ts'
 import type { Revision } from './revision.ts'
 import { type Delegation, delegationOf, isDelegated } from './subagent/delegation.ts'
 
-/** The error of a step that was cut off. */
-export const STEP_ABORTED: StructuredError = { type: 'aborted', message: 'The step was cut off' }
 /** The error of a tool call that was cut off. */
 export const TOOL_ABORTED: StructuredError = {
   type: 'aborted',
@@ -20,6 +20,14 @@ const TOOL_NOT_BEGUN: StructuredError = {
   message: 'The tool call was cut off before it began; it has done nothing',
 }
 
+/** What an owner that is gone left unfinished. */
+export interface Unfinished {
+  /** Steps that are not completed, and compactions that run. */
+  readonly unfinished: readonly (AssistantMessage | CompactionMessage)[]
+  /** Requests without an answer. */
+  readonly requests: readonly PermissionRequest[]
+}
+
 /** What of the steps that an owner left is to go on, and which sessions nobody waits for any more. */
 export interface Leftovers {
   readonly kept: readonly AssistantMessage[]
@@ -27,18 +35,21 @@ export interface Leftovers {
 }
 
 /**
- * Settles what an owner that is gone left behind: unfinished steps with their tool calls, and waiting requests. With `keep`,
+ * Settles what an owner that is gone left behind: unfinished steps with their tool calls, compactions, and waiting requests. With `keep`,
  * calls for which another session works stay as they are, and their steps with them: whoever drains the session goes on to
  * wait for them.
  */
 export function settleAborted(
   revision: Revision,
-  unfinished: readonly AssistantMessage[],
-  waiting: readonly PermissionRequest[],
+  { unfinished, requests: waiting }: Unfinished,
   keep = false,
 ): Leftovers {
   const kept: AssistantMessage[] = []
   for (const step of unfinished) {
+    if (step.type === 'compaction') {
+      abortCompaction(revision, step)
+      continue
+    }
     // When a call began is written late; one whose permission nobody has given yet had not begun.
     const asking = new Set(waiting.flatMap(({ messageId, callId }) => (messageId === step.id ? [callId] : [])))
     const notBegun = ({ callId }: ToolPart): boolean => asking.has(callId)
@@ -56,7 +67,9 @@ export function settleAborted(
     for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
   }
   for (const { id } of waiting) closeRequest(revision, id, 'reject')
-  const parts = keep ? [] : unfinished.flatMap((step) => step.parts).filter(isDelegated)
+  const parts = keep
+    ? []
+    : unfinished.flatMap((step) => (step.type === 'assistant' ? step.parts : [])).filter(isDelegated)
   return { kept, abandoned: parts.flatMap((part) => delegationOf(part) ?? []) }
 }
 

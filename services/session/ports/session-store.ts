@@ -1,13 +1,14 @@
 import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
+import type { CompactionReads } from '../domain/inbox/inputs.ts'
 import type { MoveReads } from '../domain/inbox/move-session.ts'
 import type { AdmissionReads, KnownItem, TakenId, WaitingInput, WaitingInputs } from '../domain/inbox.ts'
-import type { AssistantMessage } from '../domain/message.ts'
 import type { CreateSession } from '../domain/new-session.ts'
 import type { KnownRequest, PermissionRequest } from '../domain/permission/permission.ts'
 import type { Revision } from '../domain/revision.ts'
 import type { Session } from '../domain/session.ts'
 import type { SessionState } from '../domain/session-state.ts'
+import type { Unfinished } from '../domain/settle-aborted.ts'
 import type { EventLog } from './event-log.ts'
 import type { AcquiredLease, Lease, LeaseState, SessionKey } from './lease.ts'
 import type { SessionLists } from './session-lists.ts'
@@ -29,6 +30,8 @@ export interface SessionReads {
   waiting(): Maybe<WaitingInputs>
   /** What a move under an id is decided from. */
   moveReads(id: string): Maybe<MoveReads>
+  /** What a compaction under an id is decided from. */
+  compactionReads(id: string): Maybe<CompactionReads>
   /** What waits in the inbox after a place in it (0: the oldest), in order of admission, at most so many. */
   inbox(afterSeq: number, limit: number): Maybe<readonly WaitingInput[]>
   /** What the next step begins with: messages after a place in the conversation (0: all), in order. */
@@ -38,8 +41,7 @@ export interface SessionReads {
   waitingRequests(): Maybe<readonly PermissionRequest[]>
   /** Their ids. */
   waitingRequestIds(): Maybe<readonly string[]>
-  /** What an owner that is gone left unfinished: steps that are not completed, requests without an answer. */
-  leftovers(): Maybe<{ readonly steps: readonly AssistantMessage[]; readonly requests: readonly PermissionRequest[] }>
+  leftovers(): Maybe<Unfinished>
 }
 
 /** A session's state, and the time: the injected clock's, and the one that leases are measured by. */

@@ -1,29 +1,18 @@
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
-import type { Admitter } from '../domain/inbox.ts'
-import type { AssistantMessage, StoredMessage, StructuredError } from '../domain/message.ts'
-import type { Outcome, Session } from '../domain/session.ts'
 import type { Lease } from '../ports/lease.ts'
 import { giveLeaseBack } from './give-back.ts'
-import { checkSize, readConversation, sizeOf } from './history/read-conversation.ts'
 import { isBlameless, type Loss } from './lease-time.ts'
-import { type Conversation, OwnedSession } from './owned-session.ts'
-import { patientPort, StoreFault } from './patient-port.ts'
+import { doRun } from './loop/do-run.ts'
+import { OwnedSession } from './owned-session.ts'
+import { patientPort } from './patient-port.ts'
 import type { Pause } from './pause.ts'
-import { type RunDependencies, RunFailure } from './run-context.ts'
-import { INTERNAL, resumeStep, runStep } from './run-step.ts'
+import type { RunDependencies } from './run-context.ts'
+import { INTERNAL } from './run-step.ts'
 import type { Slot } from './slots.ts'
 import { isLeaseLost } from './stopped.ts'
-import { atStep, type Drain, giveUp, MOST_ATTEMPTS, takeOver } from './takeover/take-over.ts'
+import { type Drain, giveUp, MOST_ATTEMPTS, takeOver } from './takeover/take-over.ts'
 import { RENEW_SHARE, type Tenure } from './tenure.ts'
-
-/** How a run ended. */
-interface RunEnd {
-  readonly outcome: Outcome
-  readonly error: StructuredError | undefined
-}
-
-const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
 
 /**
  * Owns one session for one run, or until the tenure ends: takes over what a former owner left, or begins the run that is
@@ -102,54 +91,4 @@ function comesBack({ fences }: RunDependencies, lease: Lease): boolean {
 
 function nameOf({ workspace, sessionId }: Lease): string {
   return `${workspace}/${sessionId}`
-}
-
-/** Does step after step, those first that were left, until the conversation needs no other, or the agent may do no other. */
-async function doRun(run: Drain, left: readonly AssistantMessage[]): Promise<RunEnd> {
-  const { store, tenure, owned, logger } = run
-  let limited = false
-  try {
-    for (const step of left) await resumeStep(await atStep(run), step)
-    let conversation = await readConversation(store, tenure.lease)
-    for (;;) {
-      tenure.check()
-      const { messages, session, admitter, titleRequest, next } = await owned.beginStep(conversation, limited)
-      conversation = extended(conversation, messages)
-      if (titleRequest !== undefined) findTitle(run, titleRequest, session, admitter as Admitter, conversation)
-      if (next?.type === 'boundary') continue
-      if (next !== undefined) checkSize(conversation)
-      if (next?.type !== 'step') return next ?? SUCCEEDED
-      tenure.check()
-      const step = { ...run, principal: admitter as Admitter, session }
-      const { messages: known } = conversation
-      limited = await inSpan('session.step', {}, () => runStep(step, known))
-    }
-  } catch (error) {
-    if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }
-    if (tenure.reason !== undefined || isLeaseLost(error)) throw error
-    if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
-    if (error instanceof RunFailure) return { outcome: 'failed', error: error.error }
-    logger.error({ err: error, sessionId: tenure.lease.sessionId }, 'A run failed')
-    await owned.settleAborted()
-    return { outcome: 'failed', error: INTERNAL }
-  }
-}
-
-function extended({ messages, lastSeq, bytes }: Conversation, more: readonly StoredMessage[]): Conversation {
-  return {
-    messages: [...messages, ...more.map(({ message }) => message)],
-    lastSeq: more.at(-1)?.seq ?? lastSeq,
-    bytes: more.reduce((sum, { message }) => sum + sizeOf(message), bytes),
-  }
-}
-
-function findTitle(
-  { titles }: Drain,
-  id: string,
-  session: Session,
-  principal: Admitter,
-  { messages }: Conversation,
-): void {
-  const first = messages.find((message) => message.type === 'user')
-  if (first !== undefined) titles.find({ id, session, principal, prompt: first.prompt })
 }

@@ -1,9 +1,9 @@
-import { Rejection } from '#shared/rejection.ts'
 import type { GenerationRequest, ModelMessage } from '../domain/generation/generation.ts'
 import { instructions } from '../domain/generation/instructions.ts'
 import { modelMessages } from '../domain/generation/model-messages.ts'
 import { absenceDelay, isAway, retryDelay } from '../domain/generation/retry.ts'
-import type { BlobRef, Message, StructuredError } from '../domain/message.ts'
+import type { BlobRef, Message } from '../domain/message.ts'
+import { CUT, type Failure, toFailure } from './loop/failure.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
@@ -41,13 +41,6 @@ export async function generate(
   }
 }
 
-interface Failure {
-  readonly reason: string | undefined
-  readonly retryAfter: string | undefined
-  readonly error: StructuredError
-  readonly cause: unknown
-}
-
 /**
  * One call of the provider; returns how it failed. The last event makes the answer whole: what becomes of the stream
  * after it does not matter. What the store throws is not caught here.
@@ -77,53 +70,6 @@ async function ask(
   } finally {
     if (!done) await batches.return?.().catch(() => {})
   }
-}
-
-const CUT = new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
-
-const TYPES: Readonly<Record<string, string>> = {
-  PROVIDER_REFUSED: 'provider.refused',
-  PROVIDER_RATE_LIMITED: 'provider.rate_limited',
-  PROVIDER_UNAVAILABLE: 'provider.unavailable',
-  PROVIDER_TIMEOUT: 'provider.timeout',
-  MODEL_NOT_FOUND: 'model.not_found',
-  MODEL_FORBIDDEN: 'model.forbidden',
-  CREDENTIAL_REFUSED: 'credential.refused',
-  REQUEST_INVALID: 'provider.request_invalid',
-  CREDIT_INSUFFICIENT: 'credit.insufficient',
-  PRICE_UNKNOWN: 'credit.insufficient',
-  RATE_LIMITED: 'credential.rate_limited',
-  PEER_UNAVAILABLE: 'service.unavailable',
-  STORE_UNAVAILABLE: 'service.unavailable',
-  SERVICE_CLOSING: 'service.unavailable',
-  SECRET_REFUSED: 'service.unavailable',
-}
-
-const MESSAGES: Readonly<Record<string, string>> = {
-  'provider.refused': 'The provider refused the request',
-  'provider.rate_limited': 'The provider is rate limiting requests',
-  'provider.unavailable': 'The provider is unavailable',
-  'provider.timeout': 'The provider did not answer in time',
-  'model.not_found': 'No such model is configured',
-  'model.forbidden': 'The API key may not use the model',
-  'credential.refused': 'The API key is no longer valid',
-  'credit.insufficient': 'The limit of the API key does not pay for this step',
-  'credential.rate_limited': 'The API key is used too fast',
-  'provider.request_invalid': 'The conversation cannot be sent to the provider',
-  'service.unavailable': 'The inference service is unavailable',
-}
-
-function toFailure(cause: unknown): Failure {
-  if (!(cause instanceof Rejection)) {
-    const error = { type: 'provider.internal', message: 'The generation failed' }
-    return { reason: undefined, retryAfter: undefined, error, cause }
-  }
-  const { reason, metadata } = cause
-  const type = TYPES[reason] ?? 'provider.internal'
-  const details = [metadata.provider, metadata.message ?? metadata.problem ?? metadata.model].filter(Boolean).join(': ')
-  const message = [MESSAGES[type] ?? 'The generation failed', details].filter(Boolean).join(': ')
-  const status = Number(metadata.status ?? 0)
-  return { reason, retryAfter: metadata.retry_after, cause, error: { type, message, ...(status > 0 && { status }) } }
 }
 
 function stepRequest(run: RunContext, plan: StepPlan, conversation: readonly Message[]): GenerationRequest {

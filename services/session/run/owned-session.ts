@@ -1,7 +1,13 @@
 import { Rejection } from '#shared/rejection.ts'
-import { beginStep, type StepStart } from '../domain/begin-step.ts'
+import { beginStep, type Known, type StepStart } from '../domain/begin-step.ts'
+import {
+  type CompactionUsage,
+  failCompaction,
+  finishCompaction,
+  type Summary,
+} from '../domain/compaction/compaction.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import type { AssistantMessage, Message, StructuredError } from '../domain/message.ts'
+import type { AssistantMessage, CompactionMessage, StructuredError } from '../domain/message.ts'
 import type {
   KnownRequest,
   PermissionAnswer,
@@ -15,6 +21,7 @@ import type { Outcome } from '../domain/session.ts'
 import { type Leftovers, settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
+import type { Conversation } from './history/conversation.ts'
 
 /** Who owns a session, as long as it does. */
 interface Owner {
@@ -23,15 +30,6 @@ interface Owner {
   checkHeld(): void
   /** Takes notice of what a write found. */
   heed(state: LeaseState): void
-}
-
-/** The conversation as far as it was read. */
-export interface Conversation {
-  readonly messages: readonly Message[]
-  /** Place of the last message. */
-  readonly lastSeq: number
-  /** How large it is. */
-  readonly bytes: number
 }
 
 /** A session under a lease: what its run writes. Each write also reads the state of the lease. */
@@ -53,7 +51,7 @@ export class OwnedSession {
   settleAborted(keep = false): Promise<Leftovers> {
     return this.#revise(
       (reads) => reads.leftovers(),
-      (revision, { steps, requests }) => settleAborted(revision, steps, requests, keep),
+      (revision, leftovers) => settleAborted(revision, leftovers, keep),
     )
   }
 
@@ -63,11 +61,25 @@ export class OwnedSession {
   }
 
   /** See `beginStep`. */
-  beginStep({ messages, lastSeq }: Pick<Conversation, 'messages' | 'lastSeq'>, limited: boolean): Promise<StepStart> {
+  beginStep({ lastSeq, ...known }: Known & Pick<Conversation, 'lastSeq'>): Promise<StepStart> {
     return this.#revise(
       (reads) => reads.stepReads(lastSeq),
-      (revision, reads) => beginStep(revision, reads, messages, limited),
+      (revision, reads) => beginStep(revision, reads, known),
     )
+  }
+
+  /** See `finishCompaction`. */
+  finishCompaction(running: CompactionMessage, summary: Summary): Promise<CompactionMessage> {
+    return this.#revise(nothing, (revision) => finishCompaction(revision, running, summary))
+  }
+
+  /** See `failCompaction`. */
+  failCompaction(
+    running: CompactionMessage,
+    error: StructuredError,
+    usage: CompactionUsage | undefined,
+  ): Promise<CompactionMessage> {
+    return this.#revise(nothing, (revision) => failCompaction(revision, running, error, usage))
   }
 
   /** See `recordStep`. */

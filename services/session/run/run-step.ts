@@ -1,9 +1,10 @@
 import { Places } from '#shared/places.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
+import { isFull } from '../domain/compaction/request-size.ts'
 import { newStep } from '../domain/generation/draft-part.ts'
+import { STEP_ABORTED } from '../domain/generation/step-errors.ts'
 import type { AssistantMessage, Message, StructuredError, ToolPart } from '../domain/message.ts'
-import { STEP_ABORTED } from '../domain/settle-aborted.ts'
 import { delegationOf } from '../domain/subagent/delegation.ts'
 import { generate } from './generate.ts'
 import { StoreFault } from './patient-port.ts'
@@ -16,15 +17,24 @@ import { interruptDelegates, resumeTaskCall } from './subagents/task-call.ts'
 import { endTools } from './takeover/end-tools.ts'
 import { doToolCall } from './tool-call.ts'
 
+/** How a step ended: the agent has used up its steps with it, or there was none, since most of the model's context is used up. */
+export type StepEnd = 'done' | 'limited' | 'full'
+
 /**
  * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the
  * provider is asked, and its calls as called before one of them is started. A provider's failure is written into the
  * step; throws RunFailure when there could be no step, and Stopped when the run was stopped: then the step is settled,
- * unless somebody else has to do it. Returns whether the agent has used up its steps.
+ * unless somebody else has to do it. With `mayCompact` it does nothing where most of the model's context is used up, unless nothing was
+ * answered since the last summary.
  */
-export async function runStep(run: RunContext, conversation: readonly Message[]): Promise<boolean> {
+export async function runStep(
+  run: RunContext,
+  conversation: readonly Message[],
+  mayCompact: boolean,
+): Promise<StepEnd> {
   const plan = await planStep(run, conversation)
   run.tenure.check()
+  if (mayCompact && isFull(conversation, plan, run.compactionPercent)) return 'full'
   const step = new StepRecorder(run, newStep(run.newId('msg'), plan.agent.id, plan.model, run.clock.now()))
   await step.begin()
   try {
@@ -33,7 +43,7 @@ export async function runStep(run: RunContext, conversation: readonly Message[])
   } catch (error) {
     await settle(run, step, error)
   }
-  return plan.lastStep
+  return plan.lastStep ? 'limited' : 'done'
 }
 
 /** Goes on with a step of a former owner, some of whose calls other sessions work for. Throws Stopped as `runStep` does. */

@@ -20,6 +20,8 @@ const MOST_TRIES = 3
 export interface StepPlan {
   readonly agent: Agent
   readonly model: ModelRef
+  /** Tokens that the model's context has; undefined: nobody knows. */
+  readonly contextLength: number | undefined
   /** Where tools are called: as it was when the agent was read. */
   readonly location: PinnedLocation
   readonly tools: readonly ToolDescription[]
@@ -45,9 +47,10 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
     const { agent, location, subagents, tools: others } = await pinLocation(run, call, ask, mayDelegate)
     const rules = { agent: agent.permissions, session: session.permissions ?? [], above: rulesAbove(agent.id, above) }
     const tools = withTask(others, callableAgents(subagents, rules))
-    const model = session.model ?? agent.model ?? (await ask(() => inference.defaultModel(call)))
+    const wanted = session.model ?? agent.model
+    const { model, contextLength } = await ask(() => inference.findModel(call, wanted))
     const lastStep = agent.steps !== undefined && stepsSinceInput(conversation) + 1 >= agent.steps
-    return { agent, location, tools, rules, subagents, model, lastStep }
+    return { agent, location, tools, rules, subagents, model, contextLength, lastStep }
   } catch (error) {
     tenure.check()
     if (error instanceof RunFailure) throw error

@@ -265,6 +265,32 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
      */
     value: UsageRecorded;
     case: "usageRecorded";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.CompactionStarted compaction_started = 70;
+     */
+    value: CompactionStarted;
+    case: "compactionStarted";
+  } | {
+    /**
+     * Volatile.
+     *
+     * @generated from field: portico.session.v1.CompactionExtended compaction_extended = 71;
+     */
+    value: CompactionExtended;
+    case: "compactionExtended";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.CompactionEnded compaction_ended = 72;
+     */
+    value: CompactionEnded;
+    case: "compactionEnded";
+  } | {
+    /**
+     * @generated from field: portico.session.v1.CompactionFailed compaction_failed = 73;
+     */
+    value: CompactionFailed;
+    case: "compactionFailed";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1110,7 +1136,7 @@ export declare const SessionViewedSchema: GenMessage<SessionViewed>;
  */
 export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> & {
   /**
-   * What for: `title`.
+   * What for: `title`, `compaction`.
    *
    * @generated from field: string source = 1;
    */
@@ -1141,4 +1167,128 @@ export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> 
  * Use `create(UsageRecordedSchema)` to create a new message.
  */
 export declare const UsageRecordedSchema: GenMessage<UsageRecorded>;
+
+/**
+ * A conversation is being summed up.
+ *
+ * @generated from message portico.session.v1.CompactionStarted
+ */
+export declare type CompactionStarted = Message<"portico.session.v1.CompactionStarted"> & {
+  /**
+   * The message that will hold the summary; of a manual one it has the id of its inbox item.
+   *
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * Whether somebody asked for it.
+   *
+   * @generated from field: bool manual = 2;
+   */
+  manual: boolean;
+
+  /**
+   * What is kept of the newest messages.
+   *
+   * @generated from field: string recent = 3;
+   */
+  recent: string;
+};
+
+/**
+ * Describes the message portico.session.v1.CompactionStarted.
+ * Use `create(CompactionStartedSchema)` to create a new message.
+ */
+export declare const CompactionStartedSchema: GenMessage<CompactionStarted>;
+
+/**
+ * A summary grew.
+ *
+ * @generated from message portico.session.v1.CompactionExtended
+ */
+export declare type CompactionExtended = Message<"portico.session.v1.CompactionExtended"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * Text to append.
+   *
+   * @generated from field: string delta = 2;
+   */
+  delta: string;
+};
+
+/**
+ * Describes the message portico.session.v1.CompactionExtended.
+ * Use `create(CompactionExtendedSchema)` to create a new message.
+ */
+export declare const CompactionExtendedSchema: GenMessage<CompactionExtended>;
+
+/**
+ * A conversation was summed up.
+ *
+ * @generated from message portico.session.v1.CompactionEnded
+ */
+export declare type CompactionEnded = Message<"portico.session.v1.CompactionEnded"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: bool manual = 2;
+   */
+  manual: boolean;
+
+  /**
+   * The summary.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * As in CompactionStarted.
+   *
+   * @generated from field: string recent = 4;
+   */
+  recent: string;
+};
+
+/**
+ * Describes the message portico.session.v1.CompactionEnded.
+ * Use `create(CompactionEndedSchema)` to create a new message.
+ */
+export declare const CompactionEndedSchema: GenMessage<CompactionEnded>;
+
+/**
+ * A conversation could not be summed up, and stays as it is.
+ *
+ * @generated from message portico.session.v1.CompactionFailed
+ */
+export declare type CompactionFailed = Message<"portico.session.v1.CompactionFailed"> & {
+  /**
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: bool manual = 2;
+   */
+  manual: boolean;
+
+  /**
+   * @generated from field: portico.session.v1.StructuredError error = 3;
+   */
+  error?: StructuredError | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.CompactionFailed.
+ * Use `create(CompactionFailedSchema)` to create a new message.
+ */
+export declare const CompactionFailedSchema: GenMessage<CompactionFailed>;
 

@@ -660,6 +660,14 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
      */
     value: SessionLocation;
     case: "move";
+  } | {
+    /**
+     * What came before is summed up; it enters ahead of the steers that wait, but never across a move.
+     *
+     * @generated from field: portico.session.v1.CompactionRequest compaction = 8;
+     */
+    value: CompactionRequest;
+    case: "compaction";
   } | { case: undefined; value?: undefined };
 };
 
@@ -668,6 +676,20 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
  * Use `create(InboxItemSchema)` to create a new message.
  */
 export declare const InboxItemSchema: GenMessage<InboxItem>;
+
+/**
+ * Asks that the conversation be summed up.
+ *
+ * @generated from message portico.session.v1.CompactionRequest
+ */
+export declare type CompactionRequest = Message<"portico.session.v1.CompactionRequest"> & {
+};
+
+/**
+ * Describes the message portico.session.v1.CompactionRequest.
+ * Use `create(CompactionRequestSchema)` to create a new message.
+ */
+export declare const CompactionRequestSchema: GenMessage<CompactionRequest>;
 
 /**
  * A tool call's request for permission, which waits for an answer.

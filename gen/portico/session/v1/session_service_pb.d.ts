@@ -544,6 +544,54 @@ export declare type AddSyntheticInputResponse = Message<"portico.session.v1.AddS
 export declare const AddSyntheticInputResponseSchema: GenMessage<AddSyntheticInputResponse>;
 
 /**
+ * @generated from message portico.session.v1.CompactSessionRequest
+ */
+export declare type CompactSessionRequest = Message<"portico.session.v1.CompactSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Begins with `msg_`, at most 128 characters; minted by the gateway when the client gave none.
+   *
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+
+  /**
+   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   *
+   * @generated from field: portico.session.v1.Delivery delivery = 3;
+   */
+  delivery: Delivery;
+};
+
+/**
+ * Describes the message portico.session.v1.CompactSessionRequest.
+ * Use `create(CompactSessionRequestSchema)` to create a new message.
+ */
+export declare const CompactSessionRequestSchema: GenMessage<CompactSessionRequest>;
+
+/**
+ * @generated from message portico.session.v1.CompactSessionResponse
+ */
+export declare type CompactSessionResponse = Message<"portico.session.v1.CompactSessionResponse"> & {
+  /**
+   * As it was first admitted.
+   *
+   * @generated from field: portico.session.v1.InboxItem item = 1;
+   */
+  item?: InboxItem | undefined;
+};
+
+/**
+ * Describes the message portico.session.v1.CompactSessionResponse.
+ * Use `create(CompactSessionResponseSchema)` to create a new message.
+ */
+export declare const CompactSessionResponseSchema: GenMessage<CompactSessionResponse>;
+
+/**
  * @generated from message portico.session.v1.ListInboxItemsRequest
  */
 export declare type ListInboxItemsRequest = Message<"portico.session.v1.ListInboxItemsRequest"> & {
@@ -1995,6 +2043,17 @@ export declare const SessionService: GenService<{
     output: typeof AddSyntheticInputResponseSchema;
   },
   /**
+   * Asks that the conversation be summed up, as PromptSession admits an input. Where one waits to be summed up already, returns that item.
+   * The same id returns the same item, and wakes the session; it rejects as PromptSession does.
+   *
+   * @generated from rpc portico.session.v1.SessionService.CompactSession
+   */
+  compactSession: {
+    methodKind: "unary";
+    input: typeof CompactSessionRequestSchema;
+    output: typeof CompactSessionResponseSchema;
+  },
+  /**
    * Lists what waits in the inbox, in order of admission. A list with more than 40 MiB of content ends early.
    *
    * @generated from rpc portico.session.v1.SessionService.ListInboxItems
@@ -2038,7 +2097,7 @@ export declare const SessionService: GenService<{
   /**
    * Stops what runs in the session, and parks the inputs that wait by then; what is admitted afterwards is not concerned.
    * Returns when the request is recorded; a session in which nothing runs or is due is left alone. When it resumes, steers that
-   * wait, and moves that are next, have their turn once the run has ended, and only queued inputs stay parked.
+   * wait, and moves and compactions that are next, have their turn once the run has ended, and only queued inputs stay parked.
    * Sent again it would stop what was admitted in between.
    *
    * @generated from rpc portico.session.v1.SessionService.InterruptSession

@@ -41,6 +41,8 @@ function payloadOf(item: InboxItem): unknown {
       return item.synthetic
     case 'move':
       return item.move
+    case 'compaction':
+      return item.compaction
   }
 }
 

@@ -1,4 +1,10 @@
-import type { AssistantMessage, AssistantPart, Message, StoredMessage } from '#services/session/domain/message.ts'
+import {
+  type AssistantMessage,
+  type AssistantPart,
+  isSettled,
+  type Message,
+  type StoredMessage,
+} from '#services/session/domain/message.ts'
 import { moneyAsText } from '#services/session/domain/messages/money-as-text.ts'
 import type { Write } from '#services/session/domain/revision.ts'
 
@@ -11,7 +17,7 @@ export interface MessageRecord {
   readonly type: Message['type']
   /** JSON. It knows no int64: money is a decimal text in it. */
   readonly data: string
-  /** 1 for a step that is not completed. */
+  /** 1 for a step that is not completed, and a compaction that runs. */
   readonly unfinished: 0 | 1
   /** Of a step: the attempt that its parts are of; 0 for any other message. */
   readonly attempt: number
@@ -44,7 +50,10 @@ export function messageRecord(
 
 /** What changes in the record of a message that is written again. */
 export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
-  if (message.type !== 'assistant') return { data: JSON.stringify(moneyAsText(message)), unfinished: 0, attempt: 0 }
+  if (message.type !== 'assistant') {
+    const unfinished = message.type === 'compaction' && !isSettled(message) ? 1 : 0
+    return { data: JSON.stringify(moneyAsText(message)), unfinished, attempt: 0 }
+  }
   const { parts: _, attempt, ...rest } = message
   const data = JSON.stringify({ ...rest, costNanos: message.costNanos?.toString() })
   return { data, unfinished: message.timeCompleted === undefined ? 1 : 0, attempt }

@@ -1,27 +1,23 @@
 import type { ClientSession, Document, Filter } from 'mongodb'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
+import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import type { AdmissionReads, Delivery, KnownItem, TakenId } from '#services/session/domain/inbox.ts'
 import { MOST_WAITING, type WaitingInput, type WaitingInputs } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
+import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
+import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import {
-  FirstSteers,
-  type InboxRecord,
-  inOrder,
-  toKnownItem,
-  toTakenId,
-  toWaitingInput,
-} from '../common/inbox-record.ts'
+import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { readStored } from './message-documents.ts'
+import { readTakenId } from './taken-ids.ts'
 import type { ServerState, Transaction } from './transaction.ts'
 
 /** From then on what waits is counted in the transaction: more than this are never admitted at the same moment. */
@@ -75,26 +71,9 @@ export class MongoReads implements SessionReads {
     return record === null ? undefined : (await readStored(this.#collections, [record], this.#options))[0]
   }
 
-  async takenId(id: string): Promise<TakenId | undefined> {
-    const unwritten = this.#transaction?.unwritten(id)
-    if (unwritten === 'changed') await this.#transaction?.flush()
-    else if (unwritten !== undefined) return toTakenId(unwritten)
-    const _id = keyOf(this.#workspace, id)
-    const { inbox, messages } = this.#collections
-    // The id of a message that was no input is never another's: what any reader sees will do, and it costs no time.
-    const named = { projection: { sessionId: 1, seq: 1 } } as const
-    const [item, message] = await Promise.all([
-      inbox.findOne<InboxRecord>({ _id }, this.#options),
-      messages.findOne<Belonging>({ _id }, { ...named, maxTimeMS: MAX_TIME_MS }),
-    ])
-    if (item !== null && (await this.#isOwned(item))) return toTakenId(item)
-    if (message !== null && (await this.#isOwned(message))) return { sessionId: message.sessionId, input: undefined }
-    if (item === null && message === null) return undefined
-    // Left by a session that is being removed, unless somebody else has taken it over by now.
-    const now = message && (await messages.findOne<Belonging>({ _id }, { ...named, ...this.#options }))
-    if (now !== null && (await this.#isOwned(now))) return { sessionId: now.sessionId, input: undefined }
-    await this.#transaction?.evict(id)
-    return undefined
+  takenId(id: string): Promise<TakenId | undefined> {
+    const isOwned = (record: Belonging) => this.#isOwned(record)
+    return readTakenId(this.#collections, this.#workspace, id, { ...this.#options, isOwned }, this.#transaction)
   }
 
   async admissionReads(id: string): Promise<AdmissionReads> {
@@ -117,10 +96,13 @@ export class MongoReads implements SessionReads {
   }
 
   async moveReads(id: string): Promise<MoveReads> {
-    await this.#transaction?.flush()
-    const own = { ...this.#own(), state: 'waiting', kind: 'move' } as const
-    const cursor = this.#collections.inbox.find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 } })
-    return { ...(await this.admissionReads(id)), moves: await cursor.map(toWaitingInput).toArray() }
+    const moves = await this.#ofKind('move')
+    return { ...(await this.admissionReads(id)), moves }
+  }
+
+  async compactionReads(id: string): Promise<CompactionReads> {
+    const [waiting] = await this.#ofKind('compaction')
+    return { ...(await this.admissionReads(id)), waiting }
   }
 
   async inbox(afterSeq: number, limit: number): Promise<WaitingInput[]> {
@@ -158,12 +140,19 @@ export class MongoReads implements SessionReads {
     return (await this.#unanswered<Pick<RequestRecord, 'id'>>({ _id: 0, id: 1 })).map(({ id }) => id)
   }
 
-  async leftovers(): Promise<{ steps: AssistantMessage[]; requests: PermissionRequest[] }> {
-    const steps = await this.#messages({ unfinished: 1 })
-    return {
-      steps: steps.map(({ message }) => message as AssistantMessage),
-      requests: await this.waitingRequests(),
-    }
+  async leftovers(): Promise<Unfinished> {
+    const found = await this.#messages({ unfinished: 1 })
+    const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
+    return { unfinished, requests: await this.waitingRequests() }
+  }
+
+  async #ofKind(kind: InboxRecord['kind']): Promise<WaitingInput[]> {
+    await this.#transaction?.flush()
+    const own = { ...this.#own(), state: 'waiting', kind } as const
+    return this.#collections.inbox
+      .find<InboxRecord>(own, { ...this.#options, sort: { seq: 1 } })
+      .map(toWaitingInput)
+      .toArray()
   }
 
   async #waiting(delivery: Delivery, afterSeq: number, limit: number): Promise<WaitingInput[]> {

@@ -34,12 +34,16 @@ export class RpcInferencePeer implements Inference {
     this.#client = createClient(InferenceService, transport)
   }
 
-  async defaultModel(call: PeerCall): Promise<ModelRef> {
+  async findModel(call: PeerCall, wanted: ModelRef | undefined) {
     try {
       const options = callOptions(call, { signal: call.signal, timeoutMs: TIMEOUT_MS })
-      const { defaultModel } = await this.#client.listModels({}, options)
+      const allowed = wanted === undefined ? [] : [nameOf(wanted)]
+      const { defaultModel, models } = await this.#client.listModels({ allowed }, options)
       const slash = defaultModel.indexOf('/')
-      return { providerId: defaultModel.slice(0, slash), modelId: defaultModel.slice(slash + 1), variant: '' }
+      const standard = { providerId: defaultModel.slice(0, slash), modelId: defaultModel.slice(slash + 1), variant: '' }
+      const model = wanted ?? standard
+      const length = models.find(({ name }) => name === nameOf(model))?.contextLength
+      return { model, contextLength: length === undefined ? undefined : Number(length) }
     } catch (error) {
       throw peerError('inference', error, call.signal)
     }
@@ -49,7 +53,7 @@ export class RpcInferencePeer implements Inference {
     const { requestId, sessionId, origin, model, messages, tools, callTools, headers, body } = request
     const marks = request.goesOn ? cacheMarks(messages) : new Set<ModelPart>()
     const generation = {
-      ...{ requestId, sessionId, origin, model: `${model.providerId}/${model.modelId}` },
+      ...{ requestId, sessionId, origin, model: nameOf(model) },
       messages: messages.map((message) => toMessage(message, blobs, marks)),
       tools: tools.map(({ name, description, inputSchema: parameters }, i) => ({
         ...{ name, description, parameters },
@@ -65,6 +69,10 @@ export class RpcInferencePeer implements Inference {
       yield events.map(toEvent).filter((event) => event !== undefined)
     }
   }
+}
+
+function nameOf({ providerId, modelId }: ModelRef): string {
+  return `${providerId}/${modelId}`
 }
 
 const KINDS: Readonly<Record<PartStarted_Kind, GeneratedKind>> = {

@@ -1,5 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { StepReads } from '#services/session/domain/begin-step.ts'
+import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import {
   type AdmissionReads,
@@ -10,9 +11,10 @@ import {
   type WaitingInput,
   type WaitingInputs,
 } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, StoredMessage } from '#services/session/domain/message.ts'
+import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
+import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
@@ -77,8 +79,11 @@ export class SqliteReads implements SessionReads {
   }
 
   moveReads(id: string): MoveReads {
-    const moves = this.#all<InboxRecord>('inbox', "state = 'waiting' AND kind = 'move' ORDER BY seq")
-    return { ...this.admissionReads(id), moves: moves.map(toWaitingInput) }
+    return { ...this.admissionReads(id), moves: this.#ofKind('move') }
+  }
+
+  compactionReads(id: string): CompactionReads {
+    return { ...this.admissionReads(id), waiting: this.#ofKind('compaction')[0] }
   }
 
   inbox(afterSeq: number, limit: number): WaitingInput[] {
@@ -119,9 +124,14 @@ export class SqliteReads implements SessionReads {
       .map(({ id }) => id as string)
   }
 
-  leftovers(): { steps: AssistantMessage[]; requests: PermissionRequest[] } {
-    const steps = this.#messages('unfinished = 1 ORDER BY seq')
-    return { steps: steps.map(({ message }) => message as AssistantMessage), requests: this.waitingRequests() }
+  leftovers(): Unfinished {
+    const found = this.#messages('unfinished = 1 ORDER BY seq')
+    const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
+    return { unfinished, requests: this.waitingRequests() }
+  }
+
+  #ofKind(kind: InboxRecord['kind']): WaitingInput[] {
+    return this.#all<InboxRecord>('inbox', "state = 'waiting' AND kind = ? ORDER BY seq", kind).map(toWaitingInput)
   }
 
   #waiting(delivery: Delivery, afterSeq: number, limit: number): WaitingInput[] {

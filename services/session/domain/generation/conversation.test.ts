@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
-import { STEP_ABORTED } from '../settle-aborted.ts'
 import { modelMessages } from './model-messages.ts'
+import { STEP_ABORTED } from './step-errors.ts'
 
 const model = { providerId: 'test', modelId: 'm', variant: '' }
 
@@ -44,7 +44,7 @@ const aborted = step({ error: STEP_ABORTED, timeStreamed: undefined, finish: 'er
 const idle: Message = { type: 'idle', id: 'msg_i', timeCreated: 0, outcome: 'succeeded', error: undefined }
 const outcome = (...conversation: Message[]) => {
   const next = nextAction(conversation)
-  return next.type === 'step' ? 'step' : next.outcome
+  return next.type === 'end' ? next.outcome : next.type
 }
 
 test('a step follows a user, results of tools, and a step that was cut off', () => {

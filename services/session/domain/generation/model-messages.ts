@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   type AssistantPart,
   type CompactionMessage,
+  isInput,
   isSummary,
   type Message,
   type Prompt,
@@ -23,8 +24,19 @@ export function modelMessages(conversation: readonly Message[], model: ModelRef)
   const first = Math.max(0, conversation.findLastIndex(isSummary))
   const shown = conversation.slice(first).filter(({ type }) => !UNSEEN.has(type))
   while (shown.at(-1)?.type === 'assistant' && cameToNothing(shown.at(-1) as AssistantMessage)) shown.pop()
-  return shown.flatMap((message) => turnsOf(message, model))
+  return shown.flatMap((message, i) => {
+    const turns = turnsOf(message, model)
+    return isSummary(message) && goesOnAfter(shown.slice(i + 1)) ? [...turns, ...textTurn('user', GO_ON)] : turns
+  })
 }
+
+/** Whether a run went on behind a summary, without a new input. */
+function goesOnAfter(messages: readonly Message[]): boolean {
+  const next = messages.find((message) => message.type === 'assistant' || isInput(message))
+  return next === undefined || next.type === 'assistant'
+}
+
+const GO_ON = 'Go on where the conversation ended: what was asked for last is still to be done.'
 
 /** What is for people. */
 const UNSEEN: ReadonlySet<Message['type']> = new Set(['agent-switched', 'model-switched', 'location-switched', 'idle'])

@@ -1,6 +1,8 @@
 import type {
   Admission,
   AdmissionReads,
+  CompactionAdmission,
+  CompactionItem,
   InboxItem,
   MoveAdmission,
   MoveItem,
@@ -8,6 +10,7 @@ import type {
   PromptItem,
   SyntheticAdmission,
   SyntheticItem,
+  WaitingInput,
 } from '../inbox.ts'
 import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
@@ -45,6 +48,26 @@ export function admitMove(
 ): MoveItem | undefined {
   const item = admit(revision, reads, admission, (base) => ({ type: 'move', ...base, move }))
   return item?.type === 'move' ? item : undefined
+}
+
+/** What a compaction is decided from, besides the state of the session. */
+export interface CompactionReads extends AdmissionReads {
+  /** The one that waits. */
+  readonly waiting: WaitingInput | undefined
+}
+
+/** Puts a compaction into the inbox, as `admitPrompt` does an input; where one waits, wakes the session and returns that. */
+export function admitCompaction(
+  revision: Revision,
+  { taken, full, waiting }: CompactionReads,
+  admission: CompactionAdmission,
+): CompactionItem | undefined {
+  if (taken === undefined && waiting?.item.type === 'compaction') {
+    if (admission.wake) wake(revision)
+    return waiting.item
+  }
+  const item = admit(revision, { taken, full }, admission, (base) => ({ type: 'compaction', ...base, compaction: {} }))
+  return item?.type === 'compaction' ? item : undefined
 }
 
 type Base = Pick<InboxItem, 'id' | 'sessionId' | 'delivery' | 'timeCreated'>

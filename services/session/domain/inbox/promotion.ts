@@ -1,3 +1,4 @@
+import type { CompactionStart } from '../compaction/compaction.ts'
 import { type InboxItem, isControl, type WaitingInput, type WaitingInputs } from '../inbox.ts'
 import type { StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
@@ -8,6 +9,8 @@ export interface Promotion {
   readonly messages: readonly StoredMessage[]
   /** It was a control item, by itself: the boundary is there still. */
   readonly control: boolean
+  /** It was a compaction, which is to begin; undefined: it was none. */
+  readonly compaction?: CompactionStart & { readonly id: string }
   /** Others are to enter with these: the boundary is there still. */
   readonly more: boolean
 }
@@ -17,7 +20,7 @@ const NOTHING: Promotion = { messages: [], control: false, more: false }
 /**
  * Makes messages of inbox items, each with its events, in order of admission: of every steer; where none waits, at an `idle`
  * boundary of the oldest queued item. A control item splits that: what was admitted before it comes first, then it comes
- * alone. Begins the run when inputs were promoted and none has begun; a due session stays due only when items are left.
+ * alone; a steered compaction comes before the inputs that are ahead of it, but never before a move. Begins the run when inputs were promoted and none has begun; a due session stays due only when items are left.
  * Nothing is promoted into a run that is to be interrupted, nor when nothing is due and no run has begun: an interrupt came
  * first. Of many steers those come first that were read, so that no write takes long.
  */
@@ -30,10 +33,20 @@ export function promoteItems(revision: Revision, waiting: WaitingInputs, boundar
   const last = entering.at(-1)
   if (last === undefined) return NOTHING
   const control = isControl(last.item)
+  if (last.item.type === 'compaction') return promoteCompaction(revision, last)
   if (!control) beginRun(revision)
-  const messages = entering.map(({ item }) => deliver(revision, item))
+  const messages = entering.flatMap(({ item }) => deliver(revision, item))
   if (!control) revision.set({ lastAdmitter: last.admitter })
   return { messages, control, more: waiting.more && last === candidates.at(-1) }
+}
+
+/** A compaction is for the account of the run that it is part of, and of whoever asked for it where it begins one. */
+function promoteCompaction(revision: Revision, { item, admitter }: WaitingInput): Promotion {
+  const alone = !revision.state.running
+  beginRun(revision)
+  deliver(revision, item)
+  if (alone) revision.set({ lastAdmitter: admitter })
+  return { ...NOTHING, control: true, compaction: { id: item.id, alone } }
 }
 
 /** Begins a run, where none has begun. */
@@ -56,6 +69,11 @@ export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly 
 function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle'): readonly WaitingInput[] {
   const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === 'queue') : undefined
   const items = candidates.filter((each) => each.item.delivery === 'steer' || each === oldest)
+  const move = items.findIndex(({ item }) => item.type === 'move')
+  const compaction = (move < 0 ? items : items.slice(0, move)).find(
+    ({ item: { type, delivery } }) => type === 'compaction' && delivery === 'steer',
+  )
+  if (compaction !== undefined) return [compaction]
   const control = items.findIndex(({ item }) => isControl(item))
   if (control === 0) return items.slice(0, 1)
   const inputs = control < 0 ? items : items.slice(0, control)
@@ -63,7 +81,7 @@ function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle
   return steers.length > 0 ? steers : inputs
 }
 
-function deliver(revision: Revision, item: InboxItem): StoredMessage {
+function deliver(revision: Revision, item: InboxItem): StoredMessage[] {
   const { id } = item
   const timeCreated = revision.now
   revision.writes.push({ type: 'deliver', id, timeDelivered: timeCreated })
@@ -73,7 +91,7 @@ function deliver(revision: Revision, item: InboxItem): StoredMessage {
       const seq = revision.insert(message)
       revision.count(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
-      return { seq, message }
+      return [{ seq, message }]
     }
     case 'synthetic': {
       const { synthetic } = item
@@ -81,10 +99,14 @@ function deliver(revision: Revision, item: InboxItem): StoredMessage {
       const seq = revision.insert(message)
       revision.event({ type: 'inbox-delivered', messageId: id })
       revision.event({ type: 'synthetic-added', messageId: id, synthetic })
-      return { seq, message }
+      return [{ seq, message }]
     }
     case 'move':
       revision.event({ type: 'inbox-delivered', messageId: id })
-      return switchLocation(revision, id, item.move)
+      return [switchLocation(revision, id, item.move)]
+    case 'compaction':
+      // Its message comes with what it is made of.
+      revision.event({ type: 'inbox-delivered', messageId: id })
+      return []
   }
 }

@@ -59,6 +59,10 @@ export interface CompactionMessage extends MessageBase {
   readonly costNanos?: bigint
   readonly tokens?: TokenUsage
   readonly error?: StructuredError
+  /** Steps since the last input before it; nobody is shown this, nor the next. */
+  readonly stepsBefore?: number
+  /** It began its run: what an ended run left is not gone on with. */
+  readonly alone?: true
 }
 
 /**

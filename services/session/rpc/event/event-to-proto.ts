@@ -28,6 +28,7 @@ import {
   sessionToProto,
   tokensToProto,
 } from '../session/session-to-proto.ts'
+import { type CompactionEventData, compactionToProto } from './compaction-to-proto.ts'
 import { descriptionToProto, usageToProto } from './description-to-proto.ts'
 
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
@@ -97,12 +98,20 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
     case 'session-viewed':
     case 'usage-recorded':
       return descriptionToProto(data)
+    case 'compaction-started':
+    case 'compaction-extended':
+    case 'compaction-ended':
+    case 'compaction-failed':
+      return compactionToProto(data)
     default:
       return toStepData(data, blobs)
   }
 }
 
-type StepEventData = Extract<DurableEventData | VolatileEventData, { messageId: string } | { part: PartRef }>
+type StepEventData = Exclude<
+  Extract<DurableEventData | VolatileEventData, { messageId: string } | { part: PartRef }>,
+  CompactionEventData
+>
 type OtherEventData = { type: 'inbox-delivered' | 'inbox-cancelled' | 'inbox-delivery-changed' | 'synthetic-added' }
 
 function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobContents): Init {

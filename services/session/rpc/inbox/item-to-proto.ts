@@ -35,5 +35,7 @@ function payloadToProto(item: InboxItem, blobs: BlobContents): NonNullable<Init[
       return { case: 'synthetic', value: syntheticToProto(item.synthetic) }
     case 'move':
       return { case: 'move', value: locationToProto(item.move) }
+    case 'compaction':
+      return { case: 'compaction', value: {} }
   }
 }

@@ -10,7 +10,7 @@ interface Waiting {
 /**
  * Puts the volatile events of many sessions between their durable ones: each after the durable event that it follows,
  * and before the next one of its session. While they wait, neighbours of one session are joined where they are about the same
- * thing: deltas of one part are concatenated, and of the progress of one tool call the last state is kept.
+ * thing: deltas of one part, or of one summary, are concatenated, and of the progress of one tool call the last state is kept.
  */
 export class EventMerge {
   #waiting: Waiting[] = []
@@ -87,7 +87,7 @@ export class EventMerge {
 }
 
 function charactersOf({ data }: VolatileEvent): number {
-  return data.type === 'part-extended' ? data.delta.length : 0
+  return data.type === 'part-extended' || data.type === 'compaction-extended' ? data.delta.length : 0
 }
 
 /** One event that says what two neighbours say, with the id and time of the first; undefined where there is none. */
@@ -97,6 +97,10 @@ function join(first: VolatileEvent, second: VolatileEvent): VolatileEvent | unde
   if (one.type === 'part-extended' && two.type === 'part-extended') {
     const [{ messageId, kind, ordinal }, next] = [one.part, two.part]
     const same = messageId === next.messageId && kind === next.kind && ordinal === next.ordinal
+    return same ? { ...first, data: { ...one, delta: one.delta + two.delta } } : undefined
+  }
+  if (one.type === 'compaction-extended' && two.type === 'compaction-extended') {
+    const same = one.messageId === two.messageId
     return same ? { ...first, data: { ...one, delta: one.delta + two.delta } } : undefined
   }
   if (one.type !== 'tool-progressed' || two.type !== 'tool-progressed') return undefined

@@ -79,7 +79,7 @@ export class Titles implements AsyncDisposable {
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LONGEST)])
     const call: PeerCall = { principal, requestId: id, signal }
     const { agent } = await catalog.getAgent(call, session.location.directory, AGENT)
-    const model = agent.model ?? session.model ?? (await inference.defaultModel(call))
+    const model = agent.model ?? session.model ?? (await inference.findModel(call, undefined)).model
     const answer = await this.#ask(call, {
       ...{ requestId: id, sessionId: session.id, origin: 'title', model, tools: [], callTools: false },
       messages: [

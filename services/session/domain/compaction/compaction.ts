@@ -1,0 +1,113 @@
+import { withTotals } from '../event.ts'
+import type { CompactionMessage, Message, StoredMessage, StructuredError } from '../message.ts'
+import { stepsSinceInput } from '../next-action.ts'
+import type { Revision } from '../revision.ts'
+import type { ModelRef, TokenUsage } from '../session.ts'
+import { recentOf } from './recent.ts'
+import { mayBeSummedUp } from './request-size.ts'
+import { turnText } from './turn-text.ts'
+
+/** A compaction that is to begin. */
+export interface CompactionStart {
+  /** Of the inbox item that asked for it; undefined: nobody did. */
+  readonly id: string | undefined
+  /** It begins its run. */
+  readonly alone: boolean
+}
+
+/** The error type of a compaction that came to nothing. */
+export const COMPACTION_FAILED = 'compaction.failed'
+/** Somebody interrupted the run. */
+export const COMPACTION_INTERRUPTED: StructuredError = {
+  type: 'compaction.interrupted',
+  message: 'The compaction was interrupted',
+}
+/** The error of a compaction whose owner is gone. */
+const COMPACTION_ABORTED: StructuredError = { type: 'aborted', message: 'The compaction was cut off' }
+
+/**
+ * Begins to sum up a conversation of so many bytes: a message that runs, and what stays word for word. It fails at once where there is
+ * nothing to sum up, or nothing was answered since the last summary: another one would bring nothing, again and again.
+ */
+export function beginCompaction(
+  revision: Revision,
+  conversation: readonly Message[],
+  bytes: number,
+  { id, alone }: CompactionStart,
+): StoredMessage & { readonly message: CompactionMessage } {
+  const own = { ...revision.newMessage(), ...(id !== undefined && { id }) }
+  const manual = id !== undefined
+  const before = { stepsBefore: stepsSinceInput(conversation), ...(alone && { alone }) } as const
+  const problem = problemOf(conversation)
+  if (problem !== undefined) {
+    const error = { type: COMPACTION_FAILED, message: problem }
+    const message = { ...own, type: 'compaction', status: 'failed', manual, error, ...before } as const
+    const seq = revision.insert(message)
+    revision.event({ type: 'compaction-failed', messageId: own.id, manual, error })
+    return { seq, message }
+  }
+  const recent = recentOf(conversation, bytes)
+  const message = { ...own, type: 'compaction', status: 'running', manual, summary: '', recent, ...before } as const
+  const seq = revision.insert(message)
+  revision.event({ type: 'compaction-started', messageId: own.id, manual, recent })
+  revision.touch()
+  return { seq, message }
+}
+
+function problemOf(conversation: readonly Message[]): string | undefined {
+  if (!mayBeSummedUp(conversation)) return 'Nothing was answered since the conversation was summed up'
+  return conversation.some((message) => turnText(message) !== undefined) ? undefined : 'There is nothing to sum up'
+}
+
+/** What a model was asked for to sum up, and has cost. */
+export interface CompactionUsage {
+  readonly costNanos: bigint
+  readonly tokens: TokenUsage
+}
+
+/** A summary, by whom it is and what it has cost. */
+export interface Summary extends CompactionUsage {
+  readonly text: string
+  readonly model: ModelRef
+}
+
+/** The summary stands for all that was before it from now on. */
+export function finishCompaction(
+  revision: Revision,
+  { error: _, ...running }: CompactionMessage,
+  { text, model, costNanos, tokens }: Summary,
+): CompactionMessage {
+  const message = { ...running, status: 'completed', summary: text, model, costNanos, tokens } as const
+  settle(revision, message)
+  const { id: messageId, manual, recent = '' } = message
+  revision.event({ type: 'compaction-ended', messageId, manual, text, recent })
+  return message
+}
+
+/** The conversation stays as it is. `usage`: what it has cost all the same; undefined: nothing, or nobody knows. */
+export function failCompaction(
+  revision: Revision,
+  { summary: _1, recent: _2, ...running }: CompactionMessage,
+  error: StructuredError,
+  usage?: CompactionUsage,
+): CompactionMessage {
+  const message = { ...running, status: 'failed', error, ...usage } as const
+  settle(revision, message)
+  revision.event({ type: 'compaction-failed', messageId: message.id, manual: message.manual, error })
+  return message
+}
+
+/** Settles one that an owner that is gone left running. */
+export function abortCompaction(revision: Revision, running: CompactionMessage): void {
+  failCompaction(revision, running, COMPACTION_ABORTED)
+}
+
+function settle(revision: Revision, message: CompactionMessage): void {
+  revision.replace(message)
+  revision.count(message)
+  revision.touch()
+  const { costNanos, tokens } = message
+  if (costNanos === undefined || tokens === undefined) return
+  revision.addUsage(costNanos, tokens)
+  revision.event(withTotals({ type: 'usage-recorded', purpose: 'compaction', costNanos, tokens }, revision.state))
+}

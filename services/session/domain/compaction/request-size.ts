@@ -1,0 +1,70 @@
+import { type AssistantMessage, isSummary, type Message } from '../message.ts'
+import type { ModelRef } from '../session.ts'
+import { turnText } from './turn-text.ts'
+
+/** Characters of a token, about. */
+const CHARACTERS = 4
+/** Tokens of a picture or a file, about. */
+const MEDIA = 1_500
+
+/**
+ * About how many tokens the next request of a conversation has: as many as the last step used, where this model did it, and an estimate of
+ * what came since.
+ */
+export function tokensOf(conversation: readonly Message[], model: ModelRef): number {
+  const first = Math.max(0, conversation.findLastIndex(isSummary))
+  const shown = conversation.slice(first)
+  const last = shown.findLastIndex((message) => isMeasured(message, model))
+  const measured = shown[last]
+  if (measured?.type !== 'assistant' || measured.tokens === undefined) return estimate(shown)
+  const { input, output, cacheRead, cacheWrite } = measured.tokens
+  return input + output + cacheRead + cacheWrite + resultTokens(measured) + estimate(shown.slice(last + 1))
+}
+
+/** What a conversation is shown to. */
+interface Shown {
+  readonly model: ModelRef
+  /** Tokens; undefined: nobody knows. */
+  readonly contextLength: number | undefined
+}
+
+/** Whether so much of the context of a model is used up that the conversation has to be summed up, and it may be. */
+export function isFull(conversation: readonly Message[], { model, contextLength }: Shown, percent: number): boolean {
+  if (contextLength === undefined || !mayBeSummedUp(conversation)) return false
+  return tokensOf(conversation, model) * 100 > contextLength * percent
+}
+
+/** Whether there is no summary, or anything was answered since the last one. */
+export function mayBeSummedUp(conversation: readonly Message[]): boolean {
+  const last = conversation.findLastIndex(isSummary)
+  return last < 0 || conversation.slice(last + 1).some(isAnswer)
+}
+
+function isAnswer(message: Message): boolean {
+  return message.type === 'assistant' && message.timeCompleted !== undefined && message.error === undefined
+}
+
+function isMeasured(message: Message, { providerId, modelId }: ModelRef): boolean {
+  if (message.type !== 'assistant' || message.tokens === undefined) return false
+  return message.model.providerId === providerId && message.model.modelId === modelId
+}
+
+function estimate(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + tokensIn(message), 0)
+}
+
+function tokensIn(message: Message): number {
+  if (message.type === 'compaction') return textTokens((message.summary?.length ?? 0) + (message.recent?.length ?? 0))
+  const media = message.type === 'user' ? message.prompt.files.length * MEDIA : 0
+  return textTokens(turnText(message)?.text.length ?? 0) + media
+}
+
+/** What the tools of a step returned, which its own usage has not counted. */
+function resultTokens({ parts }: AssistantMessage): number {
+  const contents = parts.flatMap((part) => (part.type === 'tool' ? part.content : []))
+  return contents.reduce((sum, each) => sum + (each.type === 'text' ? textTokens(each.text.length) : MEDIA), 0)
+}
+
+function textTokens(characters: number): number {
+  return Math.ceil(characters / CHARACTERS)
+}

@@ -1,0 +1,74 @@
+import type { AssistantMessage, Message, Prompt, ToolPart } from '../message.ts'
+
+/** A turn of a conversation as text; a call is in it together with its result. */
+export interface TurnText {
+  /** Word for word. */
+  readonly text: string
+  /** With no more than the beginnings of what tools returned. */
+  readonly short: string
+}
+
+/** Characters of what a tool returned that stay in a short text. */
+const SHORT = 200
+
+/** What a message says, beside thoughts; undefined: nothing that a model is shown. */
+export function turnText(message: Message): TurnText | undefined {
+  switch (message.type) {
+    case 'user':
+      return same('user', promptText(message.prompt))
+    case 'synthetic':
+      return same('user', message.synthetic.text)
+    case 'system':
+      return same('instructions', message.text)
+    case 'skill':
+      return same('skill', message.text)
+    case 'shell':
+      return same('user', `Shell command: ${message.command}\n${message.output?.output ?? ''}`)
+    case 'assistant':
+      return assistantText(message)
+    default:
+      return undefined
+  }
+}
+
+function same(who: string, said: string): TurnText | undefined {
+  if (said.trim() === '') return undefined
+  const text = `${who}: ${said}`
+  return { text, short: text }
+}
+
+function promptText({ text, files, skills = [] }: Prompt): string {
+  const named = files.map(({ name, uri, mime }) => `(file ${name ?? uri ?? ''} of type ${mime})`)
+  return [text, ...named, ...skills.map((skill) => skill.text ?? '')].filter((each) => each !== '').join('\n')
+}
+
+function assistantText({ parts }: AssistantMessage): TurnText | undefined {
+  const [whole, short]: [string[], string[]] = [[], []]
+  for (const part of parts) {
+    if (part.type === 'text' && part.text.trim() !== '') {
+      whole.push(part.text)
+      short.push(part.text)
+    }
+    if (part.type === 'tool') {
+      const returned = returnedBy(part)
+      const called = `(calls ${part.name} with ${part.rawInput || JSON.stringify(part.input)}`
+      whole.push(`${called}; ${returned})`)
+      short.push(`${called.slice(0, 2 * SHORT)}; ${beginningOf(returned, SHORT)})`)
+    }
+  }
+  if (whole.length === 0) return undefined
+  return { text: `assistant: ${whole.join('\n')}`, short: `assistant: ${short.join('\n')}` }
+}
+
+function returnedBy({ state, content, error }: ToolPart): string {
+  const texts = content.map((each) => (each.type === 'text' ? each.text : `(file of type ${each.mime})`))
+  const failed = state === 'completed' ? [] : [`error: ${error?.message ?? 'it was cut off'}`]
+  return `result: ${[...failed, ...texts].join('\n')}`
+}
+
+/** The beginning of a text that is too long, with a mark. */
+export function beginningOf(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, Math.max(0, most - CUT.length)).toWellFormed()}${CUT}`
+}
+
+const CUT = ' […]'

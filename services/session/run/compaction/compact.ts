@@ -1,0 +1,61 @@
+import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/compaction.ts'
+import type { CompactionMessage, Message } from '#services/session/domain/message.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import { inSpan } from '#shared/telemetry/tracing.ts'
+import type { Mark } from '../events/event-hub.ts'
+import { StoreFault } from '../patient-port.ts'
+import type { RunContext } from '../run-context.ts'
+import { isLeaseLost, Stopped } from '../stopped.ts'
+import { CompactionFailure, sumUp } from './sum-up.ts'
+
+/** The durable event that says that it began, which volatile ones follow. */
+export interface Begun {
+  readonly seq: number
+  readonly mark: Mark
+}
+
+/**
+ * Sums up a conversation whose compaction runs, and returns what became of it. Throws Stopped when the run was stopped: then it is
+ * settled, unless somebody else has to do it.
+ */
+export async function compact(
+  run: RunContext,
+  running: CompactionMessage,
+  conversation: readonly Message[],
+  begun: Begun,
+): Promise<CompactionMessage> {
+  const { owned, tenure, logger, session } = run
+  const before = conversation.filter(({ id }) => id !== running.id)
+  try {
+    const heard = (delta: string) => send(run, running.id, delta, begun)
+    const summary = await inSpan('session.compaction', {}, () => sumUp(run, before, heard))
+    return await owned.finishCompaction(running, summary)
+  } catch (error) {
+    if (isLeaseLost(error)) tenure.stop('lost')
+    if (tenure.reason === 'lost') throw new Stopped('lost')
+    if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
+    if (tenure.reason === 'shutdown') {
+      await owned.settleAborted()
+      throw new Stopped('shutdown')
+    }
+    if (tenure.reason === 'interrupted') {
+      await owned.failCompaction(running, COMPACTION_INTERRUPTED, undefined)
+      throw new Stopped('interrupted')
+    }
+    if (!(error instanceof CompactionFailure)) throw error
+    logger.warn({ err: error, sessionId: session.id }, 'A conversation could not be summed up')
+    return owned.failCompaction(running, error.error, error.usage)
+  }
+}
+
+async function send(run: RunContext, messageId: string, delta: string, { seq, mark }: Begun): Promise<void> {
+  const { hub, session, tenure, newId, clock } = run
+  const { workspace, sessionId } = tenure.lease
+  if (!hub.hasListener(workspace)) return
+  const data = { type: 'compaction-extended', messageId, delta } as const
+  const { directory } = session.location
+  const event = { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq: seq, data }
+  hub.publish([event], mark)
+  // A provider that has much to say at once would leave its readers no time to take it.
+  await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,143 @@
+import type { Agent } from '#services/session/domain/agent.ts'
+import type { CompactionUsage, Summary } from '#services/session/domain/compaction/compaction.ts'
+import { toSumUp } from '#services/session/domain/compaction/to-sum-up.ts'
+import { beginningOf } from '#services/session/domain/compaction/turn-text.ts'
+import type { GenerationRequest } from '#services/session/domain/generation/generation.ts'
+import { absenceDelay, isAway, retryDelay } from '#services/session/domain/generation/retry.ts'
+import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
+import type { Message, StructuredError } from '#services/session/domain/message.ts'
+import type { ModelRef } from '#services/session/domain/session.ts'
+import { CUT, type Failure, toFailure } from '../loop/failure.ts'
+import { type RunContext, runCall, tryPeer } from '../run-context.ts'
+
+/** The agent that sums up. */
+const AGENT = 'compaction'
+/** Characters that are taken for one token of a context, some of which are for the answer. */
+const CHARACTERS = 2.5
+/** Characters that a model is shown first, where nobody knows how long its context is. */
+const FIRST_ROOM = 400_000
+/** So often a conversation is shown shortened by half, when it was too long. */
+const MOST_SHRINKS = 5
+/** Most words of a summary, and most characters, also by the model's context. */
+const [MOST_WORDS, MOST_CHARACTERS] = [1_000, 32_000]
+
+/** Nothing came of it. */
+export class CompactionFailure extends Error {
+  override readonly name = 'CompactionFailure'
+  readonly error: StructuredError
+  readonly usage: CompactionUsage | undefined
+
+  constructor(error: StructuredError, options?: ErrorOptions & { readonly usage?: CompactionUsage }) {
+    super(error.message, options)
+    this.error = error
+    this.usage = options?.usage
+  }
+}
+
+/** Whom a summary is asked of. */
+interface Author {
+  readonly agent: Agent
+  readonly model: ModelRef
+  readonly contextLength: number | undefined
+}
+
+/**
+ * Has the `compaction` agent's model sum up a conversation; `heard` is called with what it says, as it comes. A conversation that is
+ * too long for it is shortened, five times at most; what fails in a way that may pass is repeated as in a step. In the end throws
+ * CompactionFailure, and Stopped when the run was stopped.
+ */
+export async function sumUp(
+  run: RunContext,
+  conversation: readonly Message[],
+  heard: (text: string) => Promise<void>,
+): Promise<Summary> {
+  const author = await findAuthor(run)
+  const { contextLength = Infinity, model } = author
+  const id = run.newId('msg')
+  let room = contextLength === Infinity ? FIRST_ROOM : contextLength * CHARACTERS
+  const tries = { away: 0, failed: 0, long: 0 }
+  for (let attempt = 1; ; attempt++) {
+    await run.slot.hold(run.tenure.signal)
+    const text = toSumUp(conversation, room)
+    const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text), heard)
+    if ('text' in answer) {
+      const { text, ...usage } = answer
+      if (text.trim() === '') throw new CompactionFailure(failure('The summary is empty'), { usage })
+      return { text: beginningOf(text, Math.min(MOST_CHARACTERS, contextLength)), model, ...usage }
+    }
+    run.tenure.check()
+    if (answer.error.type === CONTEXT_OVERFLOW && ++tries.long <= MOST_SHRINKS) {
+      room = Math.floor(Math.min(room, text.length) / 2)
+      continue
+    }
+    const { clock, random } = run
+    const delay = isAway(answer.reason)
+      ? absenceDelay(++tries.away, random)
+      : retryDelay(answer, ++tries.failed, clock.now(), random)
+    if (delay === undefined) throw new CompactionFailure(failure(answer.error.message), { cause: answer.cause })
+    await run.pause(delay, run.tenure.signal)
+  }
+}
+
+async function findAuthor(run: RunContext): Promise<Author> {
+  const { session, catalog, inference, tenure } = run
+  const { directory } = session.location
+  const call = runCall(run)
+  const agentOf = (id: string | undefined) => tryPeer(run, tenure.signal, () => catalog.getAgent(call, directory, id))
+  try {
+    const { agent } = await agentOf(AGENT)
+    const wanted = agent.model ?? session.model ?? (await agentOf(session.agent)).agent.model
+    const found = await tryPeer(run, tenure.signal, () => inference.findModel(call, wanted))
+    return { agent, ...found }
+  } catch (cause) {
+    tenure.check()
+    throw new CompactionFailure(failure(`The agent "${AGENT}" cannot be asked`), { cause })
+  }
+}
+
+function requestOf(run: RunContext, author: Author, requestId: string, text: string): GenerationRequest {
+  const { agent, model, contextLength = Infinity } = author
+  const words = Math.min(MOST_WORDS, Math.floor(contextLength / 8))
+  const asked = `<conversation>\n${text}\n</conversation>\n\nSum up this conversation in at most ${words} words.`
+  return {
+    ...{ requestId, sessionId: run.session.id, origin: 'compaction', model, tools: [], callTools: false },
+    messages: [
+      { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
+      { role: 'user', parts: [{ type: 'text', text: asked }] },
+    ],
+    ...{ headers: agent.requestHeaders, body: agent.requestBody },
+  }
+}
+
+async function ask(
+  { inference, principal, tenure }: RunContext,
+  request: GenerationRequest,
+  heard: (text: string) => Promise<void>,
+): Promise<(CompactionUsage & { readonly text: string }) | Failure> {
+  const kinds = new Map<number, string>()
+  const call = { principal, requestId: request.requestId, signal: tenure.signal }
+  let text = ''
+  try {
+    for await (const events of inference.generate(call, request, new Map())) {
+      tenure.check()
+      let more = ''
+      for (const event of events) {
+        if (event.type === 'part-started') kinds.set(event.index, event.kind)
+        if (event.type === 'part-extended' && kinds.get(event.index) === 'text') more += event.text
+        if (event.type === 'finished') {
+          return { text: text + more, costNanos: event.costNanos, tokens: event.tokens }
+        }
+      }
+      text = (text + more).slice(0, 2 * MOST_CHARACTERS)
+      if (more !== '') await heard(more)
+    }
+    return toFailure(CUT)
+  } catch (cause) {
+    tenure.check()
+    return toFailure(cause)
+  }
+}
+
+function failure(message: string): StructuredError {
+  return { type: 'compaction.failed', message }
+}

@@ -1,0 +1,61 @@
+import { isInput, isSummary, type Message, type StoredMessage } from '#services/session/domain/message.ts'
+import { bytesOf } from '#services/session/domain/messages/size.ts'
+import { RECORD_BYTES } from '#services/session/ports/session-lists.ts'
+import { RunFailure } from '../run-context.ts'
+
+/** The conversation as far as it was read. */
+export interface Conversation {
+  /** From the last turn before the last summary on. */
+  readonly messages: readonly Message[]
+  /** Place of the last message. */
+  readonly lastSeq: number
+  /** How large it is. */
+  readonly bytes: number
+}
+
+/**
+ * Most bytes of a conversation beside its files, each part counting for `RECORD_BYTES` more than it says. No model takes so much,
+ * and with 40 MiB of files it stays below what is sent between processes.
+ */
+export const MOST_BYTES = 20 * 1_048_576
+
+/** A conversation that goes on with these messages. */
+export function extended({ messages, lastSeq, bytes }: Conversation, more: readonly StoredMessage[]): Conversation {
+  return {
+    messages: [...messages, ...more.map(({ message }) => message)],
+    lastSeq: more.at(-1)?.seq ?? lastSeq,
+    bytes: more.reduce((sum, { message }) => sum + sizeOf(message), bytes),
+  }
+}
+
+/** A conversation in which a message is as it is now; what a summary stands for is left out. */
+export function replaced({ messages, lastSeq, bytes }: Conversation, changed: Message): Conversation {
+  const all = messages.map((message) => (message.id === changed.id ? changed : message))
+  if (!isSummary(changed)) return { messages: all, lastSeq, bytes }
+  const place = all.indexOf(changed)
+  const from = all.findLastIndex((message, i) => i < place && isTurn(message))
+  const kept = all.slice(from < 0 ? place : from)
+  return { messages: kept, lastSeq, bytes: all.slice(place).reduce((sum, message) => sum + sizeOf(message), 0) }
+}
+
+/** Whether a message says how a run that was summed up goes on. */
+export function isTurn(message: Message): boolean {
+  return isInput(message) || message.type === 'assistant'
+}
+
+/** How much a message counts. */
+export function sizeOf(message: Message): number {
+  return bytesOf(message) + RECORD_BYTES * (1 + (message.type === 'assistant' ? message.parts.length : 0))
+}
+
+/** Whether no model could be shown the conversation. */
+export function isTooLarge({ bytes }: Pick<Conversation, 'bytes'>): boolean {
+  return bytes > MOST_BYTES
+}
+
+/** Throws RunFailure when no model could be shown the conversation. */
+export function checkSize(conversation: Conversation): void {
+  if (!isTooLarge(conversation)) return
+  const message = `The conversation has more than ${MOST_BYTES} bytes, which is more than a model can be shown`
+  throw new RunFailure({ type: 'context.too_large', message })
+}

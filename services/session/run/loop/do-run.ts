@@ -1,0 +1,108 @@
+import type { StepStart } from '#services/session/domain/begin-step.ts'
+import type { Admitter } from '#services/session/domain/inbox.ts'
+import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
+import type { Outcome } from '#services/session/domain/session.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import { inSpan } from '#shared/telemetry/tracing.ts'
+import { compact } from '../compaction/compact.ts'
+import type { Mark } from '../events/event-hub.ts'
+import { type Conversation, checkSize, extended, isTooLarge, replaced } from '../history/conversation.ts'
+import { readConversation } from '../history/read-conversation.ts'
+import { StoreFault } from '../patient-port.ts'
+import { type RunContext, RunFailure } from '../run-context.ts'
+import { INTERNAL, resumeStep, runStep, type StepEnd } from '../run-step.ts'
+import { isLeaseLost } from '../stopped.ts'
+import { atStep, type Drain } from '../takeover/take-over.ts'
+
+/** How a run ended. */
+interface RunEnd {
+  readonly outcome: Outcome
+  readonly error: StructuredError | undefined
+}
+
+const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
+
+/** What a run knows of itself between two steps. */
+interface Course {
+  readonly conversation: Conversation
+  readonly last: StepEnd | undefined
+  /** A compaction that nobody asked for has failed: no other one begins before the conversation is too long. */
+  readonly uncompacted: boolean
+  /** What the compaction has failed with that began the run. */
+  readonly failure: StructuredError | undefined
+}
+
+/** Does step after step, those first that were left, with compactions between, until the conversation needs no other, or the agent may do no other. */
+export async function doRun(run: Drain, left: readonly AssistantMessage[]): Promise<RunEnd> {
+  const { store, tenure, owned, logger, hub } = run
+  try {
+    for (const step of left) await resumeStep(await atStep(run), step)
+    const conversation = await readConversation(store, tenure.lease)
+    let course: Course = { conversation, last: undefined, uncompacted: false, failure: undefined }
+    for (;;) {
+      tenure.check()
+      const mark = hub.mark()
+      const start = await owned.beginStep(known(course))
+      course = { ...course, conversation: extended(course.conversation, start.messages) }
+      const { next } = start
+      findTitle(run, start, course)
+      if (next?.type === 'boundary') continue
+      if (next?.type === 'compaction') {
+        course = await doCompaction(run, start, course, mark)
+        continue
+      }
+      if (next?.type === 'end' && course.failure !== undefined) return { outcome: 'failed', error: course.failure }
+      if (next !== undefined) checkSize(course.conversation)
+      if (next?.type !== 'step') return next ?? SUCCEEDED
+      course = await doStep(run, start, course)
+    }
+  } catch (error) {
+    if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }
+    if (tenure.reason !== undefined || isLeaseLost(error)) throw error
+    if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
+    if (error instanceof RunFailure) return { outcome: 'failed', error: error.error }
+    logger.error({ err: error, sessionId: tenure.lease.sessionId }, 'A run failed')
+    await owned.settleAborted()
+    return { outcome: 'failed', error: INTERNAL }
+  }
+}
+
+function known({ conversation, last, uncompacted }: Course) {
+  const full = !uncompacted && (last === 'full' || isTooLarge(conversation))
+  return { ...conversation, limited: last === 'limited', full }
+}
+
+async function doStep(run: Drain, start: StepStart, course: Course): Promise<Course> {
+  run.tenure.check()
+  const { messages } = course.conversation
+  const last = await inSpan('session.step', {}, () => runStep(contextOf(run, start), messages, !course.uncompacted))
+  return last === 'full' ? { ...course, last } : { ...course, last, failure: undefined }
+}
+
+async function doCompaction(run: Drain, start: StepStart, course: Course, mark: Mark): Promise<Course> {
+  const { next, seq } = start
+  if (next?.type !== 'compaction') return course
+  const { conversation } = course
+  const { message, cause } = next
+  const settled =
+    message.status === 'failed'
+      ? message
+      : await compact(contextOf(run, start), message, conversation.messages, { seq, mark })
+  const after = { ...course, conversation: replaced(conversation, settled), last: undefined }
+  const { error, alone } = settled
+  if (error === undefined) return after
+  if (cause === 'overflow') throw new RunFailure(error)
+  if (cause === 'full') return { ...after, uncompacted: true }
+  return alone ? { ...after, failure: error } : after
+}
+
+function contextOf(run: Drain, { admitter, session }: StepStart): RunContext {
+  return { ...run, principal: admitter as Admitter, session }
+}
+
+function findTitle({ titles }: Drain, start: StepStart, { conversation }: Course): void {
+  const { titleRequest: id, session, admitter } = start
+  if (id === undefined) return
+  const first = conversation.messages.find((message) => message.type === 'user')
+  if (first !== undefined) titles.find({ id, session, principal: admitter as Admitter, prompt: first.prompt })
+}

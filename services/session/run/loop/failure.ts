@@ -1,0 +1,67 @@
+import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
+import type { StructuredError } from '#services/session/domain/message.ts'
+import { Rejection } from '#shared/rejection.ts'
+
+/** How a call of a provider failed. */
+export interface Failure {
+  readonly reason: string | undefined
+  readonly retryAfter: string | undefined
+  readonly error: StructuredError
+  readonly cause: unknown
+}
+
+/** An answer that ended before its end. */
+export const CUT = new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
+
+/** Types of a provider's refusal of a conversation that does not fit into the model. */
+const OVERFLOWS: ReadonlySet<string | undefined> = new Set([
+  ...['context_length_exceeded', 'max_tokens_exceeded', 'token_limit_exceeded', 'string_too_long'],
+])
+
+const TYPES: Readonly<Record<string, string>> = {
+  PROVIDER_REFUSED: 'provider.refused',
+  PROVIDER_RATE_LIMITED: 'provider.rate_limited',
+  PROVIDER_UNAVAILABLE: 'provider.unavailable',
+  PROVIDER_TIMEOUT: 'provider.timeout',
+  MODEL_NOT_FOUND: 'model.not_found',
+  MODEL_FORBIDDEN: 'model.forbidden',
+  CREDENTIAL_REFUSED: 'credential.refused',
+  REQUEST_INVALID: 'provider.request_invalid',
+  CREDIT_INSUFFICIENT: 'credit.insufficient',
+  PRICE_UNKNOWN: 'credit.insufficient',
+  RATE_LIMITED: 'credential.rate_limited',
+  PEER_UNAVAILABLE: 'service.unavailable',
+  STORE_UNAVAILABLE: 'service.unavailable',
+  SERVICE_CLOSING: 'service.unavailable',
+  SECRET_REFUSED: 'service.unavailable',
+}
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  'provider.refused': 'The provider refused the request',
+  'provider.rate_limited': 'The provider is rate limiting requests',
+  'provider.unavailable': 'The provider is unavailable',
+  'provider.timeout': 'The provider did not answer in time',
+  'model.not_found': 'No such model is configured',
+  'model.forbidden': 'The API key may not use the model',
+  'credential.refused': 'The API key is no longer valid',
+  'credit.insufficient': 'The limit of the API key does not pay for this step',
+  'credential.rate_limited': 'The API key is used too fast',
+  'provider.request_invalid': 'The conversation cannot be sent to the provider',
+  'service.unavailable': 'The inference service is unavailable',
+  'context.overflow': 'The conversation is too long for the model',
+}
+
+/** What is known of a failure: of a planned one what users see of it, of others nothing. */
+export function toFailure(cause: unknown): Failure {
+  if (!(cause instanceof Rejection)) {
+    const error = { type: 'provider.internal', message: 'The generation failed' }
+    return { reason: undefined, retryAfter: undefined, error, cause }
+  }
+  const { reason, metadata } = cause
+  const overflows = reason === 'PROVIDER_REFUSED' && OVERFLOWS.has(metadata.error_type)
+  const type = overflows ? CONTEXT_OVERFLOW : (TYPES[reason] ?? 'provider.internal')
+  const details = [metadata.provider, metadata.message ?? metadata.problem ?? metadata.model].filter(Boolean).join(': ')
+  const message = [MESSAGES[type] ?? 'The generation failed', details].filter(Boolean).join(': ')
+  const status = Number(metadata.status ?? 0)
+  return { reason, retryAfter: metadata.retry_after, cause, error: { type, message, ...(status > 0 && { status }) } }
+}
