@@ -1,6 +1,7 @@
 import { suite, test } from 'node:test'
 import { activityCases } from './session-store.activity.ts'
 import { anyListCases } from './session-store.any-lists.ts'
+import { compactionCases } from './session-store.compactions.ts'
 import { controlCases } from './session-store.controls.ts'
 import { changeCases, eventCases, retentionCases } from './session-store.events.ts'
 import { familyCases } from './session-store.families.ts'
@@ -42,6 +43,7 @@ export function sessionStoreSuite(
       inboxItemCases,
       promotionCases,
       controlCases,
+      compactionCases,
       runCases,
       transcriptCases,
       partCases,

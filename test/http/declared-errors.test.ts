@@ -97,6 +97,12 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     INBOX_FULL: { path: `${full}/synthetic`, body: { text: 'Hi', resume: false } },
     REQUEST_INVALID: { path: `${known}/synthetic`, body: { text: 'Hi', description: 'x'.repeat(17_000) } },
   },
+  'session.compact': {
+    SESSION_NOT_FOUND: { ...noSession('/compact'), body: {} },
+    PROMPT_CONFLICT: { path: `${known}/compact`, body: { id: 'msg_known' } },
+    INBOX_ITEM_CANCELLED: { path: `${known}/compact`, body: { id: 'msg_gone' } },
+    INBOX_FULL: { path: `${full}/compact`, body: {} },
+  },
   'session.inbox.list': { SESSION_NOT_FOUND: noSession('/inbox') },
   'session.inbox.update': {
     SESSION_NOT_FOUND: { ...noSession('/inbox/msg_known'), body: { delivery: 'queue' } },

@@ -1,11 +1,13 @@
+import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
-import { admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
+import { admitCompaction, admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
 import { moveSession } from '#services/session/domain/inbox/move-session.ts'
 import { promoteItems } from '#services/session/domain/inbox/promotion.ts'
 import { resumeRun } from '#services/session/domain/inbox/wake.ts'
 import type {
   AdmissionReads,
   Admitter,
+  CompactionAdmission,
   Delivery,
   InboxItem,
   MoveAdmission,
@@ -13,7 +15,12 @@ import type {
   SyntheticAdmission,
   WaitingInput,
 } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, StoredMessage, StructuredError } from '#services/session/domain/message.ts'
+import type {
+  AssistantMessage,
+  CompactionMessage,
+  StoredMessage,
+  StructuredError,
+} from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import type {
   PermissionAnswer,
@@ -86,6 +93,12 @@ function casesOf(port: SessionStore) {
         (revision, reads) =>
           moveSession(revision, reads, admission, stranded) || refuse(sessionId, admission.id, reads),
       ),
+    admitCompaction: (workspace: string, { sessionId, ...admission }: InSession<CompactionAdmission>) =>
+      port.revise(
+        { workspace, sessionId },
+        (reads) => reads.compactionReads(admission.id),
+        (revision, reads) => admitCompaction(revision, reads, admission) ?? refuse(sessionId, admission.id, reads),
+      ),
     changeDelivery: (
       workspace: string,
       sessionId: string,
@@ -149,6 +162,8 @@ function casesOf(port: SessionStore) {
         (_, { transcript }) => transcript,
       ),
     lastAdmitter: (lease: Lease) => owned(lease).lastAdmitter(),
+    finishCompaction: (lease: Lease, running: CompactionMessage, summary: Summary) =>
+      owned(lease).finishCompaction(running, summary),
     promote: (lease: Lease, boundary: 'step' | 'idle') =>
       port.revise(
         lease,

@@ -84,8 +84,12 @@ test('a tool call runs and its result goes back to the model', async () => {
   assert.deepEqual(plain(call?.content), [{ content: { case: 'text', value: 'seen' } }])
   assert.ok(call?.createTime && call.runTime && call.completeTime)
   const conversation = service.peers.requests[1]?.messages.slice(1)
+  const cacheControl = { hint: true }
   assert.deepEqual(plain(conversation), [
-    { role: Message_Role.USER, parts: [{ part: { case: 'text', value: { text: 'Look', sources: [] } } }] },
+    {
+      role: Message_Role.USER,
+      parts: [{ part: { case: 'text', value: { text: 'Look', sources: [] } }, cacheControl }],
+    },
     {
       role: Message_Role.ASSISTANT,
       parts: [
@@ -101,6 +105,7 @@ test('a tool call runs and its result goes back to the model', async () => {
       role: Message_Role.TOOL,
       parts: [
         {
+          cacheControl,
           part: {
             case: 'toolResult',
             value: {

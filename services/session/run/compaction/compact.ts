@@ -27,8 +27,8 @@ export async function compact(
   const { owned, tenure, logger, session } = run
   const before = conversation.filter(({ id }) => id !== running.id)
   try {
-    const heard = (delta: string) => send(run, running.id, delta, begun)
-    const summary = await inSpan('session.compaction', {}, () => sumUp(run, before, heard))
+    const receive = (delta: string) => send(run, running.id, delta, begun)
+    const summary = await inSpan('session.compaction', {}, () => sumUp(run, before, receive))
     return await owned.finishCompaction(running, summary)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')

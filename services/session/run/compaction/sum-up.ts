@@ -42,14 +42,14 @@ interface Author {
 }
 
 /**
- * Has the `compaction` agent's model sum up a conversation; `heard` is called with what it says, as it comes. A conversation that is
+ * Has the `compaction` agent's model sum up a conversation; `receive` is called with what it says, as it comes. A conversation that is
  * too long for it is shortened, five times at most; what fails in a way that may pass is repeated as in a step. In the end throws
  * CompactionFailure, and Stopped when the run was stopped.
  */
 export async function sumUp(
   run: RunContext,
   conversation: readonly Message[],
-  heard: (text: string) => Promise<void>,
+  receive: (text: string) => Promise<void>,
 ): Promise<Summary> {
   const author = await findAuthor(run)
   const { contextLength = Infinity, model } = author
@@ -59,7 +59,7 @@ export async function sumUp(
   for (let attempt = 1; ; attempt++) {
     await run.slot.hold(run.tenure.signal)
     const text = toSumUp(conversation, room)
-    const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text), heard)
+    const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text), receive)
     if ('text' in answer) {
       const { text, ...usage } = answer
       if (text.trim() === '') throw new CompactionFailure(failure('The summary is empty'), { usage })
@@ -112,7 +112,7 @@ function requestOf(run: RunContext, author: Author, requestId: string, text: str
 async function ask(
   { inference, principal, tenure }: RunContext,
   request: GenerationRequest,
-  heard: (text: string) => Promise<void>,
+  receive: (text: string) => Promise<void>,
 ): Promise<(CompactionUsage & { readonly text: string }) | Failure> {
   const kinds = new Map<number, string>()
   const call = { principal, requestId: request.requestId, signal: tenure.signal }
@@ -121,15 +121,15 @@ async function ask(
     for await (const events of inference.generate(call, request, new Map())) {
       tenure.check()
       let more = ''
+      let end: CompactionUsage | undefined
       for (const event of events) {
         if (event.type === 'part-started') kinds.set(event.index, event.kind)
         if (event.type === 'part-extended' && kinds.get(event.index) === 'text') more += event.text
-        if (event.type === 'finished') {
-          return { text: text + more, costNanos: event.costNanos, tokens: event.tokens }
-        }
+        if (event.type === 'finished') end = { costNanos: event.costNanos, tokens: event.tokens }
       }
       text = (text + more).slice(0, 2 * MOST_CHARACTERS)
-      if (more !== '') await heard(more)
+      if (more !== '') await receive(more)
+      if (end !== undefined) return { text, ...end }
     }
     return toFailure(CUT)
   } catch (cause) {

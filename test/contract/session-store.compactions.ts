@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import type { CompactionMessage } from '#services/session/domain/message.ts'
+import {
+  acquire,
+  admission,
+  admit,
+  assistant,
+  begin,
+  get,
+  messages,
+  moveAdmission,
+  newSession,
+  type StoreTest,
+  W,
+} from './session-store.support.ts'
+import { eventsOf } from './session-store.tail.ts'
+
+const compaction = (id: string, changes: object = {}) => {
+  const { prompt: _, ...rest } = admission(id)
+  return { ...rest, ...changes }
+}
+
+/** Compactions, as they wait, run and are settled. */
+export function compactionCases(test: StoreTest): void {
+  test('one compaction waits at a time; its own id names it for good', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const first = await store.admitCompaction(W, compaction('msg_c'))
+    assert.deepEqual([first.type, first.compaction], ['compaction', {}])
+    const [one, two] = await Promise.all(
+      ['msg_d', 'msg_e'].map((id) => store.admitCompaction(W, compaction(id, { delivery: 'queue' }))),
+    )
+    assert.deepEqual([one, two], [first, first])
+    assert.deepEqual(
+      (await store.inbox(W, 'ses_1', 0, 10)).map(({ item }) => item),
+      [first],
+    )
+    await store.promote(lease, 'step')
+    assert.deepEqual(await store.admitCompaction(W, compaction('msg_c')), first)
+    await assert.rejects(store.admitCompaction(W, compaction('msg_first')), /PROMPT_CONFLICT/)
+    assert.equal((await store.admitCompaction(W, compaction('msg_d'))).id, 'msg_d')
+  })
+
+  test('a steered compaction enters before the steers ahead of it, but never before a move', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    await admit(store, 'steer', 'msg_s1')
+    await store.moveSession(W, moveAdmission('msg_m1'))
+    await admit(store, 'steer', 'msg_s2')
+    await store.admitCompaction(W, compaction('msg_c'))
+    const left = async () => (await store.inbox(W, 'ses_1', 0, 10)).map(({ item }) => item.id)
+    const step = async () => {
+      await store.promote(lease, 'step')
+      return left()
+    }
+    assert.deepEqual(await step(), ['msg_m1', 'msg_s2', 'msg_c'])
+    assert.deepEqual(await step(), ['msg_s2', 'msg_c'])
+    assert.deepEqual(await step(), ['msg_s2'])
+    assert.deepEqual(await step(), [])
+  })
+
+  test('a compaction begins a run, for the account of whoever asked, and ends it without going on with an older one', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    await store.requestInterrupt(W, 'ses_1')
+    await store.endRun(lease, 'interrupted')
+    await store.admitCompaction(W, compaction('msg_c'))
+    const next = await acquire(store, longMs)
+    const { next: begun } = await store.beginStep(next)
+    assert.equal(begun?.type === 'compaction' && begun.message.status, 'running')
+    assert.deepEqual((await store.beginStep(next)).next, { type: 'end', outcome: 'succeeded', error: undefined })
+  })
+
+  test('a compaction that an owner left running is settled as failed, and one that ended is not', async (fixture) => {
+    const { store, longMs } = fixture
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1')
+    const lease = await acquire(store, longMs)
+    await store.beginStep(lease)
+    const step = assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 })
+    await store.recordStep(lease, { message: step, events: [] })
+    const start = await store.beginStep(lease, undefined, { full: true })
+    assert.equal(start.next?.type, 'end')
+    await admit(store, 'steer', 'msg_2')
+    const { next } = await store.beginStep(lease, undefined, { full: true })
+    assert.ok(next?.type === 'compaction')
+    assert.deepEqual(await running(), [next.message])
+    const events = await eventsOf(store, 1, () => store.settleAborted(lease))
+    const { id, manual } = next.message
+    const error = { type: 'aborted', message: 'The compaction was cut off' }
+    assert.deepEqual(events[0]?.data, { type: 'compaction-failed', messageId: id, manual, error })
+    assert.deepEqual(
+      (await running()).map(({ status, error }) => [status, error]),
+      [['failed', error]],
+    )
+    const again = await store.beginStep(lease, undefined, { full: true })
+    assert.ok(again.next?.type === 'compaction')
+    const tokens = { input: 1, output: 2, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    const model = { providerId: 'p', modelId: 'm', variant: '' }
+    const before = await get(store)
+    await store.finishCompaction(lease, again.next.message, { text: 'All', model, costNanos: 5n, tokens })
+    const after = await get(store)
+    assert.deepEqual([after.costNanos - before.costNanos, after.tokens.output - before.tokens.output], [5n, 2])
+    await store.settleAborted(lease)
+    assert.deepEqual(
+      (await running()).map(({ status }) => status),
+      ['failed', 'completed'],
+    )
+    async function running(): Promise<CompactionMessage[]> {
+      return (await messages(store)).flatMap(({ message }) => (message.type === 'compaction' ? [message] : []))
+    }
+  })
+}
