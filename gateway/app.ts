@@ -1,8 +1,17 @@
-import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
+import { AREAS, type Area } from './areas.ts'
 import { authenticate } from './auth/authenticate.ts'
-import { callOf, secondPath } from './call.ts'
+import { WrongKeys } from './auth/wrong-keys.ts'
+import { callOf, type Family, secondPath } from './call.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { beginCall } from './http/begin.ts'
@@ -12,20 +21,17 @@ import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
 import { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Operation } from './operation.ts'
-import { OPERATIONS } from './operations.ts'
 import { runOperation } from './run-operation.ts'
 
 /** Makes the Express app. Reading it top to bottom is reading what happens to a request. */
-export function createApp(facade: Facade, operations: readonly Operation[] = OPERATIONS): Express {
+export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Express {
   const app = express()
   app.set('etag', false)
   app.set('x-powered-by', false)
   app.set('query parser', false)
-  app.set('case sensitive routing', true)
   app.use(beginCall(facade))
   app.use(admit(facade))
-  app.use(authenticate(facade, operations))
-  addRoutes(app, operations, facade)
+  app.use(dispatch(facade, areas))
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
   return app
@@ -49,13 +55,37 @@ function requireOneVersion({ path }: Request): void {
   throw new Rejection('ROUTE_NOT_FOUND', { hint: 'the base URL ends in /v1, and the client adds another /v1' })
 }
 
+/** Hands each request to the routes of its area, which are made when they are first asked for. */
+function dispatch(facade: Facade, areas: readonly Area[]): RequestHandler {
+  const shared = { wrongKeys: new WrongKeys(facade.clock, facade.logger), exchanges: exchangeLimit(facade) }
+  const byFamily = new Map<Family, RequestHandler>()
+  for (const { families, load } of areas) {
+    let routes: RequestHandler | undefined
+    const handle: RequestHandler = async (request, response, next) => {
+      if (routes === undefined) routes = routesOf(await load(), facade, shared)
+      return routes(request, response, next)
+    }
+    for (const family of families) byFamily.set(family, handle)
+  }
+  return function toArea(request, response, next) {
+    return byFamily.get(callOf(response).family)?.(request, response, next)
+  }
+}
+
+/** What the areas have in common. */
+interface Shared {
+  readonly wrongKeys: WrongKeys
+  readonly exchanges: ExchangeLimit
+}
+
 /** Registers operations by path, those of `/api/v1` below `/v1` as well, so that a known path answers a wrong method with 405 and the methods it has. */
-function addRoutes(app: Express, operations: readonly Operation[], facade: Facade): void {
-  const exchanges = exchangeLimit(facade)
+export function routesOf(operations: readonly Operation[], facade: Facade, { wrongKeys, exchanges }: Shared): Router {
+  const router = express.Router({ caseSensitive: true })
+  router.use(authenticate(facade, operations, wrongKeys))
   const byPath = Map.groupBy(operations, ({ path }) => path)
   for (const [path, ofPath] of byPath) {
     const paths = [path, secondPath(path)].filter((one) => one !== undefined)
-    const at = app.route(paths.map((one) => one.replace(/\{(\w+)\}/g, ':$1')))
+    const at = router.route(paths.map((one) => one.replace(/\{(\w+)\}/g, ':$1')))
     for (const operation of ofPath) at[operation.method](runOperation(operation, facade, exchanges))
     const methods = ofPath.map(({ method }) => method.toUpperCase())
     const allow = (methods.includes('GET') ? ['HEAD', ...methods] : methods).toSorted().join(', ')
@@ -64,6 +94,7 @@ function addRoutes(app: Express, operations: readonly Operation[], facade: Facad
       response.writeHead(204, [...callOf(response).headers, 'allow', allow]).end()
     })
   }
+  return router
 }
 
 /** A count that arrives late is of no use. */

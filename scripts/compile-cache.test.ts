@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { scratchDirectory } from '#test/support/processes.ts'
 
@@ -65,4 +65,20 @@ test('nor does the first start of any process once the cache is warm, which star
       []
     assert.equal(run(root, entry).words, 'cached', command)
   }
+})
+
+test('what is loaded later than at the start is in the warm cache, too', () => {
+  const warm = readFileSync(join(root, 'scripts/warm-cache.mjs'), 'utf8')
+  const later = globSync('{gateway,services}/**/*.ts', { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts'))
+    .flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/lazyModule\(\(\) => import\('(.*?)'\)/g)].map(
+        ([, name = '']) => join(dirname(path), name),
+      ),
+    )
+  assert.ok(later.length >= 8)
+  assert.deepEqual(
+    later.filter((path) => !warm.includes(`import '../${path}'`)),
+    [],
+  )
 })

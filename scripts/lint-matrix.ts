@@ -139,9 +139,17 @@ const MATRIX: readonly MatrixRow[] = [
   },
   {
     name: 'open chooses adapters',
-    files: ['services/*/open.ts'],
+    files: ['services/*/open.ts', 'services/*/open-exchanges.ts'],
     allow: [
-      ...['./adapters/**', './domain/**', './run/**', './ports/**', './routes.ts', './config.ts'],
+      ...[
+        './adapters/**',
+        './domain/**',
+        './run/**',
+        './ports/**',
+        './routes.ts',
+        './config.ts',
+        './open-exchanges.ts',
+      ],
       ...['#shared/**', 'node:*', 'node:*/*', 'pino', ...CONNECT],
     ],
   },

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
 import { z } from 'zod'
+import { ALL_OPERATIONS } from '#gateway/all-operations.ts'
+import { routesOf } from '#gateway/app.ts'
+import { AREAS } from '#gateway/areas.ts'
+import { readConfig } from '#gateway/config.ts'
+import type { Facade } from '#gateway/facade.ts'
 import type { Operation } from '#gateway/operation.ts'
-import { OPERATIONS } from '#gateway/operations.ts'
 import { openFacade } from '#test/support/facade.ts'
 import { openapiDocument } from './openapi.ts'
 
@@ -125,17 +129,22 @@ test('GET /openapi.json answers the document that is checked in, without credent
 })
 
 test('the document has every operation once, by its id, and the server has no route that is no operation', async () => {
-  const known = OPERATIONS.map(({ method, path, id }) => `${method} ${path} ${id}`).toSorted()
+  const known = ALL_OPERATIONS.map(({ method, path, id }) => `${method} ${path} ${id}`).toSorted()
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
   )
   assert.deepEqual(described.toSorted(), known)
-  assert.equal(new Set(OPERATIONS.map(({ id }) => id)).size, OPERATIONS.length)
+  assert.equal(new Set(ALL_OPERATIONS.map(({ id }) => id)).size, ALL_OPERATIONS.length)
   await using facade = await openFacade()
-  const served = facade.app.router.stack.flatMap(({ route }) =>
+  const stub = { config: readConfig({}) } as unknown as Facade
+  const areas = await Promise.all(
+    AREAS.map(async ({ load }) => routesOf(await load(), stub, {} as unknown as Parameters<typeof routesOf>[2])),
+  )
+  const layers = [facade.app.router, ...areas].flatMap(({ stack }) => stack)
+  const served = layers.flatMap(({ route }) =>
     (route?.stack ?? []).flatMap(({ method }) => (method === undefined ? [] : [`${method} ${route?.path}`])),
   )
-  const routes = OPERATIONS.map(({ method, path }) => {
+  const routes = ALL_OPERATIONS.map(({ method, path }) => {
     const route = path.replace(/\{(\w+)\}/g, ':$1')
     // What is below /api/v1 is below /v1 as well; it is described once.
     return `${method} ${route.startsWith('/api/v1/') ? [route, route.slice('/api'.length)] : route}`
@@ -144,7 +153,7 @@ test('the document has every operation once, by its id, and the server has no ro
 })
 
 test('no path takes the requests of one that comes later', () => {
-  const paths = [...new Set(OPERATIONS.map(({ path }) => path))]
+  const paths = [...new Set(ALL_OPERATIONS.map(({ path }) => path))]
   for (const [i, path] of paths.entries()) {
     const earlier = paths.slice(0, i).find((other) => fits(other, path))
     assert.equal(earlier, undefined, path)
@@ -159,7 +168,7 @@ test('no schema says unknown, or takes any member, but for those that the contra
 
 test('each schema converts nothing: it is JSON Schema of the draft 2020-12, in and out', () => {
   let schemas = 0
-  for (const operation of OPERATIONS) {
+  for (const operation of ALL_OPERATIONS) {
     for (const schema of schemasOf(operation)) {
       for (const io of ['input', 'output'] as const) {
         assert.ok(z.toJSONSchema(schema, { target: 'draft-2020-12', io }).$schema, operation.id)

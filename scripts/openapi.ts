@@ -9,18 +9,18 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
+import { ALL_OPERATIONS } from '#gateway/all-operations.ts'
 import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas, instanceError } from '#gateway/errors/schemas.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
-import { OPERATIONS } from '#gateway/operations.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
 type Document = ReturnType<typeof createDocument>
 
 /** The OpenAPI 3.1 document of some operations. */
-export function openapiDocument(operations: readonly Operation[] = OPERATIONS): Document {
+export function openapiDocument(operations: readonly Operation[] = ALL_OPERATIONS): Document {
   const paths: ZodOpenApiPathsObject = {}
   for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation) }

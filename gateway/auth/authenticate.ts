@@ -15,7 +15,7 @@ import { BEARER_CHALLENGE } from '../errors/challenge.ts'
 import type { Facade } from '../facade.ts'
 import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from '../http/origin.ts'
 import type { Operation } from '../operation.ts'
-import { WrongKeys } from './wrong-keys.ts'
+import type { WrongKeys } from './wrong-keys.ts'
 
 const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
 /** In characters. */
@@ -28,9 +28,8 @@ const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as c
  * endpoint and what else asks for no credential among it, alone. The state of a key, that of an access token's as well, is read on each
  * request; who sent many wrong ones is refused with WRONG_KEYS when the next one is wrong, too.
  */
-export function authenticate(facade: Facade, operations: readonly Operation[]) {
-  const { clock, config, logger } = facade
-  const wrongKeys = new WrongKeys(clock, logger)
+export function authenticate(facade: Facade, operations: readonly Operation[], wrongKeys: WrongKeys) {
+  const { config } = facade
   const open = new Set(
     operations.filter(({ credentials }) => credentials.length === 0).flatMap(({ path }) => [path, secondPath(path)]),
   )

@@ -4,6 +4,7 @@ import { FederationService } from '#gen/portico/identity/v1/federation_service_p
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
+import { lazyModule } from '#shared/lazy/lazy-module.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
@@ -12,11 +13,8 @@ import type { StoreWatch } from '#shared/stores/store-watch.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
-import { CelConditions } from './adapters/cel/cel-conditions.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
-import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
-import { NodeVerifier } from './adapters/node-crypto/node-verifier.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
 import { openSqliteStores } from './adapters/sqlite/stores.ts'
 import type { Config } from './config.ts'
@@ -28,9 +26,8 @@ import { KeyRing } from './run/access-token/key-ring.ts'
 import { KeySeal } from './run/access-token/key-seal.ts'
 import { AuditRetention } from './run/audit-retention.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
-import { Exchange } from './run/exchange/exchange.ts'
-import { ExchangeSteps } from './run/exchange/exchange-steps.ts'
-import { RefusalLog } from './run/exchange/refusal-log.ts'
+
+const exchanges = lazyModule(() => import('./open-exchanges.ts'))
 
 /** What this process serves. */
 export const services = [IdentityService, FederationService] as const
@@ -66,30 +63,29 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const health = opening.use(watchStore(opened, { name: 'identity', mongo, ...dependencies }))
   await health.begin()
   const { identity: store, ...stores } = watchedStores(opened, health, config.store.kind)
-  const { signingKeys } = stores
-  const ring = await KeyRing.open({ store: signingKeys, seal: await sealOf(config, signingKeys), ...dependencies })
+  const ring = await KeyRing.open({
+    store: stores.signingKeys,
+    seal: await sealOf(config, stores.signingKeys),
+    ...dependencies,
+  })
   const issuer = config.publicOrigin ?? dependencies.gatewayOrigin ?? DEFAULT_ORIGIN
   const tokens = new AccessTokens({ ring, issuer, clock })
-  const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }
-  const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health: stores.issuerHealth, ...dependencies })
-  const issuerKeys = tracedPort(opening.use(fetchedKeys), 'IssuerKeys')
-  const signatures = tracedPort(new NodeVerifier(), 'SignatureVerifier')
-  const conditions = new CelConditions()
-  const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })
-  const { federation, auditLog: audit, replayClaims: claims } = stores
-  const refusals = opening.use(new RefusalLog({ audit, ...dependencies }))
-  const exchange = new Exchange({ federation, steps, claims, tokens, audit, refusals, clock })
   const { sharedIssuers } = config
   const result = await bootstrap(store, config, dependencies)
   // Not before: what shares a commit with it fails with it, on a full disk.
-  if (config.auditDays > 0) opening.use(new AuditRetention({ audit, keepDays: config.auditDays, ...dependencies }))
+  if (config.auditDays > 0) {
+    const retention = { audit: stores.auditLog, keepDays: config.auditDays }
+    opening.use(new AuditRetention({ ...retention, ...dependencies }))
+  }
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
     routes: {
       ...createRoutes({
-        ...{ ...stores, store, issuerKeys, conditions, sharedIssuers, ring, tokens, steps, exchange, clock },
+        ...{ ...stores, store, sharedIssuers, ring, tokens, clock },
         bootstrap: result,
+        openExchanges: async () =>
+          (await exchanges()).openExchanges({ ...dependencies, config, stores, tokens, issuer }, resources),
       }),
       store: health,
     },

@@ -14,7 +14,6 @@ import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { BundledPrices } from './adapters/genai-prices/bundled-prices.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
 import { ProviderSet } from './adapters/providers/provider-set.ts'
-import { whatItTakes } from './adapters/providers/what-it-takes.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
 import { PRESET_STEPS } from './adapters/sqlite/preset-schema.ts'
@@ -71,9 +70,9 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   )
   const closer = opening.use(new RowCloser(ledger, logger))
   const keeper = opening.use(new RowKeeper(ledger, logger))
-  const providers = opening.use(new ProviderSet(config.providers, config.providerTimeoutMs, logger))
+  const providers = opening.use(await ProviderSet.open(config.providers, config.providerTimeoutMs, logger))
   const routes = createRoutes({
-    modelList: modelListOf(config.providers.map(whatItTakes)),
+    modelList: modelListOf(providers.entries),
     defaultModel: config.defaultModel,
     providers: providers.byId,
     ledger,

@@ -3,6 +3,7 @@ import type { Transport } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { randomId, timedId } from '#shared/ids.ts'
+import { lazyModule } from '#shared/lazy/lazy-module.ts'
 import { Places } from '#shared/places.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
@@ -24,7 +25,6 @@ import type { Config } from './config.ts'
 import type { BlobStore } from './ports/blob-store.ts'
 import type { SessionStore } from './ports/session-store.ts'
 import { createRoutes } from './routes.ts'
-import { drainSession } from './run/drain.ts'
 import { EventExpiry } from './run/events/event-expiry.ts'
 import { EventHub } from './run/events/event-hub.ts'
 import { type Pause, pause } from './run/pause.ts'
@@ -34,6 +34,8 @@ import { SessionWatchers } from './run/session-watchers.ts'
 import { Slots } from './run/slots.ts'
 import { WaitingParents } from './run/subagents/waiting-parents.ts'
 import { Titles } from './run/titles/titles.ts'
+
+const runs = lazyModule(() => import('./run/drain.ts'))
 
 /** Most sessions of a process that wait for a person or for a time: each holds its conversation in memory. */
 const MOST_WAITING = 5_000
@@ -110,7 +112,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
       ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns) },
       ...{ maxOwned: config.maxRuns + MOST_WAITING, maxOwnedOfOne: config.maxRuns + MOST_WAITING_OF_ONE },
       pollMs: dependencies.pollMs,
-      drain: (tenure, slot) => drainSession(run, tenure, slot),
+      drain: async (tenure, slot) => (await runs()).drainSession(run, tenure, slot),
     }),
   )
   const expiry = { store: patient.store, clock, logger, retentionMs: config.eventRetentionMs }

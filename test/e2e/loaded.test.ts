@@ -24,6 +24,17 @@ const UPSTREAM = ['undici']
 /** What is behind `fetch`, `Headers` and `http.WebSocket`. */
 const FETCH = 'NativeModule internal/deps/undici/undici'
 const TRACING = /^@opentelemetry\//
+/** What a server of sessions needs with the first generation, run, exchange or unusual call. */
+const LATER = [
+  'cel-js',
+  'gateway/v1-operations.ts',
+  'services/identity/open-exchanges.ts',
+  'services/identity/rpc/federation-service.ts',
+  'services/inference/adapters/http/upstream.ts',
+  'services/inference/rpc/inference-service.ts',
+  'services/session/rpc/session-service.ts',
+  'services/session/run/drain.ts',
+]
 const WIRE = ['@connectrpc/connect-node', '@grpc/grpc-js']
 
 /** What a process has loaded when it has started and answered once: packages, and files of the product. */
@@ -45,14 +56,27 @@ async function loadedBy(entry: string, environment: Record<string, string>): Pro
   await server.stop()
   const urls = readFileSync(list, 'utf8').split('\n')
   return new Set(
-    urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/.*\/(?=services\/)/, '')),
+    urls.map(
+      (url) =>
+        /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/.*\/(?=(?:services|gateway)\/)/, ''),
+    ),
   )
 }
 
 test('a start of the single process loads nothing that only MongoDB, tracing, a provider or a tool needs', async () => {
   const loaded = await loadedBy('main.ts', {})
   assert.ok(loaded.has('express') && loaded.has('services/session/open.ts'))
-  const unwanted = ['mongodb', 'bson', FETCH, ...UPSTREAM, ...WIRE, 'ajv', 'yaml', 'services/shared/rpc/reflection.ts']
+  const unwanted = [
+    'mongodb',
+    'bson',
+    FETCH,
+    ...LATER,
+    ...UPSTREAM,
+    ...WIRE,
+    'ajv',
+    'yaml',
+    'services/shared/rpc/reflection.ts',
+  ]
   assert.deepEqual(
     [...loaded].filter((name) => unwanted.includes(name) || TRACING.test(name)),
     [],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { ALL_OPERATIONS } from '#gateway/all-operations.ts'
 import { ANYBODY, type Credential, OF_KEYS, OF_MANAGERS, OF_SESSIONS, OF_USERS } from '#gateway/credentials.ts'
 import type { Operation } from '#gateway/operation.ts'
-import { OPERATIONS } from '#gateway/operations.ts'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
 
 /** Which keys show what. */
@@ -26,7 +26,7 @@ async function statusOf(facade: TestFacade, { method, path }: Operation, bearer?
 test('each operation takes the credentials that it declares, and no others, in every mode', async () => {
   await using bearer = await openFacade({}, { PORTICO_AUTH: 'bearer' })
   await using none = await openFacade()
-  for (const operation of OPERATIONS) {
+  for (const operation of ALL_OPERATIONS) {
     const { id, credentials, family } = operation
     for (const facade of family === 'instance' ? [bearer] : [bearer, none]) {
       const anonymous = await statusOf(facade, operation)
@@ -42,7 +42,7 @@ test('each operation takes the credentials that it declares, and no others, in e
 })
 
 test('sessions are for keys of users, and what of /api/v1 a workspace key may use takes access tokens as well', () => {
-  for (const { id, path, credentials } of OPERATIONS) {
+  for (const { id, path, credentials } of ALL_OPERATIONS) {
     if (path.startsWith('/api/v1/')) assert.ok([ANYBODY, OF_USERS, OF_MANAGERS, OF_KEYS].includes(credentials), id)
     else if (path.startsWith('/api/')) assert.equal(credentials, OF_SESSIONS, id)
     else assert.equal(credentials, ANYBODY, id)

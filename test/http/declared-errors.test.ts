@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Code } from '@connectrpc/connect'
+import { ALL_OPERATIONS } from '#gateway/all-operations.ts'
 import { publicError } from '#gateway/errors/public-error.ts'
 import type { Operation } from '#gateway/operation.ts'
-import { OPERATIONS } from '#gateway/operations.ts'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
@@ -306,7 +306,7 @@ async function expectShown(answer: Response, operation: Operation, reason: AnyRe
 }
 
 test('each error that an operation declares has a provocation, and nothing else has one', () => {
-  const declared = OPERATIONS.flatMap(({ id, errors }) => errors.map((reason) => `${id} ${reason}`))
+  const declared = ALL_OPERATIONS.flatMap(({ id, errors }) => errors.map((reason) => `${id} ${reason}`))
   const provoked = Object.entries(PROVOCATIONS).flatMap(([id, each]) =>
     Object.keys(each).map((name) => `${id} ${name}`),
   )
@@ -342,7 +342,7 @@ test('what only a service that is away or behind rejects with is shown as declar
   const all = (service: { readonly methods: readonly { readonly localName: string }[] }) =>
     Object.fromEntries(service.methods.map(({ localName }) => [localName, reject]))
   const reasons: Stubs['reasons'] = Object.fromEntries(
-    OPERATIONS.flatMap(({ errors }) => errors.map((each) => [each, { code: Code.Unknown, message: 'M' }])),
+    ALL_OPERATIONS.flatMap(({ errors }) => errors.map((each) => [each, { code: Code.Unknown, message: 'M' }])),
   )
   await using facade = await openFacade({
     ...{
@@ -363,7 +363,7 @@ test('what only a service that is away or behind rejects with is shown as declar
 })
 
 function provocations(): [Operation, AnyReason, Provocation][] {
-  return OPERATIONS.flatMap((operation) =>
+  return ALL_OPERATIONS.flatMap((operation) =>
     operation.errors.map((reason): [Operation, AnyReason, Provocation] => {
       const provocation = PROVOCATIONS[operation.id]?.[reason]
       assert.ok(provocation, `${operation.id} ${reason}`)

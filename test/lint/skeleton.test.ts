@@ -34,6 +34,8 @@ const EXTRA = new Set([
   // A file of settings beside the environment: models and providers.
   'services/inference/config-file.ts',
   'services/inference/config-models.ts',
+  // What federation alone needs, opened with its first call.
+  'services/identity/open-exchanges.ts',
 ])
 
 const EXPORTED = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm

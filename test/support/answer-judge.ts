@@ -1,11 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { ALL_OPERATIONS } from '#gateway/all-operations.ts'
 import { familyOf } from '#gateway/call.ts'
 import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas } from '#gateway/errors/schemas.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
-import { OPERATIONS } from '#gateway/operations.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 
 /** So much of an answer is kept; the rest of a stream is not judged. */
@@ -22,7 +22,7 @@ export class AnswerJudge implements Disposable {
 
   constructor(options: { readonly declared: boolean; readonly operations?: readonly Operation[] | undefined }) {
     this.#declared = options.declared
-    this.#operations = options.operations ?? OPERATIONS
+    this.#operations = options.operations ?? ALL_OPERATIONS
   }
 
   wrap(app: RequestListener): RequestListener {

@@ -91,7 +91,7 @@ export async function openFacade(
       readiness: { report: () => readiness().report() },
       urls: () => [url],
     },
-    operations,
+    operations && [{ families: ['instance', 'gateway', 'messages', 'oauth'], load: async () => operations }],
   )
   listener.serve(judge.wrap(app))
   return {

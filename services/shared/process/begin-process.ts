@@ -2,10 +2,14 @@ import { type Environment, variablesAsked } from '#shared/config/config.ts'
 import { maskSecrets } from '#shared/config/config-print.ts'
 import type { SingleProcessConfig } from '#shared/config/process-config.ts'
 import { warnOfUnknownSettings } from '#shared/config/unknown-settings.ts'
+import { loadTheRest } from '#shared/lazy/lazy-module.ts'
 import { giveBackIdleMemory } from '#shared/process/idle-memory.ts'
 import { startWatchdog } from '#shared/process/watchdog.ts'
 import { createLogger, type Logger } from '#shared/telemetry/logging.ts'
 import { startTelemetry } from '#shared/telemetry/telemetry.ts'
+
+/** What a start did without is loaded after this time, in milliseconds, so that files that are replaced under the process do not mix with its own. */
+const LOAD_REST_MS = 10_000
 
 /** A process that has begun. */
 export interface BegunProcess {
@@ -32,6 +36,11 @@ export async function beginProcess(
   const opened = (): void => {
     watchdog.opened()
     giveBackIdleMemory()
+    const later = setTimeout(() => {
+      loadTheRest().catch((error) => logger.warn({ err: error }, 'A part of the program cannot be loaded'))
+    }, LOAD_REST_MS)
+    later.unref()
+    resources.defer(() => clearTimeout(later))
   }
   return { logger, opened }
 }

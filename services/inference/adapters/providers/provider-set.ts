@@ -1,55 +1,40 @@
 import type { Agent } from 'undici'
 import type { ProviderConfig } from '#services/inference/config-file.ts'
-import { echoEntry } from '#services/inference/domain/model-list.ts'
+import { echoEntry, type ProviderEntry } from '#services/inference/domain/model-list.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { isTracing } from '#shared/telemetry/tracing.ts'
-import { AnthropicProvider } from '../anthropic/provider.ts'
 import { BoundedContext } from '../echo/bounded-context.ts'
 import { EchoProvider } from '../echo/provider.ts'
-import { ApiKey } from '../http/api-key.ts'
-import { Upstream } from '../http/upstream.ts'
-import { dialectOf, profileOf } from '../openai/dialect.ts'
-import { OpenaiProvider } from '../openai/provider.ts'
-import { ResponsesProvider } from '../openai-responses/provider.ts'
-import { configured } from './configured-provider.ts'
 import { TracedProvider } from './traced-provider.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
-const ANTHROPIC_VERSION = '2023-06-01'
 
 /** The configured providers and the built-in one, by id; with spans when tracing is on by now. Disposing it closes their connections. */
 export class ProviderSet implements AsyncDisposable {
-  readonly byId: ReadonlyMap<string, ModelProvider>
+  readonly byId = new Map([[echoEntry.id, openEcho()]])
+  /** What is known of the configured ones. */
+  readonly entries: Omit<ProviderEntry, 'closed'>[] = []
   readonly #timeoutMs: number
   #agent: Promise<Agent> | undefined
 
-  constructor(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger) {
+  private constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs
-    const byId = new Map([[echoEntry.id, openEcho()]])
-    for (const provider of providers) byId.set(provider.id, configured(this.#open(provider, logger), provider))
-    if (isTracing()) for (const [id, provider] of byId) byId.set(id, new TracedProvider(id, provider))
-    this.byId = byId
   }
 
-  #open(config: ProviderConfig, logger: Logger): ModelProvider {
-    const { id, protocol, baseUrl, apiKey, apiKeyFile, headers, keyHeader, query } = config
-    const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-    const key = apiKey === undefined ? undefined : new ApiKey(apiKey, apiKeyFile, logger)
-    const common = { providerId: id, key, query, agent: () => this.#connections() }
-    if (protocol === 'anthropic') {
-      const upstream = new Upstream({
-        ...common,
-        baseUrl: baseUrl.replace(/\/v1$/, ''),
-        headers: { 'anthropic-version': ANTHROPIC_VERSION, ...lower },
-        credentials: (key) => ({ [keyHeader ?? 'x-api-key']: key }),
-      })
-      return new AnthropicProvider(id, upstream)
+  static async open(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger): Promise<ProviderSet> {
+    const set = new ProviderSet(timeoutMs)
+    // The protocols are not read where there is nobody to speak them with.
+    if (providers.length > 0) {
+      const { openProvider } = await import('./open-provider.ts')
+      for (const config of providers) {
+        const { provider, entry } = openProvider(config, () => set.#connections(), logger)
+        set.byId.set(config.id, provider)
+        set.entries.push(entry)
+      }
     }
-    const credentials = (key: string) => (keyHeader ? { [keyHeader]: key } : { authorization: `Bearer ${key}` })
-    const upstream = new Upstream({ ...common, baseUrl, headers: lower, credentials })
-    if (protocol === 'openai-responses') return new ResponsesProvider(id, dialectOf(id, baseUrl), upstream)
-    return new OpenaiProvider(id, profileOf(id, baseUrl, config.reasoningContent), upstream)
+    if (isTracing()) for (const [id, provider] of set.byId) set.byId.set(id, new TracedProvider(id, provider))
+    return set
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

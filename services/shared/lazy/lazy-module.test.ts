@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lazyModule, loadTheRest } from './lazy-module.ts'
+
+test('a module is loaded with the first call, once, and a failure is not kept', async () => {
+  let loads = 0
+  const get = lazyModule(async () => {
+    loads += 1
+    if (loads === 1) throw new Error('no such file')
+    return loads
+  })
+  assert.equal(loads, 0)
+  await assert.rejects(get(), /no such file/)
+  assert.deepEqual(await Promise.all([get(), get()]), [2, 2])
+  await loadTheRest()
+  assert.equal(loads, 2)
+})
+
+test('what nobody asked for is loaded with the rest', async () => {
+  const loaded: string[] = []
+  const modules = ['a', 'b'].map((name) => lazyModule(async () => loaded.push(name)))
+  await modules[1]?.()
+  await Promise.all([loadTheRest(), loadTheRest()])
+  assert.deepEqual(loaded, ['b', 'a'])
+})
