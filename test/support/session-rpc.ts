@@ -112,7 +112,7 @@ function catalogOf(read: string[]): Catalog {
       if (agentId === 'nobody') throw ofCatalog(new Rejection('AGENT_NOT_FOUND', { agent_id: agentId }))
       const unset = { system: undefined, instructions: [], model: undefined, steps: undefined }
       return {
-        agent: { id: agentId, ...unset, permissions: [], requestHeaders: {}, requestBody: {} },
+        agent: { id: agentId, ...unset, permissions: [], requestHeaders: {}, requestBody: {}, requestTimeouts: {} },
         location: { directory },
       }
     },

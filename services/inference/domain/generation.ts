@@ -40,6 +40,15 @@ export interface Reasoning {
   readonly maxTokens?: number | undefined
 }
 
+/** How long a provider may take, in milliseconds; undefined, or more than the server's own limit: that limit. */
+export interface ProviderTimeouts {
+  readonly totalMs?: number | undefined
+  /** Until a stream begins. */
+  readonly headersMs?: number | undefined
+  /** Between two pieces of an answer. */
+  readonly chunkMs?: number | undefined
+}
+
 /** What a provider is asked for: the internal request that every public dialect becomes. */
 export interface GenerationRequest {
   readonly requestId: string
@@ -61,6 +70,8 @@ export interface GenerationRequest {
   readonly origin: string
   readonly providerHeaders: Readonly<Record<string, string>>
   readonly providerBody: JsonObject | undefined
+  /** Undefined: as long as the server lets it. */
+  readonly timeouts?: ProviderTimeouts | undefined
   /** How wordy the answer is; undefined: the provider's default. */
   readonly verbosity: string | undefined
   readonly hostedTools: readonly HostedTool[]

@@ -72,7 +72,8 @@ function requireAllowed(generation: Generation): void {
 function attempt(generation: Generation, { timeoutMs }: GenerationDependencies): void {
   const { input, endpoint, provider } = generation
   const { providerId: id, modelId } = endpoint
-  const deadline = startDeadline(input.caller, timeoutMs, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
+  const ms = Math.min(input.request.timeouts?.totalMs ?? timeoutMs, timeoutMs)
+  const deadline = startDeadline(input.caller, ms, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
   const { messages, automaticCache: cache, sessionId } = input.request
   const marked = cache === undefined ? messages : withCacheMarker(input.request, cache)
   const maxOutputTokens = generation.maxOutputTokens ?? input.request.maxOutputTokens

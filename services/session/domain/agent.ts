@@ -2,6 +2,15 @@ import type { JsonObject } from '#shared/json.ts'
 import type { PermissionRule } from './permission/permission.ts'
 import type { ModelRef } from './session.ts'
 
+/** How long a provider may take, in milliseconds; what is left out: as long as inference lets it. */
+export interface RequestTimeouts {
+  readonly totalMs?: number
+  /** Until an answer begins. */
+  readonly headersMs?: number
+  /** Between two pieces of an answer. */
+  readonly chunkMs?: number
+}
+
 /** A role that a session runs in, as far as running it goes. */
 export interface Agent {
   readonly id: string
@@ -17,6 +26,7 @@ export interface Agent {
   /** Passed on to the provider. */
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly requestBody: JsonObject | undefined
+  readonly requestTimeouts: RequestTimeouts
 }
 
 /** Instructions for one kind of work, as far as a prompt names them. */

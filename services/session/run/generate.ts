@@ -90,6 +90,7 @@ function stepRequest(run: RunContext, plan: StepPlan, conversation: readonly Mes
     goesOn: true,
     headers: agent.requestHeaders,
     body: agent.requestBody,
+    timeouts: agent.requestTimeouts,
   }
 }
 

@@ -1316,6 +1316,13 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
    * @generated from field: optional bool show_preset = 30;
    */
   showPreset?: boolean | undefined;
+
+  /**
+   * How long the provider may take; absent: as long as the server lets it.
+   *
+   * @generated from field: portico.inference.v1.ProviderTimeouts provider_timeouts = 31;
+   */
+  providerTimeouts?: ProviderTimeouts | undefined;
 };
 
 /**
@@ -1323,6 +1330,40 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
  * Use `create(GenerationRequestSchema)` to create a new message.
  */
 export declare const GenerationRequestSchema: GenMessage<GenerationRequest>;
+
+/**
+ * How long a provider may take, in milliseconds. Whatever is absent, or more than the server's own limit, is that limit.
+ *
+ * @generated from message portico.inference.v1.ProviderTimeouts
+ */
+export declare type ProviderTimeouts = Message$1<"portico.inference.v1.ProviderTimeouts"> & {
+  /**
+   * For the whole answer.
+   *
+   * @generated from field: optional int32 total_ms = 1;
+   */
+  totalMs?: number | undefined;
+
+  /**
+   * Until a stream begins.
+   *
+   * @generated from field: optional int32 headers_ms = 2;
+   */
+  headersMs?: number | undefined;
+
+  /**
+   * Between two pieces of an answer.
+   *
+   * @generated from field: optional int32 chunk_ms = 3;
+   */
+  chunkMs?: number | undefined;
+};
+
+/**
+ * Describes the message portico.inference.v1.ProviderTimeouts.
+ * Use `create(ProviderTimeoutsSchema)` to create a new message.
+ */
+export declare const ProviderTimeoutsSchema: GenMessage<ProviderTimeouts>;
 
 /**
  * Which application a request comes from, as it says itself.

@@ -55,7 +55,9 @@ export class AnthropicProvider implements ModelProvider {
     const tools = new AnthropicTools(request)
     const ask: Exchange['ask'] = () => {
       const body = JSON.stringify(anthropicBody(request, whole, tools))
-      return this.#upstream.post('/v1/messages', { headers: headersOf(request), body, whole, signal })
+      return this.#upstream.post('/v1/messages', {
+        ...{ headers: headersOf(request), body, whole, timeouts: request.timeouts, signal },
+      })
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)
     return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }

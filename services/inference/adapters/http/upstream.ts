@@ -1,4 +1,5 @@
 import type { Agent } from 'undici'
+import type { ProviderTimeouts } from '#services/inference/domain/generation.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { ApiKey } from './api-key.ts'
 import { typeOfWord } from './error-types.ts'
@@ -42,6 +43,8 @@ export interface UpstreamRequest {
   readonly body: string
   /** Asks for a whole answer instead of a stream. */
   readonly whole: boolean
+  /** Of the caller; undefined: none. */
+  readonly timeouts?: ProviderTimeouts | undefined
   readonly signal: AbortSignal
 }
 
@@ -65,7 +68,7 @@ export class Upstream {
    * other answer is rejected: by its status, with the provider's message; headers of the caller never replace the provider's
    * own. Before a whole answer the provider is silent for as long as it generates: only the signal ends that wait.
    */
-  async post(path: string, { headers, body, whole, signal }: UpstreamRequest): Promise<ResponseReader> {
+  async post(path: string, { headers, body, whole, timeouts, signal }: UpstreamRequest): Promise<ResponseReader> {
     const { key, credentials, headers: configured } = this.#options
     const proof = key === undefined ? {} : credentials(await key.current())
     const own = {
@@ -89,6 +92,8 @@ export class Upstream {
           headers: { ...merged, ...own },
           body,
         },
+        ...(timeouts?.headersMs !== undefined && { headersTimeout: timeouts.headersMs }),
+        ...(timeouts?.chunkMs !== undefined && { bodyTimeout: timeouts.chunkMs }),
         ...(whole && { headersTimeout: 0 }),
       },
       reader,

@@ -43,6 +43,7 @@ export class ResponsesProvider implements ModelProvider {
         headers: { ...request.providerHeaders, ...own },
         body,
         whole,
+        timeouts: request.timeouts,
         signal,
       })
     }

@@ -41,7 +41,8 @@ export class OpenaiProvider implements ModelProvider {
     const omissions = new Omissions(openaiWarnings(request, this.#profile))
     const ask: Exchange['ask'] = async () => {
       const body = JSON.stringify(openaiBody(request, { profile: this.#profile, omissions }, whole))
-      return await this.#upstream.post('/chat/completions', { headers: request.providerHeaders, body, whole, signal })
+      const { providerHeaders: headers, timeouts } = request
+      return await this.#upstream.post('/chat/completions', { headers, body, whole, timeouts, signal })
     }
     const mapper = new OpenaiMapper(this.#providerId, omissions.warnings, new FlatTools(request.tools))
     return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }

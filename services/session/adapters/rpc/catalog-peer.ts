@@ -9,6 +9,7 @@ import type {
   Agent,
   PinnedLocation,
   PreparedCall,
+  RequestTimeouts,
   Skill,
   SubagentSummary,
   ToolDescription,
@@ -19,12 +20,15 @@ import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { effects } from '#services/session/rpc/enums.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { peerError, peerStream } from './peer-errors.ts'
 
 const TIMEOUT_MS = 20_000
+/** The longest time that a message holds: 24 days. */
+const MAX_MS = 2 ** 31 - 1
 
 /** The catalog service, called by RPC. */
 export class RpcCatalogPeer implements Catalog {
@@ -120,7 +124,7 @@ async function unary<T>(call: PeerCall, run: (options: CallOptions) => Promise<T
 }
 
 function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
-  const { agentId, system, model, steps, permissions, requestHeaders, requestBody } = agent
+  const { agentId, system, model, steps, permissions, requestHeaders, requestBody, requestSettings } = agent
   return {
     id: agentId,
     system,
@@ -131,7 +135,17 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
     }),
     requestHeaders,
     requestBody,
+    requestTimeouts: toTimeouts(requestSettings),
   }
+}
+
+/** Of the settings of an agent's requests those that say how long they may take; `false` is as long as inference lets them. */
+function toTimeouts({ timeout, headerTimeout, chunkTimeout }: JsonObject = {}): RequestTimeouts {
+  return { ...time('totalMs', timeout), ...time('headersMs', headerTimeout), ...time('chunkMs', chunkTimeout) }
+}
+
+function time(name: keyof RequestTimeouts, value: unknown): RequestTimeouts {
+  return typeof value === 'number' && value > 0 ? { [name]: Math.min(Math.ceil(value), MAX_MS) } : {}
 }
 
 function toModel(model: AgentMessage['model']): ModelRef | undefined {

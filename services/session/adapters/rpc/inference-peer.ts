@@ -50,7 +50,7 @@ export class RpcInferencePeer implements Inference {
   }
 
   async *generate(call: PeerCall, request: GenerationRequest, blobs: Blobs): AsyncGenerator<GenerationEvent[]> {
-    const { requestId, sessionId, origin, model, messages, tools, callTools, headers, body } = request
+    const { requestId, sessionId, origin, model, messages, tools, callTools, headers, body, timeouts } = request
     const marks = request.goesOn ? cacheMarks(messages) : new Set<ModelPart>()
     const generation = {
       ...{ requestId, sessionId, origin, model: nameOf(model) },
@@ -62,6 +62,7 @@ export class RpcInferencePeer implements Inference {
       ...(tools.length > 0 && !callTools ? { toolChoice: { mode: ToolChoice_Mode.NONE } } : {}),
       ...(EFFORTS.has(model.variant) ? { reasoning: { effort: model.variant } } : {}),
       providerHeaders: headers,
+      providerTimeouts: timeouts,
       ...(body === undefined ? {} : { providerBody: body }),
     }
     const stream = this.#client.streamGenerate({ generation }, callOptions(call, { signal: call.signal }))

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { ToolDescription } from '../agent.ts'
+import type { RequestTimeouts, ToolDescription } from '../agent.ts'
 import type { BlobRef, Finish } from '../message.ts'
 import type { ModelRef, TokenUsage } from '../session.ts'
 
@@ -51,6 +51,7 @@ export interface GenerationRequest {
   readonly goesOn?: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonObject | undefined
+  readonly timeouts: RequestTimeouts
 }
 
 /** What a part of an answer is; `other` is one that a session does not keep. */

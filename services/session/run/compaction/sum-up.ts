@@ -105,7 +105,7 @@ function requestOf(run: RunContext, author: Author, requestId: string, text: str
       { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
       { role: 'user', parts: [{ type: 'text', text: asked }] },
     ],
-    ...{ headers: agent.requestHeaders, body: agent.requestBody },
+    ...{ headers: agent.requestHeaders, body: agent.requestBody, timeouts: agent.requestTimeouts },
   }
 }
 

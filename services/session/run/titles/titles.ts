@@ -86,7 +86,7 @@ export class Titles implements AsyncDisposable {
         { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
         { role: 'user', parts: [{ type: 'text', text: input }] },
       ],
-      ...{ headers: agent.requestHeaders, body: agent.requestBody },
+      ...{ headers: agent.requestHeaders, body: agent.requestBody, timeouts: agent.requestTimeouts },
     })
     const { text, costNanos, tokens } = answer
     const key = { workspace: principal.workspaceId, sessionId: session.id }
