@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { asOperator, openCatalog, runTool } from '#test/support/catalog.ts'
+import { configureMcp, mcpServers } from '#test/support/mcp.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+type Answer = (response: ServerResponse, id: number) => void
+
+const json: (result: object) => Answer = (result) => (response, id) => {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+}
+const events = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+
+/** How a call of a tool goes wrong, by the tool's name; each is received once. */
+const TOOLS: Readonly<Record<string, Answer>> = {
+  cut: (response) => events(response).end(': nothing\n\n'),
+  reset: (response) => events(response).write(': nothing\n\n', () => response.destroy()),
+  large: (response) => {
+    const chunk = 'x'.repeat(1 << 20)
+    events(response).write('data: {"a":"')
+    const more = (): void => void (response.destroyed || response.write(chunk, more))
+    more()
+  },
+  error: (response) => response.writeHead(500).end('broken'),
+  fine: json({ content: [{ type: 'text', text: 'fine' }] }),
+  forgotten: (response) => response.writeHead(404).end('who?'),
+}
+
+test('a remote server that breaks off, floods, fails or forgets us: the call has failed, once, and it is back', async (t) => {
+  const received: string[] = []
+  let greeted = 0
+  let wantsToken = false
+  const server = createServer(async (request, response) => {
+    if (wantsToken && request.headers.authorization !== 'Bearer t') return void response.writeHead(401).end()
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const body = await text(request)
+    const { id, method, params } = JSON.parse(body)
+    if (id === undefined) return void response.writeHead(202).end()
+    if (method === 'initialize') {
+      response.setHeader('mcp-session-id', `session-${++greeted}`)
+      const { protocolVersion } = params
+      return json({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })(
+        response,
+        id,
+      )
+    }
+    if (method === 'tools/list') {
+      return json({ tools: Object.keys(TOOLS).map((name) => ({ name, inputSchema: { type: 'object' } })) })(
+        response,
+        id,
+      )
+    }
+    received.push(params.name)
+    TOOLS[params.name]?.(response, id)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  await using catalog = await openCatalog()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  await configureMcp(catalog.config, { far: { type: 'remote', url } })
+  await catalog.client.listTools({}, asOperator)
+  for (const [tool, kind] of [
+    ['cut', 'outcome_unknown'],
+    ['reset', 'outcome_unknown'],
+    ['large', 'outcome_unknown'],
+    ['error', 'outcome_unknown'],
+    ['fine', undefined],
+    ['forgotten', 'outcome_unknown'],
+  ] as const) {
+    const { failure } = await runTool(catalog, `far_${tool}`, {})
+    assert.equal(failure?.type, kind, `${tool}: ${failure?.message}`)
+  }
+  assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine', 'in a new session')
+  assert.deepEqual([received, greeted], [[...Object.keys(TOOLS), 'fine'], 2])
+
+  wantsToken = true
+  const entry = { type: 'remote', url }
+  await configureMcp(catalog.config, {
+    far: { ...entry, headers: { 'x-other': '1' } },
+    near: { ...entry, headers: { authorization: 'Bearer t' } },
+  })
+  await waitFor('both', async () => (await mcpServers(catalog)).near?.status === Status.CONNECTED)
+  const { far } = await mcpServers(catalog)
+  assert.equal(far?.status, Status.NEEDS_AUTH)
+  assert.match(far.error ?? '', /give it a token in `headers`/)
+})
