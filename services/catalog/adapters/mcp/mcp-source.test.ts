@@ -177,6 +177,19 @@ test('a location that nobody uses gives its processes back', async (t) => {
   await waitFor('the process to end', async () => (await processesWith(folder)).length === 0)
 })
 
+test('a location that is built anew has its servers anew, and the former ones end', async (t) => {
+  const { catalog, server, folder } = await begin(t)
+  await configureMcp(catalog.config, { s: server.entry })
+  await toolNames(catalog)
+  const pid = async () => (await runTool(catalog, 's_pid', {})).text
+  const former = await pid()
+  await catalog.client.reloadLocations({}, asOperator)
+  assert.equal((await toolNames(catalog)).length, 6)
+  assert.equal((await mcpServers(catalog)).s?.status, Status.CONNECTED)
+  assert.notEqual(await pid(), former)
+  await waitFor('one process', async () => (await processesWith(folder)).length === 1)
+})
+
 test('agents are listed without starting a server', async (t) => {
   const { catalog, server, folder } = await begin(t)
   await configureMcp(catalog.config, { s: server.entry })

@@ -30,8 +30,8 @@ const LOGGED_OMITTED = 100
 /** The MCP servers of all open locations, and their tools. Disposing it resolves when nothing of them is left. */
 export class McpSource implements ToolSource, McpServers, AsyncDisposable {
   readonly #options: Options
-  /** Directory → its servers. */
-  readonly #open = new Map<string, LocationServers>()
+  /** Directory → its servers, those that count last: while a location is built anew, its former ones are open, too. */
+  readonly #open = new Map<string, readonly LocationServers[]>()
   readonly #ending = new Set<Promise<void>>()
   #agent: Promise<Agent> | undefined
 
@@ -42,16 +42,16 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
   open(location: Location, changed: () => void): OpenSource<Tools> {
     const { configuration, onChange, places, clock, logger } = this.#options
     const { directory } = location
-    const isOpen = (): boolean => this.#open.get(directory) === servers
+    const counts = (): boolean => this.#open.get(directory)?.at(-1) === servers
     const servers = new LocationServers({
       configuration: configuration.open(location, changed),
       create: (entry) =>
         new McpServer(entry, {
           ...{ places, clock },
           connect: async (_, options) => await this.#connect(entry, directory, options),
-          onStatus: () => isOpen() && onChange(directory, { type: 'mcp-server-updated', server: entry.name }),
+          onStatus: () => counts() && onChange(directory, { type: 'mcp-server-updated', server: entry.name }),
           onTools: () => {
-            if (!isOpen()) return
+            if (!counts()) return
             onChange(directory, { type: 'mcp-tools-changed', server: entry.name })
             changed()
           },
@@ -62,18 +62,20 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
         logger.warn(detail, 'Tools of an MCP server are not offered')
       },
     })
-    this.#open.set(directory, servers)
+    this.#open.set(directory, [...(this.#open.get(directory) ?? []), servers])
     return {
       read: (start) => servers.read(start),
       [Symbol.dispose]: () => {
-        if (isOpen()) this.#open.delete(directory)
+        const others = this.#open.get(directory)?.filter((other) => other !== servers) ?? []
+        if (others.length > 0) this.#open.set(directory, others)
+        else this.#open.delete(directory)
         servers[Symbol.dispose]()
       },
     }
   }
 
   states({ directory }: Location): readonly McpServerState[] {
-    return this.#open.get(directory)?.states() ?? []
+    return this.#open.get(directory)?.at(-1)?.states() ?? []
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
