@@ -300,7 +300,7 @@ test('every setting has its place', () => {
     },
   )
   assert.deepEqual(plain(request.reasoning), { effort: 'high', summary: 'auto', maxTokens: 100 })
-  assert.deepEqual(plain(request.automaticCache), { ttl: '1h' })
+  assert.deepEqual(plain(request.automaticCache), { ttl: '1h', hint: false })
   assert.deepEqual(plain(request.responseFormat), {
     format: { case: 'jsonSchema', value: { name: 'n', strict: true } },
   })

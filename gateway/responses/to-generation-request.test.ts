@@ -121,7 +121,7 @@ test('marked prefixes are cached, and so is everything where the request says so
   const body = { input, prompt_cache_options: { ttl: '1h' }, cache_control: { type: 'ephemeral' } }
   const a = ['text', { text: 'a', sources: [] }, '1h']
   assert.deepEqual(messages(body), [[Role.USER, [a, ['text', { text: 'b', sources: [] }]]]])
-  assert.deepEqual(plain(generation(body).automaticCache), {})
+  assert.deepEqual(plain(generation(body).automaticCache), { hint: false })
 })
 
 test('only the allowed ones of the tools are offered', () => {

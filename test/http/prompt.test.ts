@@ -187,6 +187,7 @@ test('an attachment that cannot be read, and a skill nobody has, are 400 of thei
   await refused({ files: [{ uri: 'data:text/plain;base64,a' }] }, 'files')
   await refused({ skills: [{ id: 'deploy' }] }, 'skills')
   await refused({ skills: [{ id: '' }] }, undefined)
+  await refused({ skills: Array(33).fill({ id: 'deploy' }) }, 'skills')
   await refused({ agents: [{ name: 'plan' }, { name: 'nobody' }] }, 'agents.1.name')
 })
 

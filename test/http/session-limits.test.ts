@@ -92,6 +92,8 @@ const CASES: readonly Case[] = [
 /** Tried elsewhere, or beyond the reach of a client of these operations. */
 const ELSEWHERE = [
   'FileInput.name',
+  'SkillInput.skill_id',
+  'PromptSessionRequest.skills',
   'CreateSessionRequest.directory',
   'MoveSessionRequest.directory',
   'ListSessionsRequest.parent_id',

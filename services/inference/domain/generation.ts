@@ -71,7 +71,7 @@ export interface GenerationRequest {
   readonly providerHeaders: Readonly<Record<string, string>>
   readonly providerBody: JsonObject | undefined
   /** Undefined: as long as the server lets it. */
-  readonly timeouts?: ProviderTimeouts | undefined
+  readonly providerTimeouts?: ProviderTimeouts | undefined
   /** How wordy the answer is; undefined: the provider's default. */
   readonly verbosity: string | undefined
   readonly hostedTools: readonly HostedTool[]

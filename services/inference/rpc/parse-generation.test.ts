@@ -80,6 +80,7 @@ const whole = {
   automaticCache: cacheControl,
   excludeThoughts: false,
   showPreset: true,
+  providerTimeouts: { totalMs: 1, headersMs: 2, chunkMs: 3 },
 } satisfies MessageInitShape<typeof GenerationRequestSchema>
 
 test('whatever a request says reaches the domain, none of it left behind', () => {

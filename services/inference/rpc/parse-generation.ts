@@ -51,7 +51,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     origin: request.origin,
     providerHeaders: parseHeaders(request.providerHeaders, 'provider_headers'),
     providerBody: request.providerBody,
-    timeouts: request.providerTimeouts,
+    providerTimeouts: request.providerTimeouts,
     verbosity: request.verbosity,
     hostedTools: parseHostedTools(request.hostedTools),
     extensions: parseExtensions(request.extensions),

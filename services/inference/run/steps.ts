@@ -72,7 +72,7 @@ function requireAllowed(generation: Generation): void {
 function attempt(generation: Generation, { timeoutMs }: GenerationDependencies): void {
   const { input, endpoint, provider } = generation
   const { providerId: id, modelId } = endpoint
-  const ms = Math.min(input.request.timeouts?.totalMs ?? timeoutMs, timeoutMs)
+  const ms = Math.min(input.request.providerTimeouts?.totalMs ?? timeoutMs, timeoutMs)
   const deadline = startDeadline(input.caller, ms, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
   const { messages, automaticCache: cache, sessionId } = input.request
   const marked = cache === undefined ? messages : withCacheMarker(input.request, cache)

@@ -64,7 +64,7 @@ async function open(clock: Clock = systemClock) {
   const used = { ms: 0 }
   const given = {
     ...{ store, blobs: {}, watchers, clock, logger: silentLogger, pause: soon, closing: closing.signal },
-    ...{ autoResume: true, fences: new Map(), subagents: { depth: 0 } },
+    ...{ autoResume: true, fences: new Map(), subagents: { depth: 0 }, hub: { mark: () => 0 } },
     health: { state: () => ({ ok: state.failure === undefined || state.only !== undefined }) },
     catalog: {
       endTools: async () => {},

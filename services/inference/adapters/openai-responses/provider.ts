@@ -43,7 +43,7 @@ export class ResponsesProvider implements ModelProvider {
         headers: { ...request.providerHeaders, ...own },
         body,
         whole,
-        timeouts: request.timeouts,
+        timeouts: request.providerTimeouts,
         signal,
       })
     }

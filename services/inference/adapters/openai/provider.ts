@@ -41,7 +41,7 @@ export class OpenaiProvider implements ModelProvider {
     const omissions = new Omissions(openaiWarnings(request, this.#profile))
     const ask: Exchange['ask'] = async () => {
       const body = JSON.stringify(openaiBody(request, { profile: this.#profile, omissions }, whole))
-      const { providerHeaders: headers, timeouts } = request
+      const { providerHeaders: headers, providerTimeouts: timeouts } = request
       return await this.#upstream.post('/chat/completions', { headers, body, whole, timeouts, signal })
     }
     const mapper = new OpenaiMapper(this.#providerId, omissions.warnings, new FlatTools(request.tools))
