@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InstanceClient, type WireMessage } from '#test/support/instance-client.ts'
 import { noneAlive, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startSingle } from '#test/support/product.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 /** What a series of kills did. */
 export interface KillReport {
@@ -56,13 +57,18 @@ export async function killRounds(kills: number, random: () => number): Promise<K
     }
   }
 
-  // A process that ends by itself leaves its compiled code behind (NODE_COMPILE_CACHE): later starts are quicker.
-  await (await startSingle({ dataDirectory: data.path, project: project.path })).stop()
+  // A process that ends by itself leaves its compiled code behind (NODE_COMPILE_CACHE): later ones are quicker.
+  const first = await startSingle({ dataDirectory: data.path, project: project.path })
+  await settled(first, sessions.slice(0, 1))
+  await first.stop()
   for (let round = 0; round < kills; round++) {
     const product = await startSingle({ dataDirectory: data.path, project: project.path })
     const over = new AbortController()
     const client = new InstanceClient(product.url)
     const working = sessions.map((sessionId) => work(client, sessionId, over.signal))
+    const before = accepted.size
+    // Some are killed while they still begin, whatever that takes.
+    if (random() < 0.8) await waitFor('a prompt to be accepted', () => accepted.size > before)
     await sleep(random() * 700)
     await product.kill()
     over.abort()
