@@ -58,12 +58,12 @@ test('a step has one generation from its agent to its last tool call, and asks t
   await service.prompt('Read')
   await service.wait()
   assert.deepEqual(systems(tools), ['brief', 'thorough'], 'what is edited during a step counts in the next one')
-  const [first, second] = [seen.slice(0, 6), seen.slice(6)]
+  const [first, second] = [seen.slice(0, 7), seen.slice(7)]
   assert.deepEqual(
-    [first.map(([method]) => method).sort(), second.map(([method]) => method)],
+    [first, second].map((step) => step.map(([method]) => method).sort()),
     [
-      ['getAgent', 'listTools', 'prepareTool', 'prepareTool', 'runTool', 'runTool'],
-      ['getAgent', 'listTools'],
+      ['getAgent', 'listAgents', 'listTools', 'prepareTool', 'prepareTool', 'runTool', 'runTool'],
+      ['getAgent', 'listAgents', 'listTools'],
     ],
   )
   const generations = [first, second].map((step) => new Set(step.map(([, generation]) => generation)))
