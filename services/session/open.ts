@@ -28,6 +28,7 @@ import { createRoutes } from './routes.ts'
 import { EventExpiry } from './run/events/event-expiry.ts'
 import { EventHub } from './run/events/event-hub.ts'
 import { type Pause, pause } from './run/pause.ts'
+import { PromptHooks } from './run/prompt-hooks.ts'
 import { Remover } from './run/removal/remover.ts'
 import { Scheduler } from './run/scheduler.ts'
 import { SessionWatchers } from './run/session-watchers.ts'
@@ -86,6 +87,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const catalog = new RpcCatalogPeer(dependencies.catalog)
   const inference = new RpcInferencePeer(dependencies.inference)
   const titles = opening.use(new Titles({ store, catalog, inference, logger }))
+  const promptHooks = new PromptHooks({ catalog, clock, logger })
   const closing = new AbortController()
   opening.defer(() => closing.abort(new Error('The service is closing')))
   const run = {
@@ -122,7 +124,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const resources = opening.move()
   return {
     routes: {
-      ...createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock }),
+      ...createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, promptHooks }),
       store: health,
       draining: draining.signal,
     },

@@ -8,10 +8,11 @@ import { openFileBlobStore } from '#services/session/adapters/files/blob-store.t
 import { peerError } from '#services/session/adapters/rpc/peer-errors.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
-import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import { createRoutes } from '#services/session/routes.ts'
 import { EventHub } from '#services/session/run/events/event-hub.ts'
 import { pause } from '#services/session/run/pause.ts'
+import { PromptHooks } from '#services/session/run/prompt-hooks.ts'
 import { Remover } from '#services/session/run/removal/remover.ts'
 import { SessionWatchers } from '#services/session/run/session-watchers.ts'
 import type { TitleRequest } from '#services/session/run/titles/titles.ts'
@@ -38,8 +39,16 @@ export interface SessionRpc extends AsyncDisposable {
   readonly read: string[]
   /** Titles that were asked for. */
   readonly titled: TitleRequest[]
+  /** What the plugins of every directory make of a prompt, and how often it was asked whether they do. */
+  readonly plugins: FakePlugins
   /** Options of a call by a key of `wrk_1`, or of another workspace. */
   as(workspaceId?: string): CallOptions
+}
+
+interface FakePlugins {
+  /** Undefined: none changes prompts. */
+  edit: ((prompt: EditablePrompt) => EditablePrompt) | undefined
+  lookups: number
 }
 
 const HOUR_MS = 3_600_000
@@ -56,11 +65,14 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   // What others do in the background is not looked for: who waits is notified.
   const watchers = new SessionWatchers(store, HOUR_MS)
   const hub = new EventHub(store)
-  const catalog = catalogOf(read)
+  const plugins: FakePlugins = { edit: undefined, lookups: 0 }
+  const catalog = catalogOf(read, plugins)
+  const promptHooks = new PromptHooks({ catalog, clock, logger: silentLogger })
   const remover = new Remover({ store, blobs, catalog, logger: silentLogger, pause, pollMs: HOUR_MS })
-  const connection = await connect(createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock }))
+  const routes = createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, promptHooks })
+  const connection = await connect(routes)
   return {
-    ...{ store: withUseCases(store), blobs, clock, read, titled, hub },
+    ...{ store: withUseCases(store), blobs, clock, read, titled, hub, plugins },
     client: createClient(SessionService, connection.transport),
     server: connection.server,
     as: (workspaceId = 'wrk_1') =>
@@ -77,7 +89,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
 }
 
 /** A catalog with one project, whose files say their own path; `size:N` has N bytes. */
-function catalogOf(read: string[]): Catalog {
+function catalogOf(read: string[], plugins: FakePlugins): Catalog {
   const other = (): never => {
     throw new Error('No handler of these tests runs a tool')
   }
@@ -117,6 +129,11 @@ function catalogOf(read: string[]): Catalog {
       }
     },
     listSubagents: async () => [],
+    async listHooks() {
+      plugins.lookups++
+      return plugins.edit === undefined ? [] : ['prompt']
+    },
+    editPrompt: async (_, __, ___, prompt) => plugins.edit?.(prompt) ?? prompt,
     reloadLocations: other,
     listTools: other,
     prepareTool: other,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#shared/json.ts'
 import type {
   Agent,
   PinnedLocation,
@@ -7,9 +8,22 @@ import type {
   ToolDescription,
   ToolRequest,
 } from '../domain/agent.ts'
+import type { Delivery } from '../domain/inbox.ts'
 import type { SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
+
+/** What plugins may change of a prompt. */
+export interface EditablePrompt {
+  readonly text: string
+  readonly files: readonly {
+    readonly uri: string
+    readonly name: string | undefined
+    readonly description: string | undefined
+  }[]
+  readonly metadata: JsonObject | undefined
+  readonly delivery: Delivery
+}
 
 /**
  * The catalog service: directories, agents, tools. Rejects with the reasons of catalog_service.proto, and with
@@ -35,6 +49,10 @@ export interface Catalog {
   /** Agents that others may call, hidden ones too. */
   listSubagents(call: PeerCall, location: PinnedLocation): Promise<readonly SubagentSummary[]>
   listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]>
+  /** Names of the hooks that some plugin of a location has. */
+  listHooks(call: PeerCall, directory: string): Promise<readonly string[]>
+  /** A prompt as the plugins of a location want it. A plugin that fails leaves it as it was. */
+  editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditablePrompt): Promise<EditablePrompt>
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
   prepareTool(call: PeerCall, location: PinnedLocation, request: ToolRequest): Promise<PreparedCall>
   /** Runs a call once, for as long as it takes; never to be repeated. */

@@ -5,6 +5,7 @@ import type { BlobStore } from '../ports/blob-store.ts'
 import type { Catalog } from '../ports/catalog.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import type { EventHub } from '../run/events/event-hub.ts'
+import type { PromptHooks } from '../run/prompt-hooks.ts'
 import { ImportHolds } from '../run/removal/import-holds.ts'
 import type { Remover } from '../run/removal/remover.ts'
 import type { SessionWatchers } from '../run/session-watchers.ts'
@@ -58,6 +59,7 @@ export interface SessionDependencies {
   readonly remover: Remover
   readonly titles: Pick<Titles, 'find' | 'underWay'>
   readonly clock: Clock
+  readonly promptHooks: PromptHooks
 }
 
 /** The handlers of sessions. */

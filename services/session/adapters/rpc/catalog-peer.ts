@@ -17,8 +17,9 @@ import type {
 } from '#services/session/domain/agent.ts'
 import type { ModelRef, SessionLocation } from '#services/session/domain/session.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
-import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
+import { defined } from '#services/session/rpc/defined.ts'
 import { effects } from '#services/session/rpc/enums.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -83,6 +84,20 @@ export class RpcCatalogPeer implements Catalog {
   async listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]> {
     const { tools } = await unary(call, (options) => this.#client.listTools({ ...location }, options))
     return tools.map(({ name, description, inputSchema = {} }) => ({ name, description, inputSchema }))
+  }
+
+  async listHooks(call: PeerCall, directory: string): Promise<readonly string[]> {
+    return (await unary(call, (options) => this.#client.listHooks({ directory }, options))).names
+  }
+
+  async editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditablePrompt) {
+    const { delivery, files, ...rest } = prompt
+    const sent = { ...rest, files: files.map((file) => defined(file)), queued: delivery === 'queue' }
+    const request = { directory, sessionId, prompt: defined(sent) }
+    const answer = await unary(call, (options) => this.#client.editPrompt(request, options))
+    const { text, files: edited, metadata, queued } = given(answer.prompt)
+    const kept = edited.map(({ uri, name, description }) => ({ uri, name, description }))
+    return { text, files: kept, metadata, delivery: queued ? ('queue' as const) : ('steer' as const) }
   }
 
   async readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile> {

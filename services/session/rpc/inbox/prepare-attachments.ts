@@ -14,11 +14,21 @@ export interface Attaching {
   readonly catalog: Catalog
 }
 
+/** What is attached to a prompt; `directory`: where the plugins have to be asked first, before anything is read. */
+export type Attached = Pick<Prompt, 'files' | 'skills'> | { readonly directory: string }
+
 /** A file as it was sent. */
 export type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> & { readonly uri: string }
 
 /** A skill as it was sent. */
 export type SentSkill = Pick<SkillAttachment, 'id'> & { readonly mention: SkillAttachment['mention'] | undefined }
+
+interface AttachedTo {
+  readonly sessionId: string
+  readonly messageId: string
+  /** Whether the plugins of a directory have to be asked first. */
+  readonly isAsked: (directory: string) => boolean
+}
 
 interface Sent {
   readonly files: readonly SentFile[]
@@ -30,16 +40,17 @@ interface Sent {
 const MAX_FILES_SIZE = 40 * 1_048_576
 
 /**
- * Looks up the agents that are named, and reads files and skills where the session is; nothing where the id was admitted before.
+ * Looks up the agents that are named, and reads files and skills where the session is; nothing where the id was admitted before, nor where
+ * `isAsked` says so of the directory.
  * Rejects with REQUEST_INVALID for an agent or a skill that is not there, and ATTACHMENT_INVALID for a file that cannot be read.
  */
 export async function prepareAttachments(
   { store, blobs, catalog }: Attaching,
   call: PeerCall,
-  { sessionId, messageId }: { readonly sessionId: string; readonly messageId: string },
+  { sessionId, messageId, isAsked }: AttachedTo,
   { files, agents, skills }: Sent,
   hold: BlobHold,
-): Promise<Pick<Prompt, 'files' | 'skills'>> {
+): Promise<Attached> {
   if (files.length === 0 && agents.length === 0 && skills.length === 0) return { files: [] }
   const key = { workspace: call.principal.workspaceId, sessionId }
   const { directory, taken } = await store.inspect(
@@ -49,6 +60,7 @@ export async function prepareAttachments(
   )
   const item = taken?.sessionId === sessionId ? taken.input?.item : undefined
   if (item?.type === 'prompt') return kept(item.prompt)
+  if (taken === undefined && isAsked(directory)) return { directory }
   const names = agents.map(({ name }) => name)
   await Promise.all([...new Set(names)].map((name) => findAgent(catalog, call, directory, name, names.indexOf(name))))
   const known = await readSkills(catalog, call, directory, skills)

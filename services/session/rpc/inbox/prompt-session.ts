@@ -1,3 +1,4 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type FileInput,
@@ -11,14 +12,19 @@ import {
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
+import type { Delivery } from '#services/session/domain/inbox.ts'
 import type { Mention, Prompt } from '#services/session/domain/message.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '#services/session/domain/messages/size.ts'
+import type { EditablePrompt } from '#services/session/ports/catalog.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
+import type { PromptHooks } from '#services/session/run/prompt-hooks.ts'
 import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
 import { findContents, missingBlob } from '../blob-contents.ts'
+import { defined } from '../defined.ts'
+import { deliveries } from '../enums.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
@@ -33,42 +39,85 @@ const checkSkill = checkLimits(SkillInputSchema)
  * Admits one input. Files and skills are read and kept before the admission; the answer means that all of it is durable. An id that
  * was admitted before is answered from the store, and nothing of it is read again.
  */
-export function promptSession(dependencies: Attaching): ServiceImpl<typeof SessionService>['promptSession'] {
-  const { store, blobs } = dependencies
+export function promptSession(dependencies: Prompting): ServiceImpl<typeof SessionService>['promptSession'] {
+  const { store, blobs, promptHooks } = dependencies
   return async (request, context) => {
     const admitter = principalOf(context)
     const { workspaceId } = admitter
     const { sessionId } = request
     const id = parseMessageId(request.messageId)
-    checkRequest(request)
-    const words = parsePrompt(request)
-    const sent = { files: parseFiles(request.files), agents: words.agents, skills: parseSkills(request.skills) }
-    const given = { id, delivery: parseDelivery(request.delivery), digest: digestOf(sentBy(request)), admitter }
-    const item = await holdingBlobs(blobs, async (hold) => {
-      const call = peerCallOf(context)
-      const prompt = {
-        ...words,
-        ...(await prepareAttachments(dependencies, call, { sessionId, messageId: id }, sent, hold)),
-      }
-      const fits = prompt.skills === undefined || fitsAsJson(prompt, MAX_MESSAGE_BYTES)
-      check(fits, 'skills', `A prompt has at most ${MAX_MESSAGE_BYTES} bytes with the texts of its skills`)
-      const admission = { ...given, prompt, wake: !request.parked }
-      return store.revise(
-        { workspace: workspaceId, sessionId },
-        (reads) => reads.admissionReads(id),
-        (revision, reads) => {
-          const admitted = admitPrompt(revision, reads, admission)
-          if (admitted === undefined) throw notAdmitted(sessionId, id, reads)
-          return admitted
-        },
+    const call = peerCallOf(context)
+    const known = { id, digest: digestOf(sentBy(request)), admitter, wake: !request.parked }
+    /** The item; or the directory whose plugins are asked first, with nothing written. */
+    const admit = ({ words, delivery, sent }: Parsed, isAsked: (directory: string) => boolean) =>
+      holdingBlobs(blobs, async (hold) => {
+        const attached = await prepareAttachments(dependencies, call, { sessionId, messageId: id, isAsked }, sent, hold)
+        if ('directory' in attached) return attached.directory
+        const prompt = { ...words, ...attached }
+        const fits = prompt.skills === undefined || fitsAsJson(prompt, MAX_MESSAGE_BYTES)
+        check(fits, 'skills', `A prompt has at most ${MAX_MESSAGE_BYTES} bytes with the texts of its skills`)
+        return store.revise(
+          { workspace: workspaceId, sessionId },
+          (reads) => reads.admissionReads(id),
+          (revision, reads) => {
+            const { directory } = revision.state
+            if (reads.taken === undefined && isAsked(directory)) return directory
+            const admitted = admitPrompt(revision, reads, { ...known, delivery, prompt })
+            if (admitted === undefined) throw notAdmitted(sessionId, id, reads)
+            return admitted
+          },
+        )
+      })
+    const parsed = parse(request)
+    let item = await admit(parsed, (directory) => promptHooks.mayChange(workspaceId, directory))
+    if (typeof item === 'string') {
+      const place = { directory: item, sessionId }
+      const edited = await promptHooks.edit(call, place, editable(request), (wanted) =>
+        parse(withEdits(request, wanted)),
       )
-    })
+      item = await admit(edited ?? parsed, () => false)
+    }
+    if (typeof item === 'string') throw new Error('Plugins are asked once')
     const { contents, missing } = await findContents(blobs, workspaceId, blobsOfItem(item))
     if (missing === undefined) return { item: itemToProto(item, contents) }
     // Whoever removes the session at the same time comes after the admission, or before it.
     await store.inspect({ workspace: workspaceId, sessionId }, nothing, nothing)
     throw missingBlob(missing)
   }
+}
+
+interface Prompting extends Attaching {
+  readonly promptHooks: PromptHooks
+}
+
+/** A prompt that is of the right form. */
+interface Parsed {
+  readonly words: Pick<Prompt, 'text' | 'agents' | 'metadata'>
+  readonly delivery: Delivery
+  readonly sent: Parameters<typeof prepareAttachments>[3]
+}
+
+function parse(request: PromptSessionRequest): Parsed {
+  checkRequest(request)
+  const words = parsePrompt(request)
+  const sent = { files: parseFiles(request.files), agents: words.agents, skills: parseSkills(request.skills) }
+  return { words, delivery: parseDelivery(request.delivery), sent }
+}
+
+function editable({ text, files, metadata, delivery }: PromptSessionRequest): EditablePrompt {
+  return {
+    ...{ text, metadata, delivery: parseDelivery(delivery) },
+    files: files.map(({ uri, name, description }) => ({ uri, name, description })),
+  }
+}
+
+/** The request as the plugins want it. What mentions a file still does. */
+function withEdits(request: PromptSessionRequest, { text, files, metadata, delivery }: EditablePrompt) {
+  const mentions = new Map(request.files.map(({ uri, mention }) => [uri, mention]))
+  return create(PromptSessionRequestSchema, {
+    ...{ ...request, text, metadata, delivery: deliveries.toProto(delivery) },
+    files: files.map((file) => create(FileInputSchema, defined({ ...file, mention: mentions.get(file.uri) }))),
+  })
 }
 
 /** What an id stands for. Whether it wakes the session may differ when it is sent again. */

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Delivery } from '#gen/portico/session/v1/session_pb.js'
+import { openSessionRpc } from '#test/support/session-rpc.ts'
+import { connectLocal } from '#test/support/transports.ts'
+
+const sessionId = 'ses_a'
+
+async function begin() {
+  const service = await openSessionRpc(connectLocal)
+  await service.client.createSession({ sessionId }, service.as())
+  const prompt = async (messageId: string, more: object = {}) => {
+    const { item } = await service.client.promptSession({ sessionId, messageId, text: 'Hi', ...more }, service.as())
+    assert.ok(item?.payload.case === 'prompt')
+    const { text, files, agents, metadata } = item.payload.value
+    const said = files.map(({ data, name, mention }) => [Buffer.from(data).toString(), name, mention?.text])
+    return { text, files: said, agents: agents.map(({ name }) => name), metadata, delivery: item.delivery }
+  }
+  return { service, prompt }
+}
+
+test('plugins change text, files, metadata and delivery before anything is read, and once for an id', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  let edits = 0
+  service.plugins.edit = ({ text, files, metadata, delivery }) => {
+    assert.deepEqual([metadata, delivery], [{ a: 1 }, 'steer'])
+    const file = { uri: 'file:///project/added', name: 'added', description: undefined }
+    return { text: `${text}!`, files: [...files.slice(1), file], metadata: { edits: ++edits }, delivery: 'queue' }
+  }
+  const mention = { start: 0, end: 1, text: 'H' }
+  const files = [{ uri: 'http://not-read' }, { uri: 'data:,kept', name: 'kept', mention }]
+  const sent = { metadata: { a: 1 }, files, agents: [{ name: 'plan' }] }
+  const changed = {
+    ...{ text: 'Hi!', agents: ['plan'], metadata: { edits: 1 }, delivery: Delivery.QUEUE },
+    files: [
+      ['data:,kept', 'kept', 'H'],
+      ['file:///project/added', 'added', undefined],
+    ],
+  }
+  assert.deepEqual(await prompt('msg_1', sent), changed)
+  assert.deepEqual(await prompt('msg_1', sent), changed, 'what was admitted is not changed again')
+  assert.deepEqual((await prompt('msg_2', { metadata: { a: 1 } })).metadata, { edits: 2 })
+  assert.equal(edits, 2)
+})
+
+test('what plugins cannot do leaves a prompt as it was: throw, or want what is no prompt', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  const as = (text: string) => ({ text, files: [], agents: [], metadata: undefined, delivery: Delivery.STEER })
+  service.plugins.edit = () => {
+    throw new Error('away')
+  }
+  assert.deepEqual(await prompt('msg_1'), as('Hi'))
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'x'.repeat(1_048_577) })
+  assert.deepEqual(await prompt('msg_2'), as('Hi'))
+  service.plugins.edit = (prompt) => ({ ...prompt, metadata: { long: 'x'.repeat(65_536) } })
+  assert.deepEqual(await prompt('msg_3'), as('Hi'))
+})
+
+test('where no plugin changes prompts, that is asked once a second, whoever comes meanwhile', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  await Promise.all(Array.from({ length: 50 }, (_, i) => prompt(`msg_a${i}`)))
+  assert.equal(service.plugins.lookups, 1)
+  service.clock.time += 999
+  await prompt('msg_b')
+  assert.equal(service.plugins.lookups, 1)
+  service.clock.time += 1
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })
+  assert.equal((await prompt('msg_c')).text, 'new')
+  assert.equal(service.plugins.lookups, 2)
+})

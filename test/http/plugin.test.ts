@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openPortico } from '#test/support/portico.ts'
+
+const SHOUT = `export default {
+  id: 'shout',
+  setup({ hook }) {
+    hook('prompt', ({ text, metadata }) => ({ text: text.toUpperCase(), metadata: { ...metadata, shouted: true } }))
+  },
+}`
+
+test('plugins are listed, those that are not trusted with what to do; one changes a prompt before it is admitted', async () => {
+  const files = { '.opencode/plugins/shout.js': SHOUT }
+  const trusted = { PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([realpathSync(tmpdir())]) }
+  for (const [settings, isTrusted] of [
+    [trusted, true],
+    [{}, false],
+  ] as const) {
+    await using portico = await openPortico(settings, files)
+    const path = join(portico.project, '.opencode/plugins/shout.js')
+    const answer = await portico.fetch('/api/plugin')
+    assert.equal(answer.status, 200)
+    const { location, data } = (await answer.json()) as { location: object; data: { state: { error?: string } }[] }
+    assert.deepEqual(location, { directory: portico.project })
+    const source = { type: 'local', path }
+    if (isTrusted) {
+      assert.deepEqual(data, [{ id: 'shout', source, features: { server: true }, state: { status: 'active' } }])
+    } else {
+      assert.match(
+        data[0]?.state.error ?? '',
+        /is not trusted: add a directory that it lies in to PORTICO_TRUSTED_DIRECTORIES/,
+      )
+    }
+    await portico.post('/api/session', { id: 'ses_a' })
+    const body = { id: 'msg_a', text: 'Hello', metadata: { a: 1 }, resume: false }
+    for (const _ of ['first', 'again']) {
+      const prompted = await portico.post('/api/session/ses_a/prompt', body)
+      assert.equal(prompted.status, 200)
+      const { payload } = ((await prompted.json()) as { data: { payload: object } }).data
+      const wanted = isTrusted
+        ? { text: 'HELLO', metadata: { a: 1, shouted: true } }
+        : { text: 'Hello', metadata: { a: 1 } }
+      assert.deepEqual(payload, wanted)
+    }
+  }
+})
