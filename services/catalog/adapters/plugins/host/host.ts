@@ -23,13 +23,15 @@ createInterface({ input: channel }).on('line', (line) => {
   const message = JSON.parse(line) as ToHost
   const { key } = message
   if (message.type === 'post') return threads.get(key)?.post(message.post)
-  threads.get(key)?.end()
+  const former = threads.get(key)
   threads.delete(key)
+  if (former !== undefined) void settle(former)
   if (message.type === 'end') return
   const thread = new PluginThread(message.start, {
     said: (text) => say({ key, type: 'said', text }),
     failed: (error) => {
       if (threads.get(key) === thread) threads.delete(key)
+      void settle(thread)
       say({ key, type: 'failed', error })
     },
   })
@@ -49,11 +51,26 @@ async function watch(): Promise<void> {
 /** Memory of the process that no thread is known to have: shared buffers, messages that wait to be read, native modules. */
 const REST_BYTES = 192 << 20
 
+/** Threads that are ending: what they had is not theirs any more, and not free yet. */
+let ending = 0
+/** What of that memory nobody has to answer for: the system does not get back at once what a thread has left. */
+let forgiven = REST_BYTES
+
+async function settle(thread: PluginThread): Promise<void> {
+  ending++
+  await thread.end()
+  ending--
+  forgiven = Math.max(forgiven, process.memoryUsage.rss())
+}
+
 function checkRest(known: number): void {
-  const rest = process.memoryUsage.rss() - known - REST_BYTES
+  if (ending > 0) return
+  const taken = process.memoryUsage.rss() - known
+  forgiven = Math.max(REST_BYTES, Math.min(forgiven, taken))
+  const rest = taken - forgiven
   const suspects = [...threads.values()].sort((left, right) => right.activeAt - left.activeAt)
   const [newest] = suspects
-  if (newest !== undefined && rest > newest.memoryBytes) newest.failOutside(rest + REST_BYTES)
+  if (newest !== undefined && rest > newest.memoryBytes) newest.failOutside(rest)
 }
 
 await watch()

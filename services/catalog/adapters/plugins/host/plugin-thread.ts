@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
 
@@ -15,6 +16,7 @@ const MAX_PRINTED = 64 << 10
 const SECOND_MS = 1_000
 /** Least time between an answer and the next question whether its thread is free. */
 const PING_MS = 250
+const END_MS = 2_000
 
 const MIB = 1 << 20
 
@@ -66,9 +68,10 @@ export class PluginThread {
     this.#worker.postMessage(message)
   }
 
-  end(): void {
+  /** Resolves when it has ended; a thread that native code keeps is not waited for. */
+  async end(): Promise<void> {
     this.#over = true
-    void this.#worker.terminate()
+    await Promise.race([this.#worker.terminate(), delay(END_MS, undefined, { ref: false })])
   }
 
   failOutside(bytes: number): void {
@@ -142,7 +145,7 @@ export class PluginThread {
 
   #fail(error: string): void {
     if (this.#over) return
-    this.end()
+    void this.end()
     this.#listeners.failed(error)
   }
 }
