@@ -48,6 +48,8 @@ export interface SessionRpc extends AsyncDisposable {
 interface FakePlugins {
   /** Undefined: none changes prompts. */
   edit: ((prompt: EditablePrompt) => EditablePrompt) | undefined
+  /** Settles before it is answered whether some do. */
+  lookup?: (() => Promise<void>) | undefined
   lookups: number
 }
 
@@ -131,6 +133,7 @@ function catalogOf(read: string[], plugins: FakePlugins): Catalog {
     listSubagents: async () => [],
     async listHooks() {
       plugins.lookups++
+      await plugins.lookup?.()
       return plugins.edit === undefined ? [] : ['prompt']
     },
     editPrompt: async (_, __, ___, prompt) => plugins.edit?.(prompt) ?? prompt,

@@ -2,6 +2,7 @@ import type { AgentDocument } from '../domain/agent.ts'
 import type { HookedCall, HookedPrompt, PluginInfo } from '../domain/plugins/plugin.ts'
 import type { HookName, PluginEvent } from '../domain/plugins/registration.ts'
 import type { Skill } from '../domain/skill.ts'
+import type { Source } from './source.ts'
 import type { ToolOutcome } from './tools.ts'
 
 /**
@@ -27,3 +28,6 @@ export interface Plugins {
   /** Passes an event on to the plugins that listen and are at work now. */
   emit(event: PluginEvent, data: unknown): void
 }
+
+/** Knows the plugins of locations. */
+export type PluginSource = Source<Plugins>

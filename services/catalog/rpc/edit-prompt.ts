@@ -17,13 +17,16 @@ export function editPrompt(dependencies: {
     const open = opened.open(location)
     using _ = open.hold()
     const { plugins } = await open.generation()
-    const { text = '', files = [], metadata = {}, queued = false } = request.prompt ?? {}
+    const { text = '', files = [], metadata, queued = false } = request.prompt ?? {}
     const prompt = {
-      ...{ text, metadata },
+      ...{ text, metadata: metadata ?? {} },
       files: files.map(({ uri, name, description }) => ({ uri, name, description })),
       delivery: queued ? ('queue' as const) : ('steer' as const),
     }
-    const { delivery, ...edited } = await plugins.prompt(prompt, sessionId, context.signal)
-    return { prompt: { ...edited, files: [...edited.files], queued: delivery === 'queue' } }
+    const { delivery, metadata: wanted, ...edited } = await plugins.prompt(prompt, sessionId, context.signal)
+    // Plugins are given an object where there is none.
+    const isNone = metadata === undefined && Object.keys(wanted).length === 0
+    const rest = isNone ? {} : { metadata: wanted }
+    return { prompt: { ...edited, ...rest, files: [...edited.files], queued: delivery === 'queue' } }
   }
 }

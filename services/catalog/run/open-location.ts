@@ -5,9 +5,12 @@ import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
 import type { PluginEvent } from '../domain/plugins/registration.ts'
 import type { Skill } from '../domain/skill.ts'
-import type { Plugins } from '../ports/plugins.ts'
-import type { Offer, OpenSource, Source } from '../ports/source.ts'
-import type { Tools } from '../ports/tools.ts'
+import type { AgentSource } from '../ports/agents.ts'
+import type { InstructionSource } from '../ports/instructions.ts'
+import type { PluginSource, Plugins } from '../ports/plugins.ts'
+import type { SkillSource } from '../ports/skills.ts'
+import type { Offer, OpenSource } from '../ports/source.ts'
+import type { ToolSource, Tools } from '../ports/tools.ts'
 import { joined } from './join-tools.ts'
 
 /** What a location offers at one time, by its kind. */
@@ -23,7 +26,13 @@ export interface Offered {
 type Kind = keyof Offered
 
 /** What locations offer comes from these. */
-export type Sources = { readonly [K in Kind]: Source<Offered[K]> }
+export interface Sources {
+  readonly agents: AgentSource
+  readonly skills: SkillSource
+  readonly instructions: InstructionSource
+  readonly plugins: PluginSource
+  readonly tools: ToolSource
+}
 
 /** What is offered at one time, under a name. */
 export interface Generation extends Offered {

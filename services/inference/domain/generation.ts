@@ -1,6 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { CacheControl, Citation, Message, Part } from './conversation.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
+import type { ProviderTimeouts } from './provider-timeouts.ts'
 import type { Routing } from './routing.ts'
 import type { Sampling } from './sampling.ts'
 import type { HostedTool, Tool, ToolChoice } from './tools.ts'
@@ -38,15 +39,6 @@ export interface Reasoning {
   readonly effort?: string | undefined
   readonly summary?: string | undefined
   readonly maxTokens?: number | undefined
-}
-
-/** How long a provider may take, in milliseconds; undefined, or more than the server's own limit: that limit. */
-export interface ProviderTimeouts {
-  readonly totalMs?: number | undefined
-  /** Until a stream begins. */
-  readonly headersMs?: number | undefined
-  /** Between two pieces of an answer. */
-  readonly chunkMs?: number | undefined
 }
 
 /** What a provider is asked for: the internal request that every public dialect becomes. */

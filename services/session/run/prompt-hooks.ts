@@ -9,17 +9,17 @@ interface Dependencies {
   readonly logger: Logger
 }
 
-/** How long it is remembered that a location has no hook for prompts, in milliseconds. */
+/** How long it is remembered whether a location has a hook for prompts, in milliseconds. */
 const KNOWN_MS = 1_000
-/** How long a location is asked for one; a prompt does not wait longer for what is probably not there. */
-const LOOKUP_MS = 2_000
+/** How long a location is asked for one: it waits 5 s itself for plugins that load. */
+const LOOKUP_MS = 6_000
 const MOST_KNOWN = 4_096
 
 /** Lets the plugins of a location change prompts before they are admitted. Where none does, that costs a call a second. */
 export class PromptHooks {
   readonly #dependencies: Dependencies
-  /** Workspace and directory → monotonic time until which it is known that no plugin there changes prompts. */
-  readonly #without = new Map<string, number>()
+  /** Workspace and directory → whether a plugin there changes prompts, and until when that is known, in monotonic time. */
+  readonly #known = new Map<string, { readonly isThere: boolean; readonly until: number }>()
   readonly #lookups = new Map<string, Promise<boolean>>()
 
   constructor(dependencies: Dependencies) {
@@ -28,7 +28,7 @@ export class PromptHooks {
 
   /** Whether a plugin there may change prompts, for all that is known. */
   mayChange(workspace: string, directory: string): boolean {
-    return (this.#without.get(nameOf(workspace, directory)) ?? 0) <= this.#dependencies.clock.monotonic()
+    return this.#knownOf(nameOf(workspace, directory)) ?? true
   }
 
   /**
@@ -41,7 +41,9 @@ export class PromptHooks {
     prompt: EditablePrompt,
     read: (edited: EditablePrompt) => T,
   ): Promise<T | undefined> {
-    if (!(await this.#isThere(call, directory))) return undefined
+    const isThere = await this.#isThere(call, directory)
+    call.signal.throwIfAborted()
+    if (!isThere) return undefined
     const { catalog, logger } = this.#dependencies
     try {
       return read(await catalog.editPrompt(call, directory, sessionId, prompt))
@@ -52,32 +54,36 @@ export class PromptHooks {
     }
   }
 
-  /** Asks once for all who wait, so that none of them can end it for the others. */
-  #isThere({ principal }: PeerCall, directory: string): Promise<boolean> {
-    const { catalog, clock } = this.#dependencies
+  async #isThere({ principal }: PeerCall, directory: string): Promise<boolean> {
     const name = nameOf(principal.workspaceId, directory)
+    const known = this.#knownOf(name)
+    if (known !== undefined) return known
+    // One lookup for all who wait: none of them can end it for the others.
     const lookup =
-      this.#lookups.get(name) ??
-      catalog
-        .listHooks({ principal, signal: AbortSignal.timeout(LOOKUP_MS) }, directory)
-        .then(
-          (hooks) => hooks.includes('prompt'),
-          () => false,
-        )
-        .then((isThere) => {
-          this.#lookups.delete(name)
-          if (!isThere) this.#remember(name, clock.monotonic() + KNOWN_MS)
-          return isThere
-        })
+      this.#lookups.get(name) ?? this.#lookUp(principal, directory, name).finally(() => this.#lookups.delete(name))
     this.#lookups.set(name, lookup)
-    return lookup
+    return await lookup
   }
 
-  #remember(name: string, until: number): void {
-    this.#without.delete(name)
-    this.#without.set(name, until)
-    const [oldest] = this.#without.keys()
-    if (this.#without.size > MOST_KNOWN && oldest !== undefined) this.#without.delete(oldest)
+  async #lookUp(principal: PeerCall['principal'], directory: string, name: string): Promise<boolean> {
+    const { catalog, clock, logger } = this.#dependencies
+    let isThere = false
+    try {
+      const hooks = await catalog.listHooks({ principal, signal: AbortSignal.timeout(LOOKUP_MS) }, directory)
+      isThere = hooks.includes('prompt')
+    } catch (err) {
+      logger.warn({ err, directory }, 'Prompts are admitted as they are: it is not known whether plugins change them')
+    }
+    this.#known.delete(name)
+    this.#known.set(name, { isThere, until: clock.monotonic() + KNOWN_MS })
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest)
+    return isThere
+  }
+
+  #knownOf(name: string): boolean | undefined {
+    const known = this.#known.get(name)
+    return known !== undefined && known.until > this.#dependencies.clock.monotonic() ? known.isThere : undefined
   }
 }
 

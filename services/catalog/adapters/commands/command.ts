@@ -14,7 +14,7 @@ export interface CommandOptions {
 }
 
 /** The descriptor of a command's channel. */
-export const CHANNEL = 4
+const CHANNEL = 4
 
 /** How a command ended. */
 export interface CommandEnd {

@@ -1,6 +1,7 @@
 import type { McpServerState } from '#services/catalog/domain/mcp/server-state.ts'
 import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 import type { ProcessPlace } from '#services/catalog/run/process-places.ts'
+import { orAborted } from '#shared/or-aborted.ts'
 import { Places } from '#shared/places.ts'
 import type { ToolCall } from './call-tool.ts'
 import type { Connection } from './connect.ts'
@@ -9,7 +10,6 @@ import type { ServerTools } from './list-tools.ts'
 import { Retry } from './retry.ts'
 import type { ServerOptions, UsableEntry } from './server-options.ts'
 import { ToolList } from './tool-list.ts'
-import { untilAborted } from './until-aborted.ts'
 
 type Status = Pick<McpServerState, 'status' | 'error'>
 
@@ -141,7 +141,8 @@ export class McpServer {
       if (this.#retry.hopeless) return this.#status.error ?? ''
       const { promise } = this.#changed
       this.#begin()
-      await untilAborted(promise, AbortSignal.any([signal, late]))
+      // Whichever it was, is seen above.
+      await orAborted(promise, AbortSignal.any([signal, late])).catch(() => {})
     }
   }
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { PackageError } from '#services/catalog/domain/package-specifier.ts'
+import { orAborted } from '#shared/or-aborted.ts'
 import { codeOf } from '../files/paths.ts'
-import { orAborted } from './or-aborted.ts'
 import type { PackageAnswer, PackageJob } from './package-job.ts'
 
 const MAX_THREADS = 4

@@ -4,7 +4,7 @@ import { type AgentSet, mergeAgents } from '#services/catalog/domain/agent-merge
 import type { Location } from '#services/catalog/domain/location.ts'
 import type { Skill } from '#services/catalog/domain/skill.ts'
 import type { PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
-import type { Plugins } from '#services/catalog/ports/plugins.ts'
+import type { PluginSource, Plugins } from '#services/catalog/ports/plugins.ts'
 import type { Offer, OpenSource, Source } from '#services/catalog/ports/source.ts'
 import type { ToolSource } from '#services/catalog/ports/tools.ts'
 import type { ProcessPlaces } from '#services/catalog/run/process-places.ts'
@@ -60,7 +60,7 @@ export class PluginSources implements AsyncDisposable {
   }
 
   /** The plugins themselves. */
-  get plugins(): Source<Plugins> {
+  get plugins(): PluginSource {
     return { open: (location, changed) => this.#open(location, changed, (offer) => offer) }
   }
 

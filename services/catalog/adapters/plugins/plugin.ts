@@ -8,7 +8,7 @@ import { type CallOptions, digestOf, type PluginContext, PluginFailed } from './
 import type { PluginHost } from './plugin-host.ts'
 import { HostGone, PluginRun } from './plugin-run.ts'
 import { Strikes } from './strikes.ts'
-import { untilAborted } from './waiting.ts'
+import { acquire } from './waiting.ts'
 
 /** One plugin of one location: what it registered, whether it has failed, and its calls. */
 export class Plugin {
@@ -67,7 +67,7 @@ export class Plugin {
 
   /** Asks it for something. Throws PluginFailed, HostGone, what the plugin threw (an Error), or the signal's reason. */
   async call(name: CallName, input: unknown, options: CallOptions): Promise<unknown> {
-    using running = await untilAborted(this.#running(), options.signal)
+    using running = await acquire(this.#running(), options.signal)
     const { run } = running
     return await makeCall(run.call(name, input, options.progress), options, {
       late: () => this.fail(`Its hook ${name} took longer than ${(options.limitMs ?? 0) / 1_000} s`),

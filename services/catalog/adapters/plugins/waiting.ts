@@ -1,22 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { orAborted } from '#shared/or-aborted.ts'
 
 /** Whether the time is over; false: the signal aborted before. */
 export async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   return delay(milliseconds, true, { signal, ref: false }).catch(() => false)
 }
 
-/** Waits, at most until the signal aborts, whose reason it throws then; what was acquired too late is given back. */
-export async function untilAborted<T extends Disposable>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>()
-  const onAbort = (): void => aborted.reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
+/** What is acquired, unless the signal aborts first: then its reason is thrown, and what comes too late is given back. */
+export async function acquire<T extends Disposable>(acquired: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
-    return await Promise.race([promise, aborted.promise])
+    return await orAborted(acquired, signal)
   } catch (error) {
-    promise.then((late) => late[Symbol.dispose]()).catch(() => {})
+    acquired.then((late) => late[Symbol.dispose]()).catch(() => {})
     throw error
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }

@@ -32,7 +32,7 @@ export type McpEntry =
     }
 
 /** Most servers of a location. */
-export const MAX_SERVERS = 50
+const MAX_SERVERS = 50
 const MAX_WORDS = 200
 const MAX_CHARACTERS = 32 << 10
 const MAX_TIMEOUT_MS = 3_600_000

@@ -26,7 +26,7 @@ export interface Registration {
 export const HOOK_NAMES = ['prompt', 'tool.before', 'tool.after', 'instructions'] as const
 export type HookName = (typeof HOOK_NAMES)[number]
 
-export const EVENT_NAMES = ['agent.updated', 'skill.updated', 'plugin.updated', 'tool.ended'] as const
+const EVENT_NAMES = ['agent.updated', 'skill.updated', 'plugin.updated', 'tool.ended'] as const
 export type PluginEvent = (typeof EVENT_NAMES)[number]
 
 const ID = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/

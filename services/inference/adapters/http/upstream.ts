@@ -1,5 +1,5 @@
 import type { Agent } from 'undici'
-import type { ProviderTimeouts } from '#services/inference/domain/generation.ts'
+import type { ProviderTimeouts } from '#services/inference/domain/provider-timeouts.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { ApiKey } from './api-key.ts'
 import { typeOfWord } from './error-types.ts'

@@ -58,10 +58,69 @@ test('what plugins cannot do leaves a prompt as it was: throw, or want what is n
   assert.deepEqual(await prompt('msg_3'), as('Hi'))
 })
 
+test('an id that is sent again is the same prompt by what the client sent, not by what plugins made of it', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'the same' })
+  await prompt('msg_1', { text: 'one' })
+  assert.equal((await prompt('msg_1', { text: 'one' })).text, 'the same')
+  await assert.rejects(prompt('msg_1', { text: 'the same' }), /msg_1/)
+  await assert.rejects(prompt('msg_1', { text: 'two' }), /msg_1/)
+})
+
+test('files with one address keep each its mention', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })
+  const mentioned = (text: string) => ({ uri: 'data:,a', mention: { start: 0, end: 1, text } })
+  const { files } = await prompt('msg_1', { files: [mentioned('one'), mentioned('two')] })
+  assert.deepEqual(
+    files.map(([, , mention]) => mention),
+    ['one', 'two'],
+  )
+})
+
+test('a catalog that is away when hooks are looked for delays nobody for long, and loses nothing', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  service.plugins.lookup = () => Promise.reject(new Error('away'))
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })
+  assert.equal((await prompt('msg_1')).text, 'Hi')
+  service.plugins.lookup = undefined
+  service.clock.time += 1_000
+  assert.equal((await prompt('msg_2')).text, 'new')
+})
+
+test('a client that hangs up while hooks are looked for has admitted nothing', async () => {
+  const { service } = await begin()
+  await using _ = service
+  const looked = Promise.withResolvers<void>()
+  const leave = new AbortController()
+  service.plugins.lookup = () => {
+    leave.abort()
+    return looked.promise
+  }
+  const request = { sessionId, messageId: 'msg_1', text: 'Hi' }
+  const prompted = service.client.promptSession(request, { ...service.as(), signal: leave.signal })
+  await assert.rejects(prompted)
+  looked.resolve()
+  await new Promise(setImmediate)
+  const { items } = await service.client.listInboxItems({ sessionId }, service.as())
+  assert.deepEqual(items, [])
+})
+
+test('where plugins change prompts, that is known for a second, too', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })
+  for (const id of ['msg_1', 'msg_2', 'msg_3']) assert.equal((await prompt(id)).text, 'new')
+  assert.equal(service.plugins.lookups, 1)
+})
+
 test('where no plugin changes prompts, that is asked once a second, whoever comes meanwhile', async () => {
   const { service, prompt } = await begin()
   await using _ = service
-  await Promise.all(Array.from({ length: 50 }, (_, i) => prompt(`msg_a${i}`)))
+  await Promise.all(Array.from({ length: 100 }, (_, i) => prompt(`msg_a${i}`)))
   assert.equal(service.plugins.lookups, 1)
   service.clock.time += 999
   await prompt('msg_b')

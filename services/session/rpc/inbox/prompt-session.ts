@@ -111,12 +111,16 @@ function editable({ text, files, metadata, delivery }: PromptSessionRequest): Ed
   }
 }
 
-/** The request as the plugins want it. What mentions a file still does. */
+/** The request as the plugins want it. What mentions a file still does, each of several with one address its own. */
 function withEdits(request: PromptSessionRequest, { text, files, metadata, delivery }: EditablePrompt) {
-  const mentions = new Map(request.files.map(({ uri, mention }) => [uri, mention]))
+  const left = [...request.files]
+  const mentionOf = (uri: string): Mention | undefined => {
+    const at = left.findIndex((file) => file.uri === uri)
+    return at < 0 ? undefined : left.splice(at, 1)[0]?.mention
+  }
   return create(PromptSessionRequestSchema, {
     ...{ ...request, text, metadata, delivery: deliveries.toProto(delivery) },
-    files: files.map((file) => create(FileInputSchema, defined({ ...file, mention: mentions.get(file.uri) }))),
+    files: files.map((file) => create(FileInputSchema, defined({ ...file, mention: mentionOf(file.uri) }))),
   })
 }
 
