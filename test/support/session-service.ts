@@ -105,6 +105,7 @@ export function scriptedPeers(): Peers {
     resolveLocation: async ({ directory = '/project' }) => ({
       location: { directory, project: { projectId: 'global' } },
     }),
+    listHooks: async () => ({}),
     getAgent: async ({ agentId }) => {
       // Titles would be asked for beside the turns of a script.
       if (agentId === 'nobody' || (agentId === 'title' && !peers.titles))

@@ -1,3 +1,4 @@
+// A process of its own: it measures how long the event loop is held.
 import assert from 'node:assert/strict'
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'

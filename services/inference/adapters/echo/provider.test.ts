@@ -1,3 +1,4 @@
+// A process of its own: it measures how long the event loop is held.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '#services/inference/domain/conversation.ts'

@@ -16,7 +16,7 @@ export interface CompactionStart {
 }
 
 /** The error type of a compaction that came to nothing. */
-const COMPACTION_FAILED = 'compaction.failed'
+export const COMPACTION_FAILED = 'compaction.failed'
 /** Somebody interrupted the run. */
 export const COMPACTION_INTERRUPTED: StructuredError = {
   type: 'compaction.interrupted',

@@ -1,5 +1,9 @@
 import type { Agent } from '#services/session/domain/agent.ts'
-import type { CompactionUsage, Summary } from '#services/session/domain/compaction/compaction.ts'
+import {
+  COMPACTION_FAILED,
+  type CompactionUsage,
+  type Summary,
+} from '#services/session/domain/compaction/compaction.ts'
 import { toSumUp } from '#services/session/domain/compaction/to-sum-up.ts'
 import { beginningOf } from '#services/session/domain/compaction/turn-text.ts'
 import type { GenerationRequest } from '#services/session/domain/generation/generation.ts'
@@ -139,5 +143,5 @@ async function ask(
 }
 
 function failure(message: string): StructuredError {
-  return { type: 'compaction.failed', message }
+  return { type: COMPACTION_FAILED, message }
 }
