@@ -1,9 +1,9 @@
-// What a process and those below it use. Linux only.
+// What a process and those below it use; one that has ended uses nothing. Linux only.
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** CPU time of a process, of its children that live, and of those that have ended, in ticks. */
 export function ticks(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const stat = read(`${pid}/stat`)
   // After the name, which may hold anything: user and system time are the 12th and 13th, then those of ended children.
   const own = stat
     .slice(stat.lastIndexOf(')') + 2)
@@ -15,12 +15,34 @@ export function ticks(pid: number): number {
 
 /** Resident megabytes of a process and its children. */
 export function memory(pid: number): number {
-  const kilobytes = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  const kilobytes = Number(/^VmRSS:\s+(\d+)/m.exec(read(`${pid}/status`))?.[1] ?? 0)
   return children(pid).reduce((sum, child) => sum + memory(child), Math.round(kilobytes / 1_024))
 }
 
+/** The processes below one. */
+export function descendants(pid: number): number[] {
+  return children(pid).flatMap((child) => [child, ...descendants(child)])
+}
+
+/** The words that a process was started with. */
+export function commandOf(pid: number): string {
+  return read(`${pid}/cmdline`).replaceAll('\0', ' ')
+}
+
 function children(pid: number): number[] {
-  const threads = readdirSync(`/proc/${pid}/task`)
-  const texts = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'))
+  const texts = gone(() => readdirSync(`/proc/${pid}/task`), []).map((thread) => read(`${pid}/task/${thread}/children`))
   return texts.flatMap((text) => text.split(' ').filter(Boolean).map(Number))
+}
+
+function read(path: string): string {
+  return gone(() => readFileSync(`/proc/${path}`, 'utf8'), '')
+}
+
+function gone<T>(look: () => T, otherwise: T): T {
+  try {
+    return look()
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return otherwise
+    throw error
+  }
 }

@@ -90,7 +90,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const files = { watchers: new DirectoryWatchers(), logger }
   const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
   const configuration = new Configuration({ configDirectory, trusted, watchers: files.watchers })
-  const places = new ProcessPlaces(config.processesPerCore * availableParallelism())
+  const places = new ProcessPlaces(config.processesPerCore * availableParallelism(), availableParallelism())
   const mcp = opening.use(
     new McpSource({
       onChange: (directory, change) => opened.publish(directory, change),

@@ -6,8 +6,8 @@ const NEVER = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Places of which the test sees who is asked to give one back. */
-function begin(size: number) {
-  const places = new ProcessPlaces(size)
+function begin(size: number, starts = size) {
+  const places = new ProcessPlaces(size, starts)
   const asked: string[] = []
   const taken: string[] = []
   const take = async (name: string, signal = NEVER): Promise<ProcessPlace> => {
@@ -77,4 +77,25 @@ test('who gives up leaves the queue, and a place that is given back twice is one
   assert.deepEqual(taken, ['a', 'd'])
   waiting.abort()
   await assert.rejects(last)
+})
+
+test('few start at a time: the next one when one has started, has ended, or has taken too long', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { taken, take } = begin(5, 1)
+  const waiting = new AbortController()
+  const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((name) => take(name, name === 'd' ? waiting.signal : NEVER))
+  const place = await a
+  await turn()
+  assert.deepEqual(taken, ['a'])
+  place?.started()
+  place?.started()
+  ;(await b)?.[Symbol.dispose]()
+  await c
+  assert.deepEqual(taken, ['a', 'b', 'c'])
+  const given = assert.rejects(d ?? Promise.resolve(), { message: 'enough' })
+  waiting.abort(new Error('enough'))
+  await given
+  t.mock.timers.tick(2_000)
+  await e
+  assert.deepEqual(taken, ['a', 'b', 'c', 'e'])
 })

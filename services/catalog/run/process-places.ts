@@ -1,5 +1,9 @@
+import { Places } from '#shared/places.ts'
+
 /** The right to have one process alive. Disposing it, once the process has ended, gives it back. */
 export interface ProcessPlace extends Disposable {
+  /** The process has started: the next one may. */
+  started(): void
   /** The process is at work until what this returns is disposed of. */
   use(): Disposable
 }
@@ -13,19 +17,26 @@ interface Holder {
   wanted: boolean
 }
 
+/** How long the start of one process keeps others from starting, at most. */
+const START_MS = 2_000
+
 /**
  * A number of places for processes that stay: whoever needs one and finds none free takes that of the process that has been
  * idle for longest, as soon as it has ended, or waits until one is idle; in the order in which they came. A process is idle
- * between the ends of its uses and the next one, and not before its first use: that is its start.
+ * between the ends of its uses and the next one, and not before its first use: that is its start. Few start at a time: all at
+ * once, none would be ready in time.
  */
 export class ProcessPlaces {
   #free: number
   /** Who has a place; the one that was used least recently first. */
   readonly #holders = new Set<Holder>()
   readonly #waiting = new Set<() => void>()
+  readonly #starts: Places
 
-  constructor(size: number) {
+  /** `starts`: how many may start at a time. */
+  constructor(size: number, starts: number) {
     this.#free = size
+    this.#starts = new Places(starts)
   }
 
   /**
@@ -36,14 +47,35 @@ export class ProcessPlaces {
     signal.throwIfAborted()
     if (this.#free > 0) this.#free--
     else await this.#turn(signal)
+    const started = await this.#mayStart(signal)
     const holder: Holder = { onWanted, uses: 0, idle: false, wanted: false }
     this.#holders.add(holder)
     return {
+      started,
       use: () => this.#use(holder),
       [Symbol.dispose]: () => {
+        started()
         if (this.#holders.delete(holder)) this.#giveBack()
       },
     }
+  }
+
+  /** Returns what is called when it has started. */
+  async #mayStart(signal: AbortSignal): Promise<() => void> {
+    let start: Disposable | undefined
+    try {
+      start = await this.#starts.take(signal)
+    } catch (error) {
+      this.#giveBack()
+      throw error
+    }
+    const started = (): void => {
+      clearTimeout(late)
+      start?.[Symbol.dispose]()
+      start = undefined
+    }
+    const late = setTimeout(started, START_MS).unref()
+    return started
   }
 
   #turn(signal: AbortSignal): Promise<void> {

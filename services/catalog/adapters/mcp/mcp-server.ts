@@ -117,6 +117,7 @@ export class McpServer {
       connection = await connect(this.entry, limits)
       const listed = await connection.list(signal, this.#startMs)
       signal.throwIfAborted()
+      place?.started()
       const live = { connection, place, since: clock.monotonic() }
       this.#live = live
       this.#starting = undefined

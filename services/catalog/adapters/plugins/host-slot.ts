@@ -17,6 +17,8 @@ interface Running {
 /** A use of a process: until it is disposed of, nobody else is given its place. */
 export interface HostUse extends Disposable {
   readonly host: PluginHost
+  /** A plugin has loaded in it. */
+  started(): void
 }
 
 /** At most one process, which is started when it is used, and given back when somebody else needs its place. Disposal ends it. */
@@ -40,8 +42,9 @@ export class HostSlot implements AsyncDisposable {
       const running = await this.#starting
       // It may have been given back in between.
       if (this.#running !== running) continue
-      const use = running.place.use()
-      return { host: running.host, [Symbol.dispose]: () => use[Symbol.dispose]() }
+      const { host, place } = running
+      const use = place.use()
+      return { host, started: place.started, [Symbol.dispose]: () => use[Symbol.dispose]() }
     }
   }
 

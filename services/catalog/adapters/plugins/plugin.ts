@@ -119,8 +119,7 @@ export class Plugin {
   async #load(): Promise<void> {
     while (this.#failure === undefined && !this.#closed.signal.aborted) {
       try {
-        const running = await this.#running()
-        running[Symbol.dispose]()
+        using _loaded = await this.#running()
         return
       } catch (error) {
         if (!(error instanceof HostGone)) this.fail(error instanceof Error ? error.message : String(error))
@@ -137,6 +136,7 @@ export class Plugin {
       this.#throwIfOver()
       const run = this.#run?.host === use.host ? this.#run : this.#begin(use.host, this.#entry)
       await run.loaded
+      use.started()
       this.#throwIfOver()
       return { run, [Symbol.dispose]: () => use[Symbol.dispose]() }
     } catch (error) {
