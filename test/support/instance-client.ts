@@ -6,6 +6,9 @@ export interface WireMessage {
   readonly type: string
   readonly text?: string
   readonly outcome?: string
+  readonly status?: string
+  readonly reason?: string
+  readonly summary?: string
   readonly error?: { readonly type: string; readonly message: string }
   readonly time: { readonly created: number; readonly completed?: number }
   readonly content?: readonly WirePart[]
@@ -20,6 +23,7 @@ export interface WirePart {
   readonly name?: string
   readonly state?: {
     readonly status: string
+    readonly input?: Readonly<Record<string, unknown>>
     readonly content?: readonly { readonly type: string; readonly text?: string }[]
     readonly error?: { readonly type: string; readonly message: string }
     readonly metadata?: Readonly<Record<string, unknown>>

@@ -17,7 +17,7 @@ export function scriptedServer(folder: string, mode = '') {
   const log = join(folder, `mcp-${mode}.log`)
   const command = [process.execPath, script('../fixtures/mcp/scripted-server.ts'), log, mode]
   const lines = async () => (await readFile(log, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '')
-  return { entry: { type: 'local', command }, lines } as const
+  return { entry: { type: 'local', command }, log, lines } as const
 }
 
 /** Writes the MCP servers of the user's own configuration. */

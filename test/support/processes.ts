@@ -112,24 +112,28 @@ export async function runToEnd(
   return { code, stdout, stderr }
 }
 
-/** Waits until no process has the marker among its words; the supervisors of a killed server need a moment. */
+/** Waits until no process has the marker among its words or in its environment; the supervisors of a killed server need a moment. */
 export async function noneAlive(marker: string): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     if (processesWith(marker).length === 0) return
     await sleep(50)
   }
-  assert.fail(`processes of tools are alive: ${processesWith(marker).join(' | ')}`)
+  const alive = processesWith(marker).map(({ pid, words }) => `${pid} ${words}`)
+  assert.fail(`processes of tools are alive: ${alive.join(' | ')}`)
 }
 
-function processesWith(marker: string): string[] {
+/** The processes that have a text among their words or in their environment. */
+export function processesWith(text: string): { readonly pid: number; readonly words: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => {
+    .flatMap((name) => {
       try {
-        return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
+        const [words = '', environment = ''] = ['cmdline', 'environ'].map((file) =>
+          readFileSync(`/proc/${name}/${file}`, 'utf8').replaceAll('\0', ' '),
+        )
+        return words.includes(text) || environment.includes(text) ? [{ pid: Number(name), words }] : []
       } catch {
-        return ''
+        return []
       }
     })
-    .filter((words) => words.includes(marker))
 }
