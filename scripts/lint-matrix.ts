@@ -139,7 +139,7 @@ const MATRIX: readonly MatrixRow[] = [
   },
   {
     name: 'open chooses adapters',
-    files: ['services/*/open.ts', 'services/*/open-exchanges.ts'],
+    files: ['services/*/open.ts', 'services/*/open-*.ts'],
     allow: [
       ...[
         './adapters/**',
@@ -148,7 +148,8 @@ const MATRIX: readonly MatrixRow[] = [
         './ports/**',
         './routes.ts',
         './config.ts',
-        './open-exchanges.ts',
+        './rpc/*-service.ts',
+        './open-*.ts',
       ],
       ...['#shared/**', 'node:*', 'node:*/*', 'pino', ...CONNECT],
     ],

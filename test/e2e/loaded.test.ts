@@ -28,6 +28,8 @@ const TRACING = /^@opentelemetry\//
 const LATER = [
   'cel-js',
   'gateway/v1-operations.ts',
+  'services/catalog/open-directories.ts',
+  'services/catalog/rpc/catalog-service.ts',
   'services/identity/open-exchanges.ts',
   'services/identity/rpc/federation-service.ts',
   'services/inference/adapters/http/upstream.ts',

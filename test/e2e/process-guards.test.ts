@@ -16,8 +16,8 @@ const STAND = 'const%20m=new%20Int32Array(new%20SharedArrayBuffer(4));for(;;)Ato
 // At this signal the main thread stands for ever, as no signal of a user can make it.
 const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '2' }
-// The catalog tries a supervisor of commands while it opens.
-const STANDING_START = `data:text/javascript,import%20c%20from'node:child_process';import%20m%20from'node:module';c.spawn=()=>{${STAND}};m.syncBuiltinESMExports()`
+// The first interval is that of the watchdog: as soon as it has begun, the process stands.
+const STANDING_START = `data:text/javascript,const%20begin=setInterval;globalThis.setInterval=(...all)=>{queueMicrotask(()=>{${STAND}});return%20begin(...all)}`
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0
 

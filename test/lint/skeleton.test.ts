@@ -36,6 +36,8 @@ const EXTRA = new Set([
   'services/inference/config-models.ts',
   // What federation alone needs, opened with its first call.
   'services/identity/open-exchanges.ts',
+  // What works on directories, opened with the first call.
+  'services/catalog/open-directories.ts',
 ])
 
 const EXPORTED = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '#shared/clock.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { agentFiles } from './adapters/agents/agent-definition.ts'
+import type { StartCommand } from './adapters/commands/command.ts'
+import { findSupervisor } from './adapters/commands/find-supervisor.ts'
+import { sweepOutputPipes } from './adapters/commands/output-pipe.ts'
+import { ReapedCommand } from './adapters/commands/reaped-command.ts'
+import { SupervisedCommand } from './adapters/commands/supervised-command.ts'
+import { Configuration } from './adapters/configuration/configuration.ts'
+import { TrustedDirectories } from './adapters/configuration/trusted-directories.ts'
+import { FileSource } from './adapters/definitions/file-source.ts'
+import { FileAttachments } from './adapters/files/file-attachments.ts'
+import { GuardedFiles } from './adapters/files/guarded-files.ts'
+import { instructionFiles } from './adapters/instructions/instruction-files.ts'
+import { FileLocations } from './adapters/locations/file-locations.ts'
+import { WorkspaceRoots } from './adapters/locations/workspace-roots.ts'
+import { McpSource } from './adapters/mcp/mcp-source.ts'
+import { NpmPackages } from './adapters/packages/npm-packages.ts'
+import { PluginSources } from './adapters/plugins/plugin-sources.ts'
+import { skillFiles } from './adapters/skills/skill-files.ts'
+import { bashTool } from './adapters/tools/bash.ts'
+import { builtinTools } from './adapters/tools/builtin-tools.ts'
+import { editTool } from './adapters/tools/edit.ts'
+import { globTool } from './adapters/tools/glob.ts'
+import { grepTool } from './adapters/tools/grep.ts'
+import { listTool } from './adapters/tools/list.ts'
+import { readTool } from './adapters/tools/read.ts'
+import { SearchThreads } from './adapters/tools/search-threads.ts'
+import { skillTool } from './adapters/tools/skill.ts'
+import { ToolBox } from './adapters/tools/tool-box.ts'
+import { writeTool } from './adapters/tools/write.ts'
+import { DirectoryWatchers } from './adapters/watch/directory-watchers.ts'
+import type { Config } from './config.ts'
+import type { CatalogDependencies } from './rpc/catalog-service.ts'
+import { joinTools } from './run/join-tools.ts'
+import { OpenLocations } from './run/open-locations.ts'
+import { ProcessPlaces } from './run/process-places.ts'
+import { ToolCalls } from './run/tool-calls.ts'
+
+/** What directories are opened with. */
+export interface DirectoriesOptions {
+  readonly config: Config
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Where what a call needs for a moment lies, made when it is not there; default: the folder for temporary files (`TMPDIR`). */
+  readonly scratch?: string
+  /** Where packages of plugins are installed, unless a setting says it; default: `.cache/portico/plugins` of the user. */
+  readonly plugins?: string
+}
+
+/** What works on directories. Disposal ends every tool call, and resolves when nothing of them is left. */
+export interface Directories extends CatalogDependencies, AsyncDisposable {}
+
+/** Tools that are not always there, and actions of tools that are named otherwise. */
+const OTHER_ACTIONS = ['skill', 'task', 'mcp', 'external_directory', '*']
+
+/** Opens what works on directories. No directory is opened before it is asked for. */
+export async function openDirectories(options: DirectoriesOptions): Promise<Directories> {
+  const { config, clock, logger } = options
+  const { directory, configDirectory, home, environment } = config
+  await using opening = new AsyncDisposableStack()
+  const roots = new WorkspaceRoots(config.roots)
+  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
+  const scratch = options.scratch ?? environment.TMPDIR ?? '/tmp'
+  if (options.scratch !== undefined) await mkdir(scratch, { recursive: true, mode: 0o700 })
+  await sweepOutputPipes(scratch, clock.now())
+  const start = await commandStarter(environment.PATH ?? '', scratch, logger)
+  const bash = bashTool(environment, shell, start)
+  const guarded = new GuardedFiles(configDirectory, home)
+  const threads = opening.use(new SearchThreads())
+  const builtins = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
+  const packages = opening.use(
+    await NpmPackages.open({
+      directory: config.pluginDirectory ?? options.plugins ?? join(home, '.cache', 'portico', 'plugins'),
+      registry: config.pluginRegistry,
+      clock,
+    }),
+  )
+  const files = { watchers: new DirectoryWatchers(), logger }
+  const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
+  const configuration = new Configuration({ configDirectory, trusted, watchers: files.watchers })
+  const places = new ProcessPlaces(config.processesPerCore * availableParallelism(), availableParallelism())
+  const mcp = opening.use(
+    new McpSource({
+      onChange: (directory, change) => opened.publish(directory, change),
+      ...{ configuration, places, start, shell, environment, clock, logger },
+    }),
+  )
+  const plugins = opening.use(
+    new PluginSources({
+      ...{ configDirectory, home, trusted, packages, start, environment, logger },
+      ...{ configuration, places, watchers: files.watchers },
+      limits: {
+        loadMs: config.pluginLoadSeconds * 1_000,
+        hookMs: config.pluginHookSeconds * 1_000,
+        memoryBytes: config.pluginMemoryMib << 20,
+      },
+      taken: new Set([...builtins.list().map(({ name }) => name), ...OTHER_ACTIONS]),
+    }),
+  )
+  const opened = opening.use(
+    new OpenLocations({
+      sources: {
+        agents: plugins.agents(new FileSource(agentFiles(configDirectory), files)),
+        skills: plugins.skills(new FileSource(skillFiles(configDirectory, home), files)),
+        instructions: new FileSource(instructionFiles(configDirectory), files),
+        plugins: plugins.plugins,
+        tools: joinTools([builtinTools(builtins), plugins.tools, mcp]),
+      },
+      skillTools: (skills) => new ToolBox([skillTool(skills)], guarded),
+      idleMs: config.locationIdleSeconds * 1_000,
+      ...{ clock, logger },
+    }),
+  )
+  const calls = opening.use(new ToolCalls())
+  const locations = new FileLocations({ directory, home, roots, clock, path: environment.PATH ?? '' })
+  const resources = opening.move()
+  return {
+    ...{ locations, attachments: new FileAttachments(), opened, calls, mcpServers: mcp, packages },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function commandStarter(path: string, scratch: string, logger: Logger): Promise<StartCommand> {
+  const supervisor = await findSupervisor(path)
+  if (supervisor !== undefined) return (options) => ReapedCommand.start(supervisor, options)
+  const why = 'There is no perl or python3 that can watch over commands (Linux only)'
+  logger.warn(`${why}: a process that leaves its process group and empties its environment outlives a call of bash`)
+  return (options) => SupervisedCommand.start(options, scratch)
+}
