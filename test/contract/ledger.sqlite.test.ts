@@ -112,9 +112,12 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   process.on('worker', note)
   await using store = await makeStore()
   await using ledger = await store.open(systemClock)
+  const first = ledger.probe()
+  assert.equal(threads.length, 0)
   for (const requestId of ['req_1', 'unasked', 'asked']) {
     await ledger.open({ ...opening, requestId }, demand, undefined)
   }
+  await first
   const cut = ledger.probe()
   await threads[0]?.terminate()
   await assert.rejects(cut, StoreThreadEnded)

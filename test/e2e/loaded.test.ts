@@ -85,7 +85,7 @@ test('a start of the single process loads nothing that only MongoDB, tracing, a 
   )
 })
 
-test('the thread of the ledger, which each start begins, loads no package', () => {
+test('the thread of the ledger loads no package', () => {
   using folder = scratchDirectory()
   const [hook, list] = [join(folder.path, 'hook.mjs'), join(folder.path, 'loaded')]
   writeFileSync(hook, HOOK)

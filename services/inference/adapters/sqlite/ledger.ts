@@ -24,23 +24,26 @@ const MOST_ABANDONED = 10_000
 
 /**
  * The ledger in a SQLite file that this process owns. A thread of its own writes it, so that the event loop never waits for the disk;
- * what is called in one turn goes there together, and what comes while a commit runs is in the next one. When the thread ends, whatever
- * it ends of, the next call starts another one: the rows that are open stay so, since their requests run on.
+ * what is called in one turn goes there together, and what comes while a commit runs is in the next one. The thread, a tenth of what a start
+ * takes, begins with the first call after the first probe. When it ends, whatever it ends of, the next call starts another one: the rows
+ * that are open stay so, since their requests run on.
  */
 export class SqliteLedger implements Ledger {
   readonly #path: string
   readonly #clock: Clock
   /** Rows that nobody will close. */
   readonly #abandoned = new Map<string, AbandonedRow>()
-  #thread: ThreadClient
-  #startedAt: number
+  /** Has the file open until the thread begins. */
+  #opener: LedgerFile | undefined
+  #isProbed = false
+  #thread: ThreadClient | undefined
+  #startedAt = Number.NEGATIVE_INFINITY
   #isDisposed = false
 
-  private constructor(path: string, clock: Clock) {
+  private constructor(path: string, clock: Clock, opener: LedgerFile) {
     this.#path = path
     this.#clock = clock
-    this.#thread = new ThreadClient(path)
-    this.#startedAt = clock.monotonic()
+    this.#opener = opener
   }
 
   /** Opens the file, and settles every row that is open in it: whoever opened it is gone. */
@@ -48,12 +51,14 @@ export class SqliteLedger implements Ledger {
     // What is wrong with the file is found here, where errors keep their class.
     const file = new LedgerFile(path)
     await file.settle(clock.now())
-    await file[Symbol.asyncDispose]()
-    return new SqliteLedger(path, clock)
+    return new SqliteLedger(path, clock, file)
   }
 
+  /** The first one, which looks whether the file can be written at the start, needs no thread. */
   probe(): Promise<void> {
-    return this.#call('probe')
+    if (this.#opener === undefined || this.#isProbed) return this.#call('probe')
+    this.#isProbed = true
+    return this.#opener.probe()
   }
 
   async open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
@@ -116,7 +121,8 @@ export class SqliteLedger implements Ledger {
   /** Commits what was called before, then closes the file; later calls reject. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true
-    await this.#thread.dispose()
+    await this.#opener?.[Symbol.asyncDispose]()
+    await this.#thread?.dispose()
   }
 
   async #call<T>(method: Method, ...args: readonly unknown[]): Promise<T> {
@@ -126,11 +132,16 @@ export class SqliteLedger implements Ledger {
 
   /** The running thread. A thread that ended before it did anything is replaced only after a second. */
   #runningThread(): ThreadClient {
+    const thread = this.#thread
     const now = this.#clock.monotonic()
-    if (this.#thread.isGone && (this.#thread.hasAnswered || now - this.#startedAt >= STORE_AGAIN_MS)) {
-      this.#startedAt = now
-      this.#thread = new ThreadClient(this.#path)
+    if (thread !== undefined && !(thread.isGone && (thread.hasAnswered || now - this.#startedAt >= STORE_AGAIN_MS))) {
+      return thread
     }
+    // The file is closed when this returns.
+    void this.#opener?.[Symbol.asyncDispose]()
+    this.#opener = undefined
+    this.#startedAt = now
+    this.#thread = new ThreadClient(this.#path)
     return this.#thread
   }
 }
