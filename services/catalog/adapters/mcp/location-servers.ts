@@ -41,6 +41,11 @@ export class LocationServers implements OpenSource<Tools> {
     this.#options = options
   }
 
+  /** Those of usable entries. */
+  get all(): Iterable<McpServer> {
+    return this.#servers.values()
+  }
+
   async read(start = false): Promise<Offer<Tools>> {
     const documents = await this.#options.configuration.read()
     if (documents !== this.#documents && !this.#disposed) this.#reconcile(documents)

@@ -53,7 +53,8 @@ export class McpServer {
     this.entry = entry
     this.#options = options
     this.#startMs = entry.timeoutMs ?? START_MS
-    this.#tools = new ToolList({ clock: options.clock, ask: () => this.#list(), onChange: options.onTools })
+    const { clock, listed } = options
+    this.#tools = new ToolList({ clock, listed, ask: () => this.#list(), onChange: options.onTools })
   }
 
   get status(): Status {
@@ -65,9 +66,14 @@ export class McpServer {
     return this.#tools.listed
   }
 
-  /** Starts it when its tools are not known. Resolves when they are, or it has failed, or it was waited for long enough. */
+  /** Whether its tools are known, if only from when the location was open before. */
+  get everKnown(): boolean {
+    return this.#tools.everKnown
+  }
+
+  /** Starts it when it has not said its tools. Resolves when they are known, or it has failed, or it was waited for long enough. */
   known(): Promise<void> {
-    if (!this.#tools.everKnown) this.#begin()
+    if (!this.#tools.everAsked) this.#begin()
     return this.#tools.known
   }
 

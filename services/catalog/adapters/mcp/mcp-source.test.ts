@@ -169,12 +169,15 @@ test('more servers than places: who is idle makes room, its tools stay, and a ca
   assert.match((await runTool(catalog, `${idle[0]?.name}_pid`, {})).text, /^\d+$/)
 })
 
-test('a location that nobody uses gives its processes back', async (t) => {
+test('a location that nobody uses gives its processes back; its tools are there again before its servers are', async (t) => {
   const { catalog, server, folder } = await begin(t, { locationIdleSeconds: 1 })
   await configureMcp(catalog.config, { s: server.entry })
-  await toolNames(catalog)
+  const before = await toolNames(catalog)
   assert.notDeepEqual(await processesWith(folder), [])
   await waitFor('the process to end', async () => (await processesWith(folder)).length === 0)
+  assert.deepEqual(await toolNames(catalog), before)
+  assert.equal((await mcpServers(catalog)).s?.status, Status.STARTING)
+  assert.match((await runTool(catalog, 's_pid', {})).text, /^\d+$/)
 })
 
 test('a location that is built anew has its servers anew, and the former ones end', async (t) => {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Agent } from 'undici'
 import type { CatalogChange } from '#services/catalog/domain/catalog-event.ts'
 import type { Location } from '#services/catalog/domain/location.ts'
@@ -10,6 +11,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { ConnectMeans } from './connect.ts'
+import type { ServerTools } from './list-tools.ts'
 import { LocationServers } from './location-servers.ts'
 import { McpServer } from './mcp-server.ts'
 import type { UsableEntry } from './server-options.ts'
@@ -26,6 +28,8 @@ interface Options extends Omit<ConnectMeans, 'dispatcher'> {
 const HEADERS_MS = 900_000
 const CONNECT_MS = 15_000
 const LOGGED_OMITTED = 100
+/** Characters of all tools that are remembered of closed locations. */
+const MAX_REMEMBERED = 16 << 20
 
 /** The MCP servers of all open locations, and their tools. Disposing it resolves when nothing of them is left. */
 export class McpSource implements ToolSource, McpServers, AsyncDisposable {
@@ -33,6 +37,11 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
   /** Directory → its servers, those that count last: while a location is built anew, its former ones are open, too. */
   readonly #open = new Map<string, readonly LocationServers[]>()
   readonly #ending = new Set<Promise<void>>()
+  /** Tools of servers whose locations were closed: one that is opened again need not wait for its servers. */
+  readonly #remembered = new LRUCache<string, ServerTools>({
+    maxSize: MAX_REMEMBERED,
+    sizeCalculation: (listed) => JSON.stringify(listed).length,
+  })
   #agent: Promise<Agent> | undefined
 
   constructor(options: Options) {
@@ -48,6 +57,7 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
       create: (entry) =>
         new McpServer(entry, {
           ...{ places, clock },
+          listed: this.#recall(directory, entry),
           connect: async (_, options) => await this.#connect(entry, directory, options),
           onStatus: () => counts() && onChange(directory, { type: 'mcp-server-updated', server: entry.name }),
           onTools: () => {
@@ -68,7 +78,12 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
       [Symbol.dispose]: () => {
         const others = this.#open.get(directory)?.filter((other) => other !== servers) ?? []
         if (others.length > 0) this.#open.set(directory, others)
-        else this.#open.delete(directory)
+        else {
+          this.#open.delete(directory)
+          for (const { entry, everKnown, listed } of servers.all) {
+            if (everKnown) this.#remembered.set(keyOf(directory, entry), listed)
+          }
+        }
         servers[Symbol.dispose]()
       },
     }
@@ -88,6 +103,14 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
     return await connectTo(entry.target, directory, { ...this.#options, dispatcher: await this.#agent }, options)
   }
 
+  /** Once: when the location is built anew, its servers are asked. */
+  #recall(directory: string, entry: UsableEntry): ServerTools | undefined {
+    const key = keyOf(directory, entry)
+    const listed = this.#remembered.get(key)
+    this.#remembered.delete(key)
+    return listed
+  }
+
   #end(server: McpServer): void {
     const ending = server.close().catch((error: unknown) => {
       this.#options.logger.warn({ err: error, server: server.entry.name }, 'An MCP server could not be ended')
@@ -95,6 +118,10 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
     this.#ending.add(ending)
     void ending.finally(() => this.#ending.delete(ending))
   }
+}
+
+function keyOf(directory: string, entry: UsableEntry): string {
+  return JSON.stringify([directory, entry])
 }
 
 type Connect = typeof import('./connect.ts').connect

@@ -2,6 +2,7 @@ import type { McpEntry } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { ProcessPlaces } from '#services/catalog/run/process-places.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Connection, ConnectOptions } from './connect.ts'
+import type { ServerTools } from './list-tools.ts'
 
 /** An entry that names a server which may run. */
 export type UsableEntry = Extract<McpEntry, { readonly type: 'usable' }>
@@ -11,6 +12,8 @@ export interface ServerOptions {
   readonly connect: (entry: UsableEntry, options: ConnectOptions) => Promise<Connection>
   readonly places: ProcessPlaces
   readonly clock: Clock
+  /** What was last known of its tools; undefined: nothing. */
+  readonly listed: ServerTools | undefined
   /** Its status is another one. */
   readonly onStatus: () => void
   /** Its tools are known now, or are others. */

@@ -8,6 +8,8 @@ const RELIST_MS = 1_000
 
 interface Options {
   readonly clock: Clock
+  /** What was known when the location was open before. It is offered until the server says what it has now. */
+  readonly listed: ServerTools | undefined
   /** Asks the server; undefined: it does not say now. What it does not say now it says at its next start or change. */
   readonly ask: () => Promise<ServerTools | undefined>
   /** The tools are known now, or are others. */
@@ -23,19 +25,27 @@ export class ToolList implements Disposable {
   #listed: ServerTools | undefined
   #askedAt = Number.NEGATIVE_INFINITY
   #asking = false
+  #everAsked = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
     this.#options = options
+    this.#listed = options.listed
+    if (options.listed !== undefined) this.#known.resolve()
   }
 
   get listed(): ServerTools {
     return this.#listed ?? NOTHING
   }
 
-  /** Whether they were known at some time. */
+  /** Whether the server has said them, now or when the location was open before. */
   get everKnown(): boolean {
     return this.#listed !== undefined
+  }
+
+  /** Whether this server has said them. */
+  get everAsked(): boolean {
+    return this.#everAsked
   }
 
   /** Resolves when the tools are known, or are not waited for any more. */
@@ -56,6 +66,7 @@ export class ToolList implements Disposable {
   learn(listed: ServerTools): void {
     const before = this.#listed
     this.#listed = listed
+    this.#everAsked = true
     this.#known.resolve()
     if (JSON.stringify(before) !== JSON.stringify(listed)) this.#options.onChange()
   }
