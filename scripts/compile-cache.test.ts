@@ -27,7 +27,7 @@ function run(folder: string, ...words: string[]) {
 function newFolder() {
   const folder = scratchDirectory()
   mkdirSync(join(folder.path, 'scripts'))
-  for (const name of ['compile-cache.mjs', 'resolve-once.mjs']) {
+  for (const name of ['compile-cache.mjs', 'require-later.mjs', 'resolve-once.mjs']) {
     cpSync(join(root, 'scripts', name), join(folder.path, 'scripts', name))
   }
   writeFileSync(join(folder.path, 'package.json'), '{"type":"module"}')

@@ -77,6 +77,9 @@ test('a start of the single process loads nothing that only MongoDB, tracing, a 
     ...WIRE,
     'ajv',
     'yaml',
+    'body-parser',
+    'mime-types',
+    'qs',
     'services/shared/rpc/reflection.ts',
   ]
   assert.deepEqual(
