@@ -1,39 +1,48 @@
 // Imported by compile-cache.mjs. For each import of each module Node asks the disk anew: is the file there, is it a link, and which
 // package.json says how it is read? That was a fifth of what a start took. The files of one folder with one ending have one answer, and
-// a name that is no path means the same to every module of this repository.
+// a name that is no path means the same to every module of this repository, and to every one of a package's folder.
 import { registerHooks } from 'node:module'
 
 const root = new URL('../', import.meta.url).href
 const packages = new URL('node_modules/', root).href
-/** What Node answered, by name. */
+/** What Node answered, by name, and in a package by who asks. */
 const named = new Map()
-/** How files are read, by folder and ending. */
-const formats = new Map()
+/** Where the files of a folder are and how they are read, by folder and ending. */
+const folders = new Map()
 
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL = '' } = context
     // What CommonJS requires it keeps itself.
     if (!parentURL.startsWith(root) || !context.conditions.includes('import')) return next(specifier, context)
-    if (/^\.\.?\//.test(specifier)) return resolvePath(specifier, context, next)
-    if (parentURL.startsWith(packages)) return next(specifier, context)
-    const known = named.get(specifier)
+    if (/^\.\.?\//.test(specifier)) return resolvePath(new URL(specifier, parentURL).href, specifier, context, next)
+    const inPackage = parentURL.startsWith(packages)
+    if (!inPackage && specifier.startsWith('#')) return resolvePath(specifier, specifier, context, next)
+    const name = inPackage ? `${folderOf(parentURL)} ${specifier}` : specifier
+    const known = named.get(name)
     if (known !== undefined) return known
     const found = next(specifier, context)
-    named.set(specifier, { ...found, shortCircuit: true })
+    named.set(name, { ...found, shortCircuit: true })
     return found
   },
 })
 
-function resolvePath(specifier, context, next) {
-  const ending = /\.[jt]s$/.exec(specifier)?.[0]
+/** `path`: an address, or a name whose first word stands for a folder, as package.json says. */
+function resolvePath(path, specifier, context, next) {
+  const ending = /\.[jt]s$/.exec(path)?.[0]
   if (ending === undefined) return next(specifier, context)
-  const { href: url } = new URL(specifier, context.parentURL)
-  const kind = url.slice(0, url.lastIndexOf('/') + 1) + ending
-  const format = formats.get(kind)
-  if (format !== undefined) return { url, format, shortCircuit: true }
+  const folder = folderOf(path)
+  const file = path.slice(folder.length)
+  const known = folders.get(folder + ending)
+  if (known !== undefined) return { url: known.url + file, format: known.format, shortCircuit: true }
   const found = next(specifier, context)
   // A link is followed each time.
-  if (found.url === url) formats.set(kind, found.format)
+  if (found.url === path || (path.startsWith('#') && found.url.endsWith(`/${file}`))) {
+    folders.set(folder + ending, { url: folderOf(found.url), format: found.format })
+  }
   return found
+}
+
+function folderOf(path) {
+  return path.slice(0, path.lastIndexOf('/') + 1)
 }
