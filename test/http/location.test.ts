@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { git } from '#test/support/catalog.ts'
@@ -96,6 +97,21 @@ test('a reload is 204 for the locations in use, and an event of each', async () 
   const { id: _, created: __, ...rest } = JSON.parse(event?.replace(/^data: /, '') ?? '')
   assert.deepEqual(rest, { type: 'location.shutdown', location: { directory: portico.project }, data: {} })
   stream.destroy()
+})
+
+test('a reload of a directory that is gone is 503, which names it', async () => {
+  await using portico = await openPortico({}, { 'gone/a.txt': 'a' })
+  const directory = join(portico.project, 'gone')
+  for (const path of ['/api/agent', `/api/agent?location[directory]=${encodeURIComponent(directory)}`])
+    assert.equal((await portico.fetch(path)).status, 200)
+  await rm(directory, { recursive: true })
+  const answer = await portico.fetch('/api/location/reload', { method: 'POST' })
+  assert.equal(answer.status, 503)
+  assert.deepEqual(await answer.json(), {
+    _tag: 'ServiceUnavailableError',
+    message: `Locations could not be reloaded: ${directory}: it is gone, or cannot be read`,
+    service: 'location',
+  })
 })
 
 test('a directory that does not exist is 404', async () => {

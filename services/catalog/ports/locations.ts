@@ -12,6 +12,9 @@ export interface Locations {
    */
   resolve(principal: Principal, directory: string | undefined, base?: string): Promise<Location>
 
+  /** What a directory that was resolved before is at this moment. Rejects as `resolve` does, also when it leads elsewhere by now. */
+  look(directory: string): Promise<Location>
+
   /** Whether a principal may work in a location, of which a real path is given. */
   allow(principal: Principal, directory: string): boolean
 }

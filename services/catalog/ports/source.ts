@@ -3,7 +3,7 @@ import type { Location } from '../domain/location.ts'
 /** One kind of thing that locations offer: agents, tools. A location holds an open one of each. */
 export interface Source<T> {
   /**
-   * Begins to look after a location. `changed` is called, any number of times, when reading may return something else:
+   * Begins to look after a location. Sources that are given one object as their location may share what they need. `changed` is called, any number of times, when reading may return something else:
    * soon after the change where the system notices changes, later where it has to be looked for.
    */
   open(location: Location, changed: () => void): OpenSource<T>

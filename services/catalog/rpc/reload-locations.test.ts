@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { reasonOf } from '#shared/reasons.ts'
 import { asOperator, asWorkspace, openCatalog, writeFiles } from '#test/support/catalog.ts'
 
 test('a reload is one of the locations that the caller may use, each with an event', async () => {
@@ -41,4 +42,49 @@ test('a file that cannot be read at a reload counts as it was', async () => {
   })
   await catalog.client.reloadLocations({}, asOperator)
   assert.deepEqual(await read(), before)
+})
+
+test('a reload loads plugins anew whose modules are the same, and reads no half-written configuration', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.outside, {
+    'plugin.mjs': `import { existsSync } from 'node:fs'
+      export default { id: 'late', setup({ directory }) { if (!existsSync(directory + '/now')) throw new Error('not yet') } }`,
+  })
+  const document = JSON.stringify({ plugins: [join(catalog.outside, 'plugin.mjs')] })
+  await writeFiles(catalog.config, { 'opencode.json': document })
+  const errors = async () => {
+    const { plugins } = await catalog.client.listPlugins({}, asOperator)
+    return plugins.map(({ failure }) => failure?.error)
+  }
+  assert.match((await errors())[0] ?? '', /not yet/)
+  await writeFiles(catalog.project, { now: '' })
+  assert.match((await errors())[0] ?? '', /not yet/, 'it is tried once')
+  await writeFiles(catalog.config, { 'opencode.json': document.slice(0, 20) })
+  await catalog.client.reloadLocations({}, asOperator)
+  assert.deepEqual(await errors(), [undefined])
+})
+
+test('a directory that is gone at a reload fails, by name, and the others are built anew', async () => {
+  await using catalog = await openCatalog()
+  const [gone, linked] = ['gone', 'linked'].map((name) => join(catalog.outside, name)) as [string, string]
+  const generations = async () => {
+    const answers = [gone, linked].map((directory) => catalog.client.getAgent({ directory }, asOperator))
+    return (await Promise.all(answers)).map(({ generation }) => generation)
+  }
+  await writeFiles(gone, { 'opencode.json': '{"agents":{"own":{}}}' })
+  await mkdir(linked)
+  const before = await generations()
+  await rename(gone, `${gone}.away`)
+  await rename(linked, `${linked}.away`)
+  await symlink(catalog.project, linked)
+  await assert.rejects(catalog.client.reloadLocations({}, asOperator), (error) => {
+    const { reason, metadata } = reasonOf(error) ?? assert.fail()
+    const problems = [`${gone}: it is gone, or cannot be read`, `${linked}: it leads to another directory`].join('; ')
+    assert.deepEqual([reason, { ...metadata }], ['LOCATION_RELOAD_FAILED', { problems }])
+    return true
+  })
+  await rm(linked)
+  for (const directory of [gone, linked]) await rename(`${directory}.away`, directory)
+  catalog.advance(1_000)
+  assert.deepEqual(await generations(), before)
 })

@@ -16,7 +16,10 @@ export function reloadLocations(dependencies: {
   const { locations, opened } = dependencies
   return async (_, context) => {
     const principal = principalOf(context)
-    const failures = await opened.reload((directory) => locations.allow(principal, directory))
+    const failures = await opened.reload(
+      (directory) => locations.allow(principal, directory),
+      (directory) => locations.look(directory),
+    )
     if (failures.length === 0) return {}
     const problems = failures.map(({ directory, problem }) => `${directory}: ${problem}`).join('; ')
     throw new Rejection('LOCATION_RELOAD_FAILED', { problems: problems.slice(0, MAX_PROBLEMS) })

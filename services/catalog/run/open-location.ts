@@ -95,7 +95,7 @@ export class OpenLocation implements Disposable {
   #signal: NodeJS.Timeout | undefined
 
   constructor(location: Location, options: Options) {
-    this.location = location
+    this.location = { ...location }
     this.#options = options
     this.#digests = options.before
     const changed = (): void => {
@@ -104,7 +104,7 @@ export class OpenLocation implements Disposable {
         options.onSignal()
       }, DEBOUNCE_MS).unref()
     }
-    this.#sources = KINDS.map((kind) => [kind, options.sources[kind].open(location, changed)])
+    this.#sources = KINDS.map((kind) => [kind, options.sources[kind].open(this.location, changed)])
   }
 
   /** What it offered when that was last looked at; undefined: it never was. */

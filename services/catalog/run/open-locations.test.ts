@@ -62,6 +62,9 @@ function at(directory: string, projectId = 'global'): Location {
   return { directory, project: { id: projectId, directory, canonicalDirectory: directory }, subpath: '' }
 }
 
+/** What a reload finds. */
+const look = async (directory: string) => at(directory)
+
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('a directory has one object, and its generation is the same as long as it offers the same', async (t) => {
@@ -242,7 +245,7 @@ test('a reload builds all wanted locations anew at the same time, and says so of
     return offer
   }
   world.offered = 2
-  assert.deepEqual(await locations.reload((directory) => directory !== '/hidden'), [])
+  assert.deepEqual(await locations.reload((directory) => directory !== '/hidden', look), [])
   await turn()
   const seen = events.map(({ type, directory }) => `${type} ${directory}`)
   assert.deepEqual(seen.sort(), [
@@ -262,7 +265,7 @@ test('a location that cannot be built anew stays as it was, and all that failed 
   let turns = 0
   world.reading = (offer) => (turns++ === 0 ? Promise.reject(new Error('no descriptors')) : read(offer))
   world.offered = 2
-  assert.deepEqual(await locations.reload(() => true), [{ directory: '/a', problem: 'no descriptors' }])
+  assert.deepEqual(await locations.reload(() => true, look), [{ directory: '/a', problem: 'no descriptors' }])
   assert.equal(locations.open(at('/a')), open)
   assert.equal((await open.generation(id)).agents as unknown, 1)
   await turn()
@@ -280,7 +283,7 @@ test('a call that goes on while its location is reloaded keeps what it works wit
     dispose()
   })
   const call = open.hold()
-  await locations.reload(() => true)
+  await locations.reload(() => true, look)
   assert.equal(disposed, 0)
   call[Symbol.dispose]()
   assert.equal(disposed, 1)
@@ -289,14 +292,14 @@ test('a call that goes on while its location is reloaded keeps what it works wit
 test('a location that is closed, or reloaded again, while it is reloaded is built once', async (t) => {
   const { world, locations } = begin(t)
   await locations.open(at('/a')).generation()
-  await Promise.all([locations.reload(() => true), locations.reload(() => true)])
+  await Promise.all([locations.reload(() => true, look), locations.reload(() => true, look)])
   assert.equal(locations.size, 1)
   const slow = Promise.withResolvers<void>()
   world.reading = async (offer) => {
     await slow.promise
     return offer
   }
-  const reloading = locations.reload(() => true)
+  const reloading = locations.reload(() => true, look)
   locations[Symbol.dispose]()
   slow.resolve()
   assert.deepEqual(await reloading, [])

@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
+import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
@@ -23,6 +24,9 @@ export interface ReloadFailure {
   readonly directory: string
   readonly problem: string
 }
+
+/** What a directory is at this moment. Rejects when that is nothing that can be worked in. */
+type Look = (directory: string) => Promise<Location>
 
 interface Entry {
   open: OpenLocation
@@ -82,12 +86,13 @@ export class OpenLocations implements Disposable {
   }
 
   /**
-   * Builds the open locations that `wanted` admits anew, all at the same time, and puts each in the place of the one before, in which
-   * calls that go on end. Resolves when each is built or has failed: then the one before stays. Returns what failed, and why.
+   * Builds the open locations that `wanted` admits anew, all at the same time, as what `look` finds, and puts each in the place of the
+   * one before, in which calls that go on end. Resolves when each is built or has failed: then the one before stays. Returns what
+   * failed, and why.
    */
-  async reload(wanted: (directory: string) => boolean): Promise<readonly ReloadFailure[]> {
+  async reload(wanted: (directory: string) => boolean, look: Look): Promise<readonly ReloadFailure[]> {
     const entries = [...this.#entries].filter(([directory]) => wanted(directory))
-    const failures = await Promise.all(entries.map(([directory, { open }]) => this.#replace(directory, open)))
+    const failures = await Promise.all(entries.map(([directory, { open }]) => this.#replace(directory, open, look)))
     for (const [directory] of entries) this.publish(directory, { type: 'location-shutdown' })
     return failures.filter((failure) => failure !== undefined)
   }
@@ -97,14 +102,15 @@ export class OpenLocations implements Disposable {
     for (const [directory, entry] of this.#entries) this.#close(directory, entry)
   }
 
-  async #replace(directory: string, former: OpenLocation): Promise<ReloadFailure | undefined> {
-    const open = this.#begin(former.location, former.digests)
+  async #replace(directory: string, former: OpenLocation, look: Look): Promise<ReloadFailure | undefined> {
+    let open: OpenLocation | undefined
     try {
+      open = this.#begin(await look(directory), former.digests)
       await open.reload()
     } catch (error) {
-      open[Symbol.dispose]()
+      open?.[Symbol.dispose]()
       this.#dependencies.logger.warn({ err: error, directory }, 'A location could not be reloaded')
-      return { directory, problem: error instanceof Error ? error.message : String(error) }
+      return { directory, problem: problemOf(error) }
     }
     const entry = this.#entries.get(directory)
     // Closed meanwhile, or replaced by another reload.
@@ -174,6 +180,11 @@ export class OpenLocations implements Disposable {
     const [oldest] = this.#closed.keys()
     if (this.#closed.size > MAX_CLOSED && oldest !== undefined) this.#closed.delete(oldest)
   }
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof Rejection) return error.metadata.problem ?? 'it is gone, or cannot be read'
+  return error instanceof Error ? error.message : String(error)
 }
 
 function isSame(one: Location, other: Location): boolean {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
 import type { Location } from '#services/catalog/domain/location.ts'
 import { isObject } from '#shared/json.ts'
@@ -17,6 +18,11 @@ interface Options {
   readonly watchers: DirectoryWatchers
 }
 
+type LastDocuments = LRUCache<string, readonly ConfigurationDocument[]>
+
+/** Locations of which the documents are kept. */
+const MAX_LOCATIONS = 1_024
+
 /** The documents of one location's configuration. Disposing it releases what it watches. */
 export interface OpenConfiguration extends Disposable {
   /**
@@ -30,6 +36,8 @@ export interface OpenConfiguration extends Disposable {
 export class Configuration {
   readonly #options: Options
   readonly #turns = new Turns()
+  /** Directory → its documents as they were last read: what is opened anew goes on from there. */
+  readonly #last: LastDocuments = new LRUCache({ max: MAX_LOCATIONS })
 
   constructor(options: Options) {
     this.#options = options
@@ -38,26 +46,30 @@ export class Configuration {
   /** Begins to look after the documents of a location. `changed` is called, any number of times, when reading may return others. */
   open(location: Location, changed: () => void): OpenConfiguration {
     const watch = new PlaceWatch({ watchers: this.#options.watchers, turns: this.#turns, changed })
-    return new LocationDocuments(location, this.#options, watch)
+    return new LocationDocuments(location, { ...this.#options, last: this.#last, watch })
   }
+}
+
+interface Access extends Options {
+  readonly last: LastDocuments
+  readonly watch: PlaceWatch
 }
 
 class LocationDocuments implements OpenConfiguration {
   readonly #location: Location
-  readonly #options: Options
-  readonly #watch: PlaceWatch
+  readonly #access: Access
   #fingerprint: string | undefined
-  #documents: readonly ConfigurationDocument[] = []
+  #documents: readonly ConfigurationDocument[]
 
-  constructor(location: Location, options: Options, watch: PlaceWatch) {
+  constructor(location: Location, access: Access) {
     this.#location = location
-    this.#options = options
-    this.#watch = watch
+    this.#access = access
+    this.#documents = access.last.get(location.directory) ?? []
   }
 
   async read(): Promise<readonly ConfigurationDocument[]> {
-    const { files, places } = await findDocuments(this.#options.configDirectory, this.#location)
-    this.#watch.follow({ places, folders: [] })
+    const { files, places } = await findDocuments(this.#access.configDirectory, this.#location)
+    this.#access.watch.follow({ places, folders: [] })
     const fingerprint = files.map((file) => file.fingerprint).join('\n')
     if (fingerprint === this.#fingerprint) return this.#documents
     const before = this.#documents
@@ -65,17 +77,18 @@ class LocationDocuments implements OpenConfiguration {
       files.map(async (file) => (await this.#read(file)) ?? before.filter(({ path }) => path === file.path)),
     )
     this.#documents = documents.flat()
+    this.#access.last.set(this.#location.directory, this.#documents)
     this.#fingerprint = fingerprint
     return this.#documents
   }
 
   [Symbol.dispose](): void {
-    this.#watch[Symbol.dispose]()
+    this.#access.watch[Symbol.dispose]()
   }
 
   // Undefined: nothing can be made of it.
   async #read({ path, own }: DocumentFile): Promise<ConfigurationDocument | undefined> {
-    const { trusted } = this.#options
+    const { trusted } = this.#access
     try {
       const value = parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString())
       if (!isObject(value)) throw new Error('the document is not an object')

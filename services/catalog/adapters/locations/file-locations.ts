@@ -63,6 +63,12 @@ export class FileLocations implements Locations {
     return location
   }
 
+  async look(directory: string): Promise<Location> {
+    const location = await this.#look(directory)
+    if (location.directory === directory) return location
+    throw new Rejection('LOCATION_INVALID', { directory, problem: 'it leads to another directory' })
+  }
+
   allow(principal: Principal, directory: string): boolean {
     return this.#options.roots.allow(principal, directory)
   }

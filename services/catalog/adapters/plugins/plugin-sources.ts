@@ -45,14 +45,13 @@ interface Shared {
 }
 
 /**
- * The plugins of locations, as sources of what they offer: whichever of these are open for a location share its plugins, which end
- * with the last one. Disposal ends all.
+ * The plugins of locations, as sources of what they offer: those that are open for one location, as an object, share its plugins, which
+ * end with the last one. Disposal ends all.
  */
 export class PluginSources implements AsyncDisposable {
   readonly #options: Options
   readonly #turns = new Turns()
-  /** By the directories of location and project. */
-  readonly #shared = new Map<string, Shared>()
+  readonly #shared = new Map<Location, Shared>()
   readonly #ending = new Set<Promise<void>>()
 
   constructor(options: Options) {
@@ -119,23 +118,22 @@ export class PluginSources implements AsyncDisposable {
   }
 
   #open<V>(location: Location, changed: () => void, offer: (of: Offer<PluginSet>) => Offer<V>): OpenSource<V> {
-    const key = `${location.directory}\0${location.project.directory}`
-    const shared = this.#shared.get(key) ?? this.#share(key, location)
+    const shared = this.#shared.get(location) ?? this.#share(location)
     const own = (): void => changed()
     shared.changed.add(own)
     return {
       read: async () => offer(await shared.plugins.read()),
       [Symbol.dispose]: () => {
         shared.changed.delete(own)
-        if (shared.changed.size > 0 || this.#shared.get(key) !== shared) return
-        this.#shared.delete(key)
+        if (shared.changed.size > 0 || this.#shared.get(location) !== shared) return
+        this.#shared.delete(location)
         const ending = shared.plugins[Symbol.asyncDispose]().finally(() => this.#ending.delete(ending))
         this.#ending.add(ending)
       },
     }
   }
 
-  #share(key: string, location: Location): Shared {
+  #share(location: Location): Shared {
     const { configuration, watchers, places, start, environment, taken, ...options } = this.#options
     const listeners = new Set<() => void>()
     const changed = (): void => {
@@ -153,7 +151,7 @@ export class PluginSources implements AsyncDisposable {
         new HostSlot({ places, onEnd, start: () => PluginHost.start({ start, directory, environment, logger }) }),
     })
     const shared = { plugins, changed: listeners }
-    this.#shared.set(key, shared)
+    this.#shared.set(location, shared)
     return shared
   }
 }
