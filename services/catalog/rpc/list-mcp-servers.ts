@@ -15,7 +15,9 @@ export function listMcpServers(dependencies: {
   const { locations, opened, mcpServers } = dependencies
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
-    await opened.open(location).generation(undefined, true)
+    const open = opened.open(location)
+    using _ = open.hold()
+    await open.generation(undefined, true)
     return { location: locationToProto(location), servers: mcpServers.states(location).map(mcpServerToProto) }
   }
 }

@@ -3,9 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Config } from '#services/catalog/config.ts'
-import { asOperator, type CatalogFixture, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
+import {
+  asOperator,
+  type CatalogFixture,
+  openCatalog,
+  processesWith,
+  runTool,
+  writeFiles,
+} from '#test/support/catalog.ts'
 import { configureMcp, mcpServers, scriptedServer } from '#test/support/mcp.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -186,7 +194,12 @@ test('a location that is built anew has its servers anew, and the former ones en
   await toolNames(catalog)
   const pid = async () => (await runTool(catalog, 's_pid', {})).text
   const former = await pid()
-  await catalog.client.reloadLocations({}, asOperator)
+  await writeFiles(catalog.config, {
+    'plugins/slow.js': 'export default { id: "slow", setup: () => new Promise((resolve) => setTimeout(resolve, 300)) }',
+  })
+  const reloading = catalog.client.reloadLocations({}, asOperator)
+  const pause = () => Promise.race([reloading.then(() => true), delay(10, false)])
+  while (!(await pause())) assert.equal((await mcpServers(catalog)).s?.status, Status.CONNECTED)
   assert.equal((await toolNames(catalog)).length, 6)
   assert.equal((await mcpServers(catalog)).s?.status, Status.CONNECTED)
   assert.notEqual(await pid(), former)

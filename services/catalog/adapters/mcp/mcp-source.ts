@@ -34,7 +34,7 @@ const MAX_REMEMBERED = 16 << 20
 /** The MCP servers of all open locations, and their tools. Disposing it resolves when nothing of them is left. */
 export class McpSource implements ToolSource, McpServers, AsyncDisposable {
   readonly #options: Options
-  /** Directory → its servers, those that count last: while a location is built anew, its former ones are open, too. */
+  /** Directory → its servers that were needed, those that count last: while a location is built anew, nobody needs its new ones yet. */
   readonly #open = new Map<string, readonly LocationServers[]>()
   readonly #ending = new Set<Promise<void>>()
   /** Tools of servers whose locations were closed: one that is opened again need not wait for its servers. */
@@ -72,10 +72,17 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
         logger.warn(detail, 'Tools of an MCP server are not offered')
       },
     })
-    this.#open.set(directory, [...(this.#open.get(directory) ?? []), servers])
+    let phase: 'new' | 'needed' | 'closed' = 'new'
     return {
-      read: (start) => servers.read(start),
+      read: (start) => {
+        if (start && phase === 'new') {
+          phase = 'needed'
+          this.#open.set(directory, [...(this.#open.get(directory) ?? []), servers])
+        }
+        return servers.read(start)
+      },
       [Symbol.dispose]: () => {
+        phase = 'closed'
         const others = this.#open.get(directory)?.filter((other) => other !== servers) ?? []
         if (others.length > 0) this.#open.set(directory, others)
         else {
