@@ -7,6 +7,8 @@ const tool = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom<ToolKind>('printing', 'always') },
   { weight: 3, arbitrary: fc.constant<ToolKind>('asking') },
   { weight: 2, arbitrary: fc.constant<ToolKind>('endless') },
+  { weight: 3, arbitrary: fc.constantFrom<ToolKind>('note', 'server') },
+  { weight: 2, arbitrary: fc.constantFrom<ToolKind>('throw', 'loop', 'exit', 'dying') },
 )
 
 const brief: fc.Arbitrary<Work> = fc.record({
@@ -85,7 +87,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: resume },
   { weight: 2, arbitrary: fc.record({ do: as('wait'), ms: fc.constantFrom(100, 600) }) },
   { weight: 2, arbitrary: reply },
-  { weight: 1, arbitrary: fc.constant({ do: 'forget' }) },
+  { weight: 1, arbitrary: fc.constantFrom({ do: 'forget' }, { do: 'reload' }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -107,7 +109,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       do: as('look'),
       at: fc.oneof(
         fc.constantFrom('session', 'sessions', 'messages', 'active', 'permissions', 'create'),
-        fc.constantFrom('inbox', 'inbox', 'typed', 'log'),
+        fc.constantFrom('inbox', 'inbox', 'typed', 'log', 'extensions'),
       ),
     }),
   },
@@ -130,6 +132,7 @@ const pair: fc.Arbitrary<readonly Action[]> = fc.oneof(
   fc.tuple(interrupt, prompt(work)),
   fc.tuple(reply, prompt(work)),
   fc.tuple(interrupt, resume),
+  fc.tuple(prompt(fc.oneof(using('asking'), using('throw'), using('note', 'server'))), fc.constant({ do: 'reload' })),
   fc.tuple(prompt(work), fc.oneof(fork, transfer, move, update)),
   fc.tuple(prompt(brief), fc.constant({ do: 'wait', ms: 600 }), fc.oneof(fork, transfer, child(brief))),
 ) as fc.Arbitrary<readonly Action[]>

@@ -29,9 +29,7 @@ export function textOf(work: Work, tag: string, calls: string): string {
       return `/tool task ${JSON.stringify({ description: tag, prompt, subagent_type: 'general' })}`
     }
     case 'tools':
-      return work.tools
-        .map((kind, i) => `/tool bash ${JSON.stringify({ command: commandOf(kind, `${tag}.${i}`, calls) })}`)
-        .join('\n')
+      return work.tools.map((kind, i) => callOf(kind, `${tag}.${i}`, calls)).join('\n')
   }
 }
 
@@ -40,9 +38,27 @@ export function pulseOf(calls: string): string {
   return `${calls}.pulse`
 }
 
-/** The mark in a command that was made here. */
-export function tokenOf(command: string | undefined): string | undefined {
-  return /^echo (\S+) \$PWD >>/.exec(command ?? '')?.[1]
+/** The mark in the input of a call that was made here. */
+export function tokenOf({ command, tag }: CallInput): string | undefined {
+  return tag ?? /^echo (\S+) \$PWD >>/.exec(command ?? '')?.[1]
+}
+
+/** Of a command, or of another tool. */
+export interface CallInput {
+  readonly command?: string
+  readonly tag?: string
+}
+
+const OTHER_TOOLS: ReadonlyMap<ToolKind, string> = new Map([
+  ['note', 'note'],
+  ['server', 'server_wait'],
+  ['dying', 'server_die'],
+])
+
+function callOf(kind: ToolKind, tag: string, calls: string): string {
+  const name = OTHER_TOOLS.get(kind)
+  if (name !== undefined) return `/tool ${name} ${JSON.stringify({ tag, calls, ms: 50 })}`
+  return `/tool bash ${JSON.stringify({ command: commandOf(kind, tag, calls) })}`
 }
 
 function commandOf(kind: ToolKind, token: string, calls: string): string {
@@ -63,5 +79,7 @@ function commandOf(kind: ToolKind, token: string, calls: string): string {
     case 'asking':
     case 'always':
       return `${mark} # ask-me`
+    default:
+      return `${mark} # ${kind}`
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { forget, update, view } from './changes.ts'
 import { fork, makeChild, remove, transfer } from './copies.ts'
+import { reload } from './extensions.ts'
 import { cancel, interrupt, move, redeliver, repeat, reply, resume, sendInput, wait } from './inputs.ts'
 import { create, look } from './looks.ts'
 import { type Scene, SessionClient } from './session-client.ts'
@@ -70,6 +71,8 @@ async function doStep(session: SessionClient, step: Step): Promise<unknown> {
       return makeChild(session, step.deep, step.work)
     case 'remove':
       return remove(session)
+    case 'reload':
+      return reload(session)
     case 'look':
       return look(session, step.at)
     case 'join':

@@ -145,6 +145,7 @@ export interface History {
   /** Approvals that were taken back, each once it was seen. */
   readonly forgotten: { readonly asked: Asked; readonly resource: string }[]
   readonly waits: Asked[]
+  readonly reloads: Asked[]
   readonly updates: SentUpdate[]
   readonly copies: Copy[]
   /** Forks that were refused because there was no history. */
@@ -170,6 +171,7 @@ export function newHistory(sessionId: string, scratch: string, problems: string[
       repeats: [],
       forgotten: [],
       waits: [],
+      reloads: [],
       updates: [],
       copies: [],
       emptyForks: [],

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WireMessage } from '#test/support/instance-client.ts'
 import { RULES } from './commands.ts'
+import { lookAtExtensions } from './extensions.ts'
 import type { WireEvent } from './follow.ts'
 import { asking } from './history.ts'
 import type { SessionClient } from './session-client.ts'
@@ -24,6 +25,7 @@ export async function look(session: SessionClient, at: Look): Promise<void> {
   if (at === 'step') return awaitStep(session)
   if (at === 'log') return seeLog(session)
   if (at === 'inbox') return seeInbox(session)
+  if (at === 'extensions') return lookAtExtensions(session)
   if (at === 'typed') {
     for (const type of TYPES) {
       if ((await messagesOf(session, type)).some((message) => message.type !== type))

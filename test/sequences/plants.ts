@@ -170,6 +170,22 @@ export const OPERATION_PLANTS: readonly Planted[] = [
     problem: LOST,
   },
   {
+    title: 'a reload leaves what waits for permission',
+    file: 'services/session/rpc/permission/reload-locations.ts',
+    from: 'await rejectWaiting(store, call.principal.workspaceId, call.signal)',
+    to: '',
+    does: [prompt('steer', 'asking'), step, { do: 'reload', pause: 300 }],
+    problem: /waited before a reload, and waits still/,
+  },
+  {
+    title: 'a plugin that ends its process takes the others with it',
+    file: 'services/catalog/adapters/plugins/location-plugins.ts',
+    from: 'only.fail(',
+    to: 'for (const only of inside) only.fail(',
+    does: [prompt('steer', 'exit'), wait, { do: 'look', at: 'extensions' }],
+    problem: /what another plugin did/,
+  },
+  {
     title: 'an item that was cancelled has its turn all the same',
     file: 'services/session/domain/inbox/inbox-changes.ts',
     from: "revision.writes.push({ type: 'cancel', id, timeCancelled: revision.now })",

@@ -132,7 +132,7 @@ function countMade(tally: Tally, { children, copies, moves, updates, resumes }: 
 }
 
 function tallyUp(tally: Tally, { history, messages, lines }: Evidence): void {
-  const { inputs, interrupts, replies, waits, woken } = history
+  const { inputs, interrupts, replies, reloads, waits, woken } = history
   const counts = {
     sequences: 1,
     inputs: inputs.filter(({ accepted }) => accepted).length,
@@ -140,10 +140,14 @@ function tallyUp(tally: Tally, { history, messages, lines }: Evidence): void {
     replies: replies.filter(({ asked }) => asked.status === 204).length,
     waits: waits.length,
     'held to run after an end': woken ? 1 : 0,
-    'commands run': lines.length,
+    'calls run': lines.length,
+    reloads: reloads.filter(({ status }) => status === 204).length,
   }
   for (const [name, times] of Object.entries(counts)) count(tally, name, times)
   for (const { type, outcome } of messages) if (type === 'idle') count(tally, `runs ${outcome}`)
   for (const { content = [] } of messages)
-    for (const { state } of content) if (state?.error !== undefined) count(tally, `calls ${state.error.type}`)
+    for (const { name, state } of content) {
+      if (state?.error !== undefined) count(tally, `calls ${state.error.type}`)
+      if (name === 'note' || name === 'server_wait') count(tally, `calls of ${name} ${state?.status}`)
+    }
 }

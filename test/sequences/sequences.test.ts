@@ -14,7 +14,7 @@ for (const [seed, what] of [
   test(`sequences of requests hold to the contract on SQLite, ${what} (10,000: npm run soak:sequences)`, async (t) => {
     const done = await search({ seed, sequences: 20, together: 20, shrinkMs })
     t.diagnostic(JSON.stringify(done))
-    const least = { 'commands run': 10, 'runs interrupted': 5, 'held to run after an end': 1 }
+    const least = { 'calls run': 10, 'runs interrupted': 5, 'held to run after an end': 1 }
     for (const [name, times] of Object.entries(least))
       assert.ok(Number(done[name]) >= times, `too few of “${name}” to show anything: ${done[name]}`)
   })

@@ -1,5 +1,10 @@
-/** What a tool call of an input does; each leaves one line in the file of its session, if it runs. */
-export type ToolKind = 'quick' | 'brief' | 'failing' | 'printing' | 'endless' | 'asking' | 'always' | 'denied'
+/**
+ * What a tool call of an input does; each leaves one line in the file of its session, if it runs. A plugin throws, loops or ends its process because of
+ * the command; `note` is the tool of another plugin, `server` one of an MCP server, `dying` another one, which ends the server.
+ */
+export type ToolKind =
+  | ('quick' | 'brief' | 'failing' | 'printing' | 'endless' | 'asking' | 'always' | 'denied')
+  | ('throw' | 'loop' | 'exit' | 'note' | 'server' | 'dying')
 
 /** What an input makes the built-in model do. */
 export type Work =
@@ -15,7 +20,7 @@ export type Answer = 'once' | 'always' | 'reject' | 'correct'
 /** `step`: until one has begun. */
 export type Look =
   | ('session' | 'sessions' | 'messages' | 'active' | 'permissions' | 'create' | 'inbox' | 'step')
-  | ('typed' | 'log')
+  | ('typed' | 'log' | 'extensions')
 /** Directories of the world; `missing` is not there. */
 export type Place = 'home' | 'deep' | 'away' | 'missing'
 /** `strict` is what sessions begin with; `open` allows everything, `shut` has everything asked for. */
@@ -60,6 +65,8 @@ export type Action =
   /** Makes a session below this one, or below the last one made so, and has it work. */
   | { readonly do: 'child'; readonly deep: boolean; readonly work: Work }
   | { readonly do: 'remove' }
+  /** Has all locations built anew. */
+  | { readonly do: 'reload' }
   | { readonly do: 'look'; readonly at: Look }
   /** Waits for every answer that is open. */
   | { readonly do: 'join' }

@@ -22,6 +22,7 @@ export function storyOf({ history, events }: Pick<Evidence, 'history' | 'events'
     ...interrupts.map((interrupt) => asked('interrupt', interrupt)),
     ...replies.map((reply) => asked(`reply ${reply.answer}`, reply.asked)),
     ...waits.map((wait) => asked('wait', wait)),
+    ...history.reloads.map((reload) => asked('reload', reload)),
     ...events
       .filter(({ type }) => /inbox|execution|step\.(started|failed|ended)|permission|renamed|moved/.test(type))
       .map(({ type, created, durable, data }) => ({

@@ -3,8 +3,9 @@ import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dropDatabase, freshDatabaseName } from '#test/support/mongo.ts'
-import { scratchDirectory } from '#test/support/processes.ts'
+import { noneAlive, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startReplicas, startSingle } from '#test/support/product.ts'
+import { writeExtensions } from './extensions.ts'
 import { Follower } from './follow.ts'
 import { CLOCK_MS } from './history.ts'
 import type { Scene } from './session-client.ts'
@@ -22,7 +23,7 @@ export interface World extends Scene, AsyncDisposable {
   restart(how: Restart['how']): Promise<void>
 }
 
-const ENVIRONMENT = { PORTICO_PERMISSION_TIMEOUT: '1' }
+const ENVIRONMENT = { PORTICO_PERMISSION_TIMEOUT: '1', PORTICO_PLUGIN_HOOK_SECONDS: '3' }
 /** Every other route answers within that time. */
 const PROBE_MS = 2_000
 /** Stopping takes at most 4 s for what is open, and a little more. */
@@ -55,8 +56,10 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
   const places: Readonly<Record<Place, string>> = { home: project, deep, away, missing }
   for (const directory of [project, scratch, deep, away]) mkdirSync(directory)
   writeFileSync(join(project, 'README.md'), '# Lighthouse\n\nKeeps ships off the rocks.\n')
+  writeExtensions(project, scratch)
   const problems: string[] = []
-  const setting = { dataDirectory, project, environment: { ...ENVIRONMENT, ...environment } }
+  const trusted = { PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([project]) }
+  const setting = { dataDirectory, project, environment: { ...ENVIRONMENT, ...trusted, ...environment } }
   const server = mongo === undefined ? await single(setting) : await replicas(mongo, setting, stack)
   const calm = new Calm()
   stack.defer(() => inTime(problems, server.product().stop(), server.product()))
@@ -94,6 +97,7 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
       }),
     async [Symbol.asyncDispose]() {
       await owned.disposeAsync()
+      await noneAlive(folder.path).catch((error: Error) => problems.push(error.message))
       for (const line of server.output().split('\n')) {
         if (/"level":"(error|fatal)"/.test(line) && !EXPLAINED.test(line))
           problems.push(`logged: ${line.slice(0, 1_500)}`)

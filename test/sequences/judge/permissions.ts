@@ -15,7 +15,7 @@ function judgeCalls(evidence: Evidence): string[] {
     content.flatMap((part) => {
       const { input } = (part.state ?? {}) as { input?: { command?: string } }
       const command = input?.command
-      if (part.state?.status !== 'completed' || command === undefined || tokenOf(command) === undefined) return []
+      if (part.state?.status !== 'completed' || command === undefined || tokenOf({ command }) === undefined) return []
       return judgeCall(evidence, id, String(part.id), command)
     }),
   )

@@ -1,5 +1,5 @@
 import type { WireMessage, WirePart } from '#test/support/instance-client.ts'
-import { tokenOf } from '../commands.ts'
+import { type CallInput, tokenOf } from '../commands.ts'
 import type { Evidence } from './judge.ts'
 
 /** What is known of one tool call. */
@@ -23,8 +23,7 @@ function callsOf({ messages, home }: Evidence): Call[] {
     const { id, content = [], location } = message as WireMessage & { location?: { directory: string } }
     if (message.type === 'location-switched') directory = location?.directory ?? ''
     return content.flatMap((part) => {
-      const { input } = (part.state ?? {}) as { input?: { command?: string } }
-      const token = tokenOf(input?.command)
+      const token = tokenOf((part.state?.input ?? {}) as CallInput)
       return part.type === 'tool' && token !== undefined ? [{ messageId: id, part, token, directory }] : []
     })
   })
