@@ -171,6 +171,24 @@ test('a signal of a source reloads after 100 ms, once for many, and what changed
   assert.deepEqual([read, events.length], [2, 1], 'nothing changed')
 })
 
+test('a location that takes its time to reload does not hold up the others', async (t) => {
+  const { world, locations, later, events } = begin(t)
+  for (const directory of ['/a', '/b']) await locations.open(at(directory)).generation()
+  world.offered = 2
+  let read = 0
+  world.reading = async (offer) => (++read === 1 ? new Promise(() => {}) : offer)
+  for (const directory of ['/a', '/b']) world.open.get(directory)?.()
+  later(100)
+  await turn()
+  assert.equal(read, 1)
+  later(50)
+  await turn()
+  assert.deepEqual(
+    events.map(({ directory }) => directory),
+    ['/b'],
+  )
+})
+
 test('a reload that fails is tried again at the next call', async (t) => {
   const { world, locations, later, events } = begin(t)
   const open = locations.open(at('/a'))

@@ -37,6 +37,9 @@ interface Entry {
 /** How often idle ones are looked for at most, in milliseconds. */
 const SWEEP_MS = 30_000
 
+/** How long the others whose sources have signalled a change wait for one of them, in milliseconds. */
+const TURN_MS = 50
+
 /** Locations that may be open; more are only while calls go on in them. */
 const MAX_OPEN = 1_024
 
@@ -52,7 +55,7 @@ export class OpenLocations implements Disposable {
   readonly #entries = new Map<string, Entry>()
   /** Directory → what it offered when it was closed, so that a change meanwhile is noticed. */
   readonly #closed = new Map<string, Digests>()
-  /** Locations whose sources have signalled a change. They are reloaded one after the other: a file may be part of all. */
+  /** Locations whose sources have signalled a change. They are reloaded in turns: a file may be part of all. */
   readonly #signalled = new Set<OpenLocation>()
   #reloading = false
   readonly #sweep: NodeJS.Timeout
@@ -148,10 +151,11 @@ export class OpenLocations implements Disposable {
     this.#reloading = true
     for (const open of this.#signalled) {
       this.#signalled.delete(open)
-      await open.reload().catch((error: unknown) => {
+      const reloaded = open.reload().catch((error: unknown) => {
         const { directory } = open.location
         this.#dependencies.logger.warn({ err: error, directory }, 'A location that changed could not be reloaded')
       })
+      await Promise.race([reloaded, pause(TURN_MS)])
     }
     this.#reloading = false
   }
@@ -185,6 +189,10 @@ export class OpenLocations implements Disposable {
 function problemOf(error: unknown): string {
   if (error instanceof Rejection) return error.metadata.problem ?? 'it is gone, or cannot be read'
   return error instanceof Error ? error.message : String(error)
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref())
 }
 
 function isSame(one: Location, other: Location): boolean {

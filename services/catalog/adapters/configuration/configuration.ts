@@ -60,6 +60,9 @@ class LocationDocuments implements OpenConfiguration {
   readonly #access: Access
   #fingerprint: string | undefined
   #documents: readonly ConfigurationDocument[]
+  /** Readings that began, and the last of them that counted. */
+  #begun = 0
+  #counted = 0
 
   constructor(location: Location, access: Access) {
     this.#location = location
@@ -68,6 +71,7 @@ class LocationDocuments implements OpenConfiguration {
   }
 
   async read(): Promise<readonly ConfigurationDocument[]> {
+    const turn = ++this.#begun
     const { files, places } = await findDocuments(this.#access.configDirectory, this.#location)
     this.#access.watch.follow({ places, folders: [] })
     const fingerprint = files.map((file) => file.fingerprint).join('\n')
@@ -76,6 +80,9 @@ class LocationDocuments implements OpenConfiguration {
     const documents = await Promise.all(
       files.map(async (file) => (await this.#read(file)) ?? before.filter(({ path }) => path === file.path)),
     )
+    // One that began later may have ended earlier, and knows better.
+    if (turn < this.#counted) return this.#documents
+    this.#counted = turn
     this.#documents = documents.flat()
     this.#access.last.set(this.#location.directory, this.#documents)
     this.#fingerprint = fingerprint

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Location } from '#services/catalog/domain/location.ts'
 import type { Offer } from '#services/catalog/ports/source.ts'
 import type { CommandEnd } from '../commands/command.ts'
@@ -21,9 +20,6 @@ interface Options extends Omit<PluginContext, 'slotOf' | 'directory'> {
   find(documents: Awaited<ReturnType<OpenConfiguration['read']>>): Promise<FoundPlugins>
   openSlot(onEnd: (host: PluginHost, end: CommandEnd) => void): HostSlot
 }
-
-/** How long it is waited for plugins that load; later they are offered when they have loaded. */
-const WAIT_MS = 5_000
 
 /** Signals that nobody sends a process but itself, or the system because of what it did. */
 const OWN_DOING = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE'])
@@ -74,7 +70,7 @@ export class LocationPlugins implements AsyncDisposable {
     })
     const kept = new Set(this.#plugins)
     for (const plugin of before.values()) if (!kept.has(plugin)) this.#close(plugin)
-    if (this.#plugins.length > 0) await this.#load()
+    await Promise.all(this.#plugins.map((plugin) => plugin.known()))
     return this.#present()
   }
 
@@ -96,13 +92,6 @@ export class LocationPlugins implements AsyncDisposable {
     plugin.close()
     void this.#own.get(plugin)?.[Symbol.asyncDispose]()
     this.#own.delete(plugin)
-  }
-
-  async #load(): Promise<void> {
-    const waiting = new AbortController()
-    const late = delay(WAIT_MS, undefined, { signal: waiting.signal, ref: false }).catch(() => {})
-    await Promise.race([Promise.all(this.#plugins.map((plugin) => plugin.load())), late])
-    waiting.abort()
   }
 
   #present(): Offer<PluginSet> {

@@ -28,6 +28,8 @@ export interface PluginContext {
 
 export interface CallOptions {
   readonly signal: AbortSignal
+  /** How long it waits for a process that it can run in; then the call is not made (TimeoutError). Undefined: as long as it takes. */
+  readonly waitMs?: number
   /** It fails when a call takes longer. Undefined: the call is ended, and only its own thread begins anew. */
   readonly limitMs?: number
   readonly progress?: (metadata: JsonObject) => void

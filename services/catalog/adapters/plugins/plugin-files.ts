@@ -31,9 +31,9 @@ export interface FoundPlugins extends Places {
 }
 
 /**
- * The plugins of a location: of the user's configuration, then of the project, from its root down to the location; in each, what the
- * documents name (`plugins`), then the modules in the folder `plugins`. What is named twice counts once, with the later options. At
- * most 64.
+ * The plugins of a location: those that documents name (`plugins`), then the modules in folders `plugins`; in each, of the user's
+ * configuration, then of the project, from its root down to the location. What is named twice counts once, with the later options;
+ * where one of the two may not run, as the other one says. At most 64.
  */
 export async function findPlugins(
   { configDirectory, home, trusted }: Options,
@@ -60,11 +60,9 @@ export async function findPlugins(
   for (const one of [...named, ...inFolders.flat()] as readonly Named[]) {
     const key = one.local ?? one.target ?? ''
     const before = all.get(key)
-    // What lies in a folder says nothing of options.
-    all.set(
-      key,
-      before !== undefined && one.options === null ? { ...before, trusted: before.trusted || one.trusted } : one,
-    )
+    // What is not trusted says nothing of what is, and what names no options leaves those that are named.
+    const counts = before === undefined || (before.trusted === one.trusted ? one.options !== null : one.trusted)
+    if (counts) all.set(key, one)
   }
   const declared = await Promise.all([...all].slice(0, MAX_PLUGINS).map(([key, one]) => describe(key, one)))
   const locals = [...all.values()].flatMap(({ local }) => local ?? [])

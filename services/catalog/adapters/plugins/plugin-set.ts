@@ -122,7 +122,7 @@ export class PluginSet implements Plugins {
     return this.#plugins.filter((plugin) => plugin.registration?.hooks.has(name))
   }
 
-  // Undefined: nothing is to be changed, or the plugin has failed.
+  // Undefined: nothing is to be changed, the plugin has failed, or there is no place for its process for so long.
   async #ask<T>(
     plugin: Plugin,
     name: HookName,
@@ -132,7 +132,7 @@ export class PluginSet implements Plugins {
   ): Promise<T | undefined> {
     if (plugin.failed) return undefined
     try {
-      const value = await plugin.call(name, input, { signal, limitMs: this.#hookMs })
+      const value = await plugin.call(name, input, { signal, waitMs: this.#hookMs, limitMs: this.#hookMs })
       if (value === null) return undefined
       if (!isObject(value) && typeof value !== 'string') throw new TypeError('it is neither an object nor a text')
       return read(value)

@@ -5,10 +5,11 @@ import type { DeclaredPlugin } from './declared-plugin.ts'
 import type { CallName } from './host/protocol.ts'
 import { makeCall } from './make-call.ts'
 import { type CallOptions, digestOf, type PluginContext, PluginFailed } from './plugin-context.ts'
+import { PluginEntry } from './plugin-entry.ts'
 import type { PluginHost } from './plugin-host.ts'
 import { HostGone, PluginRun } from './plugin-run.ts'
 import { Strikes } from './strikes.ts'
-import { acquire } from './waiting.ts'
+import { acquire, forAWhile } from './waiting.ts'
 
 /** One plugin of one location: what it registered, whether it has failed, and its calls. */
 export class Plugin {
@@ -17,21 +18,21 @@ export class Plugin {
   readonly #context: PluginContext
   readonly #closed = new AbortController()
   #failure: PluginFailure | undefined
-  #loading: Promise<void> | undefined
+  #known: Promise<void> | undefined
   #run: PluginRun | undefined
-  #entry: string | undefined
-  #version: string | undefined
+  readonly #entry: PluginEntry
   readonly #strikes = new Strikes()
 
   constructor(declared: DeclaredPlugin, context: PluginContext) {
     this.declared = declared
     this.#context = context
+    this.#entry = new PluginEntry(declared.origin, context.packages)
     if (declared.problem !== undefined) this.#failure = { error: declared.problem, ref: undefined }
   }
 
   get info(): PluginInfo {
     const { origin } = this.declared
-    const state = origin.type === 'package' ? this.#context.packages.state(origin.target) : undefined
+    const { state } = this.#entry
     const waits = this.registration === undefined ? { error: 'It has not been loaded yet', ref: undefined } : undefined
     return {
       id: this.registration?.id,
@@ -50,8 +51,7 @@ export class Plugin {
 
   /** Whether another version of its package is installed by now than when it was loaded, or failed for want of one. */
   get replaced(): boolean {
-    const sought = this.#version !== undefined || (this.failed && this.declared.problem === undefined)
-    return sought && this.info.version !== this.#version
+    return this.#entry.isReplaced(this.failed && this.declared.problem === undefined)
   }
 
   /** Whether it was part of a recent death of its process: it gets one of its own. */
@@ -59,18 +59,20 @@ export class Plugin {
     return this.#strikes.count > 0
   }
 
-  /** Loads it, once; resolves when it has registered or failed. */
-  load(): Promise<void> {
-    this.#loading ??= this.#load()
-    return this.#loading
+  /** Begins to load it; resolves when it has registered or failed, or was waited for long enough, by whom ever. */
+  known(): Promise<void> {
+    this.#known ??= forAWhile(this.#load())
+    return this.#known
   }
 
   /** Asks it for something. Throws PluginFailed, HostGone, what the plugin threw (an Error), or the signal's reason. */
   async call(name: CallName, input: unknown, options: CallOptions): Promise<unknown> {
-    using running = await acquire(this.#running(), options.signal)
+    const { signal, waitMs, limitMs } = options
+    const late = waitMs === undefined ? [] : [AbortSignal.timeout(waitMs)]
+    using running = await acquire(this.#running(), AbortSignal.any([signal, ...late]))
     const { run } = running
     return await makeCall(run.call(name, input, options.progress), options, {
-      late: () => this.fail(`Its hook ${name} took longer than ${(options.limitMs ?? 0) / 1_000} s`),
+      late: () => this.fail(`Its hook ${name} took longer than ${(limitMs ?? 0) / 1_000} s`),
       stuck: () => this.#recycle(run),
     })
   }
@@ -82,8 +84,7 @@ export class Plugin {
 
   /** Whether it is in this process, and maybe loads or has a call there. */
   placeIn(host: PluginHost): 'none' | 'idle' | 'busy' {
-    if (this.#run?.host !== host) return 'none'
-    return this.#run.busy ? 'busy' : 'idle'
+    return this.#run?.host !== host ? 'none' : this.#run.busy ? 'busy' : 'idle'
   }
 
   /** Its process has ended. */
@@ -130,11 +131,11 @@ export class Plugin {
   /** It, loaded in a process that nobody takes away meanwhile. */
   async #running(): Promise<Disposable & { readonly run: PluginRun }> {
     this.#throwIfOver()
-    this.#entry ??= await this.#findEntry()
+    const entry = await this.#entry.find(this.#closed.signal)
     const use = await this.#context.slotOf(this).use()
     try {
       this.#throwIfOver()
-      const run = this.#run?.host === use.host ? this.#run : this.#begin(use.host, this.#entry)
+      const run = this.#run?.host === use.host ? this.#run : this.#begin(use.host, entry)
       await run.loaded
       use.started()
       this.#throwIfOver()
@@ -171,14 +172,6 @@ export class Plugin {
     if (this.registration === undefined || digestOf(this.registration) !== digestOf(registration))
       this.#context.changed()
     this.registration = registration
-  }
-
-  async #findEntry(): Promise<string> {
-    const { origin } = this.declared
-    if (origin.type === 'local') return origin.path
-    const installed = await this.#context.packages.load(origin.target, this.#closed.signal)
-    this.#version = installed.version
-    return installed.entry
   }
 
   /** Ends its thread, because a call does not end; the next one begins a new one. */

@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { orAborted } from '#shared/or-aborted.ts'
 
+/** How long it is waited for a plugin that loads; what it registers later is offered then. */
+const LOAD_MS = 5_000
+
+/** Resolves when a plugin has loaded, or was waited for long enough. */
+export function forAWhile(loaded: Promise<void>): Promise<void> {
+  return Promise.race([loaded, delay(LOAD_MS, undefined, { ref: false })])
+}
+
 /** Whether the time is over; false: the signal aborted before. */
 export async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   return delay(milliseconds, true, { signal, ref: false }).catch(() => false)

@@ -1,0 +1,39 @@
+import type { PluginOrigin } from '#services/catalog/domain/plugins/plugin.ts'
+import type { PackageState, PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
+
+/** The module that a plugin is loaded from: a file, or one of its package. */
+export class PluginEntry {
+  readonly #origin: PluginOrigin
+  readonly #packages: PluginPackages
+  #path: string | undefined
+  /** Of the package, when it was found. */
+  #version: string | undefined
+
+  constructor(origin: PluginOrigin, packages: PluginPackages) {
+    this.#origin = origin
+    this.#packages = packages
+  }
+
+  /** What is known of its package; undefined: it is of none. */
+  get state(): PackageState | undefined {
+    return this.#origin.type === 'package' ? this.#packages.state(this.#origin.target) : undefined
+  }
+
+  /** The path of the module, the same each time. Throws PackageError, or the signal's reason. */
+  async find(signal: AbortSignal): Promise<string> {
+    this.#path ??= await this.#find(signal)
+    return this.#path
+  }
+
+  /** Whether another version of its package is installed by now than when it was found, or `failed` for want of one. */
+  isReplaced(failed: boolean): boolean {
+    return (this.#version !== undefined || failed) && this.state?.version !== this.#version
+  }
+
+  async #find(signal: AbortSignal): Promise<string> {
+    if (this.#origin.type === 'local') return this.#origin.path
+    const { entry, version } = await this.#packages.load(this.#origin.target, signal)
+    this.#version = version
+    return entry
+  }
+}
