@@ -70,7 +70,7 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
   await sweepOutputPipes(scratch, clock.now())
   const start = await commandStarter(environment.PATH ?? '', scratch, logger)
   const bash = bashTool(environment, shell, start)
-  const guarded = new GuardedFiles(configDirectory, home)
+  const guarded = new GuardedFiles(configDirectory, home, (location) => plugins.modules(location))
   const threads = opening.use(new SearchThreads())
   const builtins = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
   const packages = opening.use(

@@ -137,6 +137,43 @@ test('hooks change prompts, calls and instructions; one that fails leaves its in
   )
 })
 
+test('a plugin is loaded again when a file changes that it imports, also one that was missing or broken', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.config, {
+    'plugins/own.ts': `import name from '../lib/name.ts'
+      export default { id: 'own', setup: ({ skill }) => skill({ id: name, description: name, text: name }) }`,
+  })
+  const hungUp = new AbortController()
+  const stream = catalog.client.streamEvents({}, { ...asOperator, signal: hungUp.signal })[Symbol.asyncIterator]()
+  const update = async () => {
+    for (;;) {
+      const message = (await stream.next()).value?.message
+      if (message?.case === 'event' && message.value.event.case === 'pluginsUpdated') return
+    }
+  }
+  const state = async () => states(await list(catalog))['own.ts'] ?? ''
+  assert.match(await state(), /Cannot find module/)
+  for (const [text, expected] of [
+    ['export default "one" as const', 'one'],
+    ['export default "two" +', /Unexpected|Expression expected/],
+    ['export default "three"', 'three'],
+  ] as const) {
+    const updated = update()
+    await writeFiles(catalog.config, { 'lib/name.ts': text })
+    await updated
+    if (typeof expected !== 'string') assert.match(await state(), expected)
+    else {
+      assert.equal(await state(), 'active')
+      const { skills } = await catalog.client.listSkills({}, asOperator)
+      assert.deepEqual(
+        skills.map(({ skillId }) => skillId),
+        [expected],
+      )
+    }
+  }
+  hungUp.abort()
+})
+
 const TRAPS = `export default { id: 'traps', setup({ tool }) {
   const inputSchema = { type: 'object' }
   const add = (name, execute) => tool({ name, description: name, inputSchema, execute })

@@ -1,5 +1,6 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
+import { fingerprintOf } from './fingerprint.ts'
 import { isInside, isOutOfDescriptors } from './paths.ts'
 
 /** A regular file that is there. */
@@ -18,7 +19,7 @@ export async function findFile(path: string, within?: string): Promise<FoundFile
   const stats = await stat(path).catch(() => undefined)
   if (!stats?.isFile()) return undefined
   if (within !== undefined && !(await leadsInto(within, path))) return undefined
-  return { path, size: stats.size, fingerprint: `${path}\0${stats.ino}\0${stats.mtimeMs}\0${stats.size}` }
+  return { path, size: stats.size, fingerprint: fingerprintOf(path, stats) }
 }
 
 /**

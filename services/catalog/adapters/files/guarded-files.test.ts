@@ -99,6 +99,7 @@ catalogTest(
       '.opencode/skills/one': ['../../docs/one', 'docs/one/SKILL.md'],
       '.agents/skills/three': ['../../docs/three', 'docs/three/run.sh'],
       '.opencode/plugins': ['../modules', 'modules/evil.ts'],
+      'modules/linked.mjs': ['../src/linked.mjs', 'src/linked.mjs'],
       '../config/plugins': ['../project/more', 'more/evil.ts'],
       '../config/skills/two': ['../../project/two', 'two/SKILL.md'],
     }
@@ -113,6 +114,23 @@ catalogTest(
     assert.equal(await guardOf(catalog, 'docs/plain.md'), undefined)
   },
 )
+
+catalogTest('modules of plugins are guarded wherever they lie, and so is what they import', async (catalog) => {
+  const { project, config } = catalog
+  const plugins = ['../project/src/own.mjs', join(project, 'src/later.ts')]
+  await writeFiles(config, { 'opencode.json': JSON.stringify({ plugins }) })
+  await writeFiles(project, {
+    'opencode.json': '{"plugins":["./untrusted/a.mjs"]}',
+    'src/own.mjs': 'import { id } from "../lib/id.mjs"; export default { id, setup() {} }',
+    'lib/id.mjs': 'export { id } from "far"',
+    'node_modules/far/package.json': '{"type":"module","main":"index.js"}',
+    'node_modules/far/index.js': 'export const id = "own"',
+  })
+  for (const path of ['src/own.mjs', 'src/later.ts', 'untrusted/a.mjs', 'lib/id.mjs'])
+    assert.equal(await guardOf(catalog, path), join(project, path), path)
+  for (const path of ['src/other.mjs', 'lib/other.mjs', 'node_modules/far/index.js'])
+    assert.equal(await guardOf(catalog, path), undefined, path)
+})
 
 /** Links, as [what leads where], and the file that makes an agent `evil` by them. */
 const DOORS: Readonly<Record<string, readonly [links: Readonly<Record<string, string>>, file: string, text: string]>> =

@@ -16,17 +16,19 @@ const GUARDED_FILES = new Set(['opencode.json', 'opencode.jsonc'])
 /**
  * Knows which files decide what agents may do, or what a program does that a person runs later: `.opencode`, `.agents`, `.claude` and
  * `.git` wherever they lie, whatever else is a directory of git's, `opencode.json` and `opencode.jsonc`, the user's configuration
- * directory, and whatever links and git's own pointers make of other files the same: wherever agents, skills and plugins are
- * looked for, there or not yet.
+ * directory, modules of plugins wherever they lie, and whatever links and git's own pointers make of other files the same: wherever
+ * agents, skills and plugins are looked for, there or not yet.
  */
 export class GuardedFiles {
   readonly #configDirectory: string
   readonly #home: string
+  readonly #modules: (location: Location) => Promise<readonly string[]>
 
-  /** The user's configuration and home directory, absolute. */
-  constructor(configDirectory: string, home: string) {
+  /** The user's configuration and home directory, absolute, and where a location's plugins are, and were loaded from. */
+  constructor(configDirectory: string, home: string, modules: (location: Location) => Promise<readonly string[]>) {
     this.#configDirectory = configDirectory
     this.#home = home
+    this.#modules = modules
   }
 
   /** Whether a file (a real path, which need not exist yet) is guarded, for whoever works in a location. */
@@ -47,9 +49,7 @@ export class GuardedFiles {
       ...agents.places,
       ...skills.places,
       ...roots.flatMap((root) => GUARDED_FOLDERS.map((name) => join(root, name))),
-      ...[this.#configDirectory, ...levelsOf(location).map((level) => join(level, '.opencode'))].map((folder) =>
-        join(folder, 'plugins'),
-      ),
+      ...(await this.#modules(location)),
       // One that leads to where nothing is yet is no repository yet.
       join(location.project.directory, '.git'),
       ...(repository === undefined ? [] : [repository.gitDirectory, repository.commonDirectory]),

@@ -52,6 +52,12 @@ export class LocationPlugins implements AsyncDisposable {
     return this.#reading
   }
 
+  /** Where its plugins are looked for at this moment, and the files that they were loaded from. */
+  async modules(): Promise<string[]> {
+    const { places } = await this.#find()
+    return [...places, ...this.#files()]
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#options.configuration[Symbol.dispose]()
     this.#options.watch[Symbol.dispose]()
@@ -61,17 +67,32 @@ export class LocationPlugins implements AsyncDisposable {
   }
 
   async #read(): Promise<Offer<PluginSet>> {
-    const found = await this.#options.find(await this.#options.configuration.read())
-    this.#options.watch.follow(found)
-    const before = new Map(this.#plugins.map((plugin) => [plugin.declared.key, plugin]))
+    const found = await this.#find()
+    const before = this.#plugins
+    const same = new Map<string, Plugin>()
+    for (const plugin of before) if (!(await plugin.replaced())) same.set(plugin.declared.key, plugin)
     this.#plugins = found.declared.map((declared) => {
-      const plugin = before.get(declared.key)
-      return plugin?.declared.fingerprint === declared.fingerprint && !plugin.replaced ? plugin : this.#open(declared)
+      const plugin = same.get(declared.key)
+      return plugin?.declared.fingerprint === declared.fingerprint ? plugin : this.#open(declared)
     })
     const kept = new Set(this.#plugins)
-    for (const plugin of before.values()) if (!kept.has(plugin)) this.#close(plugin)
+    for (const plugin of before) if (!kept.has(plugin)) this.#close(plugin)
+    this.#follow(found)
     await Promise.all(this.#plugins.map((plugin) => plugin.known()))
+    this.#follow(found)
     return this.#present()
+  }
+
+  async #find(): Promise<FoundPlugins> {
+    return await this.#options.find(await this.#options.configuration.read())
+  }
+
+  #follow({ places, folders }: FoundPlugins): void {
+    this.#options.watch.follow({ places: [...places, ...this.#files()], folders })
+  }
+
+  #files(): string[] {
+    return this.#plugins.flatMap(({ files }) => files.paths)
   }
 
   #open(declared: DeclaredPlugin): Plugin {

@@ -8,6 +8,8 @@ interface Options {
   readonly start: PluginStart
   /** Longest time from the start of its thread until it is ready. */
   readonly loadMs: number
+  /** It loads a module from a file. */
+  loaded(path: string, fingerprint: string): void
   /** Takes what it registers. Throws for what cannot be registered. */
   ready(registration: unknown): void
   failed(error: string): void
@@ -104,6 +106,10 @@ export class PluginRun {
 
   #take(text: string): void {
     const message = readMessage(text)
+    if (message.type === 'loaded') {
+      this.#options.loaded(message.path, message.fingerprint)
+      return
+    }
     if (message.type === 'ready') {
       if (this.#isLoaded) return
       this.#options.ready(message.registration)

@@ -71,6 +71,12 @@ export class PluginSources implements AsyncDisposable {
     }
   }
 
+  /** Where plugins of a directory in use are looked for, and the files that they were loaded from. */
+  async modules({ directory }: Location): Promise<string[]> {
+    const open = [...this.#shared].filter(([location]) => location.directory === directory)
+    return (await Promise.all(open.map(([, { plugins }]) => plugins.modules()))).flat()
+  }
+
   /** Agents of files and of plugins, which count less. */
   agents(files: Source<readonly AgentDocument[]>): Source<AgentSet> {
     const { home } = this.#options

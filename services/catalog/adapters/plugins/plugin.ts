@@ -3,6 +3,7 @@ import type { PluginFailure, PluginInfo } from '#services/catalog/domain/plugins
 import { type Registration, readRegistration } from '#services/catalog/domain/plugins/registration.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
 import type { CallName } from './host/protocol.ts'
+import { LoadedFiles } from './loaded-files.ts'
 import { makeCall } from './make-call.ts'
 import { type CallOptions, digestOf, type PluginContext, PluginFailed } from './plugin-context.ts'
 import { PluginEntry } from './plugin-entry.ts'
@@ -15,6 +16,7 @@ import { acquire, forAWhile } from './waiting.ts'
 export class Plugin {
   readonly declared: DeclaredPlugin
   registration: Registration | undefined
+  readonly files = new LoadedFiles()
   readonly #context: PluginContext
   readonly #closed = new AbortController()
   #failure: PluginFailure | undefined
@@ -49,9 +51,10 @@ export class Plugin {
     return this.#failure !== undefined
   }
 
-  /** Whether another version of its package is installed by now than when it was loaded, or failed for want of one. */
-  get replaced(): boolean {
-    return this.#entry.isReplaced(this.failed && this.declared.problem === undefined)
+  /** Whether its files, or the installed version of its package, are others than when it was loaded, or failed for want of one. */
+  async replaced(): Promise<boolean> {
+    const sought = this.failed && this.declared.problem === undefined
+    return this.#entry.isReplaced(sought) || (await this.files.changed())
   }
 
   /** Whether it was part of a recent death of its process: it gets one of its own. */
@@ -148,15 +151,12 @@ export class Plugin {
 
   #begin(host: PluginHost, entry: string): PluginRun {
     const { directory, limits } = this.#context
+    const { key, options } = this.declared
+    const { memoryBytes, loadMs, hookMs } = limits
     const run: PluginRun = new PluginRun(host, {
-      key: this.declared.key,
-      start: {
-        ...{ entry, directory },
-        options: this.declared.options,
-        memoryBytes: limits.memoryBytes,
-        blockedMs: Math.ceil(limits.hookMs * 0.8),
-      },
-      loadMs: limits.loadMs,
+      ...{ key, loadMs },
+      start: { entry, directory, options, memoryBytes, blockedMs: Math.ceil(hookMs * 0.8) },
+      loaded: (path, fingerprint) => this.files.add(path, fingerprint),
       ready: (said) => this.#observeReady(said, entry),
       failed: (error) => {
         if (this.#run === run) this.fail(error)

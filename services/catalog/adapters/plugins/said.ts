@@ -13,6 +13,9 @@ export function readMessage(text: string): FromPlugin {
   const message: unknown = JSON.parse(text)
   if (!isObject(message)) throw new Error('no message')
   const { type, id } = message
+  if (type === 'loaded' && typeof message.path === 'string' && typeof message.fingerprint === 'string') {
+    return { type, path: message.path, fingerprint: message.fingerprint }
+  }
   if (type === 'ready' || ((type === 'progress' || type === 'result' || type === 'error') && typeof id === 'number')) {
     return message as unknown as FromPlugin
   }

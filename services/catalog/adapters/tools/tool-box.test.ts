@@ -22,7 +22,7 @@ test('the time of a call begins when it may begin, and its place is given back w
       },
     }),
   }
-  const box = new ToolBox([tool], new GuardedFiles('/', '/'))
+  const box = new ToolBox([tool], new GuardedFiles('/', '/', async () => []))
   const call = await box.prepare({ directory: '/' } as Location, 'late', {})
   const outcome = await call.run(new AbortController().signal, () => {}, { sessionId: 's', callId: 'c' })
   assert.deepEqual([outcome.content, given], [[{ type: 'text', text: 'in time' }], 1])

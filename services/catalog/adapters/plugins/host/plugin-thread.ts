@@ -119,9 +119,13 @@ export class PluginThread {
 
   #pass(message: string): void {
     this.activeAt = performance.now()
+    if (!message.startsWith('{"type":"loaded"')) this.#answered(message)
+    this.#listeners.said(message)
+  }
+
+  #answered(message: string): void {
     this.#ready = true
     if (!message.startsWith('{"type":"progress"')) this.#pending = Math.max(0, this.#pending - 1)
-    this.#listeners.said(message)
   }
 
   #count(characters: number): void {

@@ -4,6 +4,8 @@
 export const CHANNEL_FD = 4
 /** Most characters that a plugin may send at once. */
 export const MAX_MESSAGE = 2 << 20
+/** Files of a plugin that are watched. */
+export const MAX_FILES = 128
 
 /** What a plugin is asked for. */
 export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.after' | 'instructions'
@@ -44,6 +46,8 @@ export type FromHost = { readonly key: string } & (
 
 /** From the thread of a plugin. */
 export type FromPlugin =
+  /** A module is loaded from a file. */
+  | { readonly type: 'loaded'; readonly path: string; readonly fingerprint: string }
   | { readonly type: 'ready'; readonly registration: unknown }
   | { readonly type: 'progress'; readonly id: number; readonly metadata: unknown }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }

@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Json, JsonMap, Plugin } from './plugin-api.ts'
 import { type FromPlugin, MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
 import { Registration } from './registration.ts'
+import { reportFiles } from './report-files.ts'
 
 type Start = Pick<PluginStart, 'entry' | 'options' | 'directory'>
 
@@ -39,6 +40,7 @@ port.on('message', (message: 'ping' | ToPlugin) => {
   void answer(message)
 })
 
+reportFiles((path, fingerprint) => say({ type: 'loaded', path, fingerprint }))
 const module = (await import(pathToFileURL(entry).href)) as { default?: Partial<Plugin> }
 const plugin = module.default
 if (typeof plugin !== 'object' || plugin === null || typeof plugin.setup !== 'function') {

@@ -1,0 +1,37 @@
+// Reports which files the modules of this thread are loaded from.
+import { type Stats, statSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { fingerprintOf } from '#services/catalog/adapters/files/fingerprint.ts'
+import { MAX_FILES } from './protocol.ts'
+
+/**
+ * Reports each file that is imported from now on, once, as it is before it is read; one that is not there has no fingerprint. Those
+ * of packages (`node_modules`) are left out.
+ */
+export function reportFiles(report: (path: string, fingerprint: string) => void): void {
+  const seen = new Set<string>()
+  const observe = (url: string | undefined): void => {
+    if (!url?.startsWith('file:') || url.includes('/node_modules/') || seen.size === MAX_FILES) return
+    const path = fileURLToPath(url)
+    if (seen.has(path)) return
+    seen.add(path)
+    report(path, fingerprintOf(path, statOf(path)))
+  }
+  registerHooks({
+    resolve(specifier, context, next) {
+      try {
+        const resolved = next(specifier, context)
+        observe(resolved.url)
+        return resolved
+      } catch (error) {
+        observe(URL.parse(specifier, context.parentURL)?.href)
+        throw error
+      }
+    },
+  })
+}
+
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
