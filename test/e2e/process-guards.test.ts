@@ -9,8 +9,10 @@ import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { type Process, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, type Setting, startSingle, startSplit } from '#test/support/product.ts'
+import { startFlags } from '#test/support/start-flags.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 // A loop that never ends, but leaves the processor to other tests.
 const STAND = 'const%20m=new%20Int32Array(new%20SharedArrayBuffer(4));for(;;)Atomics.wait(m,0,0,20)'
 // At this signal the main thread stands for ever, as no signal of a user can make it.
@@ -110,7 +112,7 @@ describe('a start', { concurrency: true }, () => {
   for (const entry of ['main.ts', 'services/catalog/main.ts']) {
     test(`that stands still is ended, too (${entry})`, async () => {
       using data = scratchDirectory()
-      const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${entry}`, import.meta.url))], {
+      const child = spawn(process.execPath, [...startFlags(ROOT), join(ROOT, entry)], {
         env: {
           ...{ ...process.env, PORTICO_DATA_DIR: data.path, PORTICO_DIRECTORY: data.path, PORTICO_PORT: '0' },
           ...{

@@ -98,7 +98,9 @@ export async function runToEnd(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const [file, all] = command.endsWith('.ts') ? [process.execPath, [join(ROOT, command), ...words]] : [command, words]
+  const node = [process.execPath, ...startFlags(ROOT), join(ROOT, command)] as const
+  const [file, ...before] = command.endsWith('.ts') ? node : [command]
+  const all = [...before, ...words]
   const env = { ...process.env, ...environment }
   const child = spawn(file, all, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr] = ['', '']
