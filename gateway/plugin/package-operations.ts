@@ -28,7 +28,7 @@ export const checkPlugins = operation({
   handle: ({ catalog }, { query, headers, body, call }) => {
     const { target } = body
     const directory = toDirectory(query, headers)
-    return catalog.checkPlugins({ directory, ...(target !== null && { target }) }, call.options())
+    return catalog.checkPlugins({ directory, ...(target != null && { target }) }, call.options())
   },
   present: ({ location, plugins }) => ({ location: fromLocationRef(location), data: plugins.map(fromPlugin) }),
 })

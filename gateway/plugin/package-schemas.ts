@@ -4,7 +4,7 @@ const target = z.string().meta({ description: 'Specifier of a package, as it is 
 
 /** Body of plugin.check. */
 export const checkPluginsBody = z.strictObject({
-  target: target.nullable().meta({ description: 'Null: all packages' }),
+  target: target.nullish().meta({ description: 'Absent or null: all packages' }),
 })
 
 /** Body of plugin.update. */

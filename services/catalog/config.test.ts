@@ -17,6 +17,7 @@ test('defaults: no project directory, ~/.config/opencode, no roots', () => {
     pluginLoadSeconds: 10,
     pluginHookSeconds: 5,
     pluginMemoryMib: 256,
+    variables: { HOME: '/home/a', PATH: '/bin' },
     environment: { PATH: '/bin', HOME: '/home/a' },
   })
 })

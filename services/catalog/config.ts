@@ -30,6 +30,8 @@ export interface Config {
   readonly pluginHookSeconds: number
   /** Most memory of a plugin, in MiB (`PORTICO_PLUGIN_MEMORY_MIB`). */
   readonly pluginMemoryMib: number
+  /** The environment, for the documents of the configuration that name a variable. */
+  readonly variables: Environment
   /** All that a command sees of the environment. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -78,6 +80,7 @@ export function readConfig(env: Environment): Config {
     pluginLoadSeconds: values.PORTICO_PLUGIN_LOAD_SECONDS,
     pluginHookSeconds: values.PORTICO_PLUGIN_HOOK_SECONDS,
     pluginMemoryMib: values.PORTICO_PLUGIN_MEMORY_MIB,
+    variables: env,
     environment: Object.freeze({ ...Object.fromEntries(passedOn), PATH: usersPath(env.PATH) ?? DEFAULT_PATH }),
   })
 }

@@ -82,7 +82,9 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
   )
   const files = { watchers: new DirectoryWatchers(), logger }
   const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
-  const configuration = new Configuration({ configDirectory, trusted, watchers: files.watchers })
+  const configuration = new Configuration({
+    ...{ configDirectory, trusted, watchers: files.watchers, variables: config.variables },
+  })
   const places = new ProcessPlaces(config.processesPerCore * availableParallelism(), availableParallelism())
   const mcp = opening.use(
     new McpSource({

@@ -5,5 +5,5 @@ export function isTrusted(path: string, directories: readonly string[]): boolean
 
 /** What the users of something in an untrusted file are shown. */
 export function untrusted(path: string): string {
-  return `${path} is not trusted: add a directory that it lies in to PORTICO_TRUSTED_DIRECTORIES, and restart the catalog`
+  return `${path} is not trusted: add a directory that it lies in to PORTICO_TRUSTED_DIRECTORIES, and restart Portico`
 }

@@ -19,6 +19,7 @@ async function begin(t: TestContext, trusted: readonly string[] = []) {
     configDirectory: join(folder, 'config'),
     trusted: new TrustedDirectories(trusted.map((name) => join(folder, name))),
     watchers,
+    variables: { NAME: 'portico' },
   })
   const project = { id: 'global', directory: join(folder, 'project'), canonicalDirectory: join(folder, 'project') }
   const location = { directory: join(folder, 'project/app'), project, subpath: 'app' }
@@ -69,4 +70,14 @@ test('a document that cannot be read counts as it was, else not at all; a change
   assert.deepEqual(await read(), [['project/opencode.json', false, 1]])
   await rm(join(folder, 'project/opencode.json'))
   assert.deepEqual(await read(), [])
+})
+
+test('`{env:NAME}` stands for a variable in documents that are trusted; one that is not set stays', async (t) => {
+  const { folder, read } = await begin(t)
+  const text = JSON.stringify({ a: { list: ['Bearer {env:NAME}', '{env:UNSET}', 1] } })
+  await writeFiles(folder, { 'config/opencode.json': text, 'project/opencode.json': text })
+  assert.deepEqual(await read(), [
+    ['config/opencode.json', true, { list: ['Bearer portico', '{env:UNSET}', 1] }],
+    ['project/opencode.json', false, { list: ['Bearer {env:NAME}', '{env:UNSET}', 1] }],
+  ])
 })

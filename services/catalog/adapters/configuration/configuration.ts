@@ -10,12 +10,15 @@ import { Turns } from '../watch/turns.ts'
 import { type DocumentFile, findDocuments } from './find-documents.ts'
 import { MAX_DOCUMENT_BYTES, parseDocument } from './parse-document.ts'
 import type { TrustedDirectories } from './trusted-directories.ts'
+import { type Variables, withVariables } from './variables.ts'
 
 interface Options {
   /** The user's configuration directory, which is trusted. */
   readonly configDirectory: string
   readonly trusted: TrustedDirectories
   readonly watchers: DirectoryWatchers
+  /** What `{env:NAME}` stands for in trusted documents. */
+  readonly variables: Variables
 }
 
 type LastDocuments = LRUCache<string, readonly ConfigurationDocument[]>
@@ -95,11 +98,12 @@ class LocationDocuments implements OpenConfiguration {
 
   // Undefined: nothing can be made of it.
   async #read({ path, own }: DocumentFile): Promise<ConfigurationDocument | undefined> {
-    const { trusted } = this.#access
+    const { trusted, variables } = this.#access
     try {
       const value = parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString())
       if (!isObject(value)) throw new Error('the document is not an object')
-      return { path, value, trusted: own || (await trusted.has(path)) }
+      if (!own && !(await trusted.has(path))) return { path, value, trusted: false }
+      return { path, value: withVariables(value, variables) as typeof value, trusted: true }
     } catch (error) {
       if (isOutOfDescriptors(error)) throw error
       // Who reads it for agents reports that, once for all.

@@ -8,7 +8,7 @@ import { knownMessage } from './known-message.ts'
 import { LineReader } from './line-reader.ts'
 import { MAX_MESSAGE_BYTES } from './message-gauge.ts'
 
-/** Messages that are worked on in one turn of the event loop, and the share of a second that each may take. */
+/** Messages that are worked on in one turn of the event loop, and the pause after them for each, in milliseconds. */
 const AT_ONCE = 20
 const MESSAGE_MS = 0.2
 /** For a server to end by itself when its input ends, and then when it is asked to. */

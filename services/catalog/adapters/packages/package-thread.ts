@@ -1,4 +1,4 @@
-// The thread that works with npm's libraries: they take a second to load and 60 MB, know no signal that stops them, and ends with it.
+// The thread that works with npm's libraries: they take a second and 60 MB to load, and no signal stops them: ending the thread does.
 import { parentPort } from 'node:worker_threads'
 import { install } from './install.ts'
 import type { PackageAnswer, PackageJob } from './package-job.ts'

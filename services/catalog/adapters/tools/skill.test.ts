@@ -24,7 +24,7 @@ test('the tool is there where skills are, and shows the text of one and where it
   assert.deepEqual(metadata, { id: 'team/release', folder })
   await assert.rejects(
     client.prepareTool({ name: 'skill', input: { id: 'release' } }, asOperator),
-    rejection('TOOL_INPUT_INVALID', { name: 'skill', problem: 'there is no skill release' }),
+    rejection('TOOL_INPUT_INVALID', { name: 'skill', problem: 'there is no skill release, but team/release' }),
   )
 })
 

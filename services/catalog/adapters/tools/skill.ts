@@ -11,6 +11,9 @@ interface Input {
   readonly offset?: number
 }
 
+/** Skills that are named to whoever asks for one that there is not. */
+const MAX_NAMED = 20
+
 /**
  * Shows one of these skills, or a file that belongs to it: the user's own skills lie outside of the project, where `read` does not
  * reach. A file is judged as one that is read, too.
@@ -35,7 +38,10 @@ export function skillTool(skills: readonly Skill[]): Tool<Input> {
     ),
     async plan(directory, { id, path, offset = 1 }) {
       const skill = skills.find((candidate) => candidate.id === id)
-      if (skill === undefined) throw new InputError(`there is no skill ${id}`)
+      if (skill === undefined) {
+        const ids = skills.slice(0, MAX_NAMED).map((candidate) => candidate.id)
+        throw new InputError(`there is no skill ${id}, but ${ids.join(', ')}${skills.length > MAX_NAMED ? ' …' : ''}`)
+      }
       const folder = dirname(skill.path)
       const access = { action: 'skill', resources: [id] }
       if (path === undefined) {

@@ -63,6 +63,7 @@ test('an entry that is malformed is refused with what is wrong, and the others s
     'n/o': [local, /its name must be/],
     'p*': [local, /its name must be/],
     '': [local, /its name must be/],
+    r: [{ ...local, environment: { A: '{env:NO_SUCH}' } }, /the environment variable NO_SUCH is not set/],
     q: [{ type: 'remote', url: 'http://x', oauth: {} }, /OAuth is not supported/],
   }
   const entries = readMcpEntries([

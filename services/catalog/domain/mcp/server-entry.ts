@@ -81,6 +81,8 @@ function toEntry(name: string, { value, document, enabled }: Given): McpEntry {
   const problem = problemOf(value)
   if (problem !== undefined) return refused(name, `${document.path}: ${problem}`)
   if (!document.trusted) return refused(name, untrusted(document.path))
+  const [, unset] = /\{env:([^{}]*)\}/.exec(JSON.stringify(value)) ?? []
+  if (unset !== undefined) return refused(name, `${document.path}: the environment variable ${unset} is not set`)
   if (isObject(value.oauth)) {
     return refused(name, 'OAuth is not supported: give the server a token in `headers`', 'needs_auth')
   }

@@ -166,7 +166,7 @@ test('every call has its result, whatever became of it, and arguments that are J
       'failed',
       true,
       [
-        { type: 'text', text: 'Error: no' },
+        { type: 'text', text: 'Error: no\n' },
         { type: 'text', text: 'half' },
       ],
     ],
@@ -183,6 +183,6 @@ test('files and agents of a prompt are shown after its text', () => {
   assert.deepEqual(message?.parts, [
     { type: 'text', text: 'See' },
     { type: 'media', blob, mime: 'image/png', name: 'a.png' },
-    { type: 'text', text: '(The user names the agent "plan".)' },
+    { type: 'text', text: '(The user names the agent "plan": the tool task has it work.)' },
   ])
 })

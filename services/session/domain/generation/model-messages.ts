@@ -74,7 +74,8 @@ function summaryText({ summary = '', recent = '' }: CompactionMessage): string {
 function userParts({ text, files, agents, skills = [] }: Prompt): ModelPart[] {
   const parts = textParts(text)
   for (const { blob, mime, name, uri } of files) parts.push({ type: 'media', blob, mime, name: name ?? uri })
-  for (const { name } of agents) parts.push({ type: 'text', text: `(The user names the agent "${name}".)` })
+  for (const { name } of agents)
+    parts.push({ type: 'text', text: `(The user names the agent "${name}": the tool task has it work.)` })
   for (const { id, text = '' } of skills) {
     if (text !== '') parts.push({ type: 'text', text: `(The user names the skill "${id}", which says:)\n\n${text}` })
   }
@@ -112,7 +113,7 @@ function assistantPart(part: AssistantPart, sameModel: boolean): ModelPart[] {
 function toolResult({ callId, state, content, error }: ToolPart): ModelPart {
   if (state === 'completed') return { type: 'tool-result', callId, content: content.map(toContent), failed: false }
   const text = error?.message ?? 'The tool call was cut off; what it has done is unknown'
-  const failure: ModelContent = { type: 'text', text: `Error: ${text}` }
+  const failure: ModelContent = { type: 'text', text: content.length === 0 ? `Error: ${text}` : `Error: ${text}\n` }
   return { type: 'tool-result', callId, content: [failure, ...content.map(toContent)], failed: true }
 }
 
