@@ -12,6 +12,8 @@ import type { ToolOutcome } from './tools.ts'
 export interface Plugins {
   /** Every plugin that is configured, in the order in which their hooks are called. */
   readonly list: readonly PluginInfo[]
+  /** Resolves when each has loaded or failed, or was waited for for 20 s. */
+  settled(signal: AbortSignal): Promise<void>
   /** The hooks that some plugin has: calling another one changes nothing. */
   readonly hooks: ReadonlySet<HookName>
   /** What their agents are, as the document with the lowest precedence, and what all agents ask for. */

@@ -8,7 +8,7 @@ import type { Locations } from '../ports/locations.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import { locationToProto } from './convert.ts'
 
-/** Lists the plugins of a location, those that have failed too. */
+/** Lists the plugins of a location, those that have failed too, once it is known which these are. */
 export function listPlugins(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations
@@ -16,7 +16,10 @@ export function listPlugins(dependencies: {
   const { locations, opened } = dependencies
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
-    const { plugins } = await opened.open(location).generation()
+    const open = opened.open(location)
+    using _held = open.hold()
+    await (await open.generation()).plugins.settled(context.signal)
+    const { plugins } = await open.generation()
     return { location: locationToProto(location), plugins: plugins.list.map(pluginToProto) }
   }
 }

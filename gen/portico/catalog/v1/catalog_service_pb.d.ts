@@ -1136,8 +1136,8 @@ export declare const CatalogService: GenService<{
     output: typeof ListMcpServersResponseSchema;
   },
   /**
-   * Lists the plugins that are configured for a location, those that have failed too, once they were loaded; for that it
-   * waits at most some seconds.
+   * Lists the plugins that are configured for a location, those that have failed too, once each has loaded or failed; for that it
+   * waits at most 25 seconds. One that loads for longer is listed with a failure that says so, and goes on.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.ListPlugins
    */

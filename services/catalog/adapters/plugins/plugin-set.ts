@@ -11,11 +11,13 @@ import type { Skill } from '#services/catalog/domain/skill.ts'
 import type { Plugins } from '#services/catalog/ports/plugins.ts'
 import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 import { isObject } from '#shared/json.ts'
+import { orAborted } from '#shared/or-aborted.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { readCallChange, readInstructions, readPromptChange, readTextChange } from './changes.ts'
 import type { Plugin } from './plugin.ts'
 import { ThrownByPlugin } from './plugin-run.ts'
 import { cut } from './said.ts'
+import { forAWhile } from './waiting.ts'
 
 /** A tool of a plugin, under the name that it has in its location. */
 export interface OfferedTool {
@@ -25,6 +27,7 @@ export interface OfferedTool {
 }
 
 const LONGEST_NAME = 64
+const SETTLE_MS = 20_000
 
 /** What the plugins of a location offer at one time. */
 export class PluginSet implements Plugins {
@@ -35,6 +38,7 @@ export class PluginSet implements Plugins {
   readonly tools: readonly OfferedTool[]
   readonly #plugins: readonly Plugin[]
   readonly #hookMs: number
+  readonly #all: readonly Plugin[]
 
   /** `taken`: names that other tools have. Of two plugins with one id the second one fails. */
   constructor(plugins: readonly Plugin[], taken: ReadonlySet<string>, hookMs: number) {
@@ -47,6 +51,7 @@ export class PluginSet implements Plugins {
       ids.add(id)
     }
     this.#plugins = plugins.filter((plugin) => !plugin.failed && plugin.registration !== undefined)
+    this.#all = plugins
     this.list = plugins.map(({ info }) => info)
     this.hooks = new Set(HOOK_NAMES.filter((name) => this.#having(name).length > 0))
     this.skills = this.#plugins.flatMap(({ registration }) => registration?.skills ?? [])
@@ -59,6 +64,11 @@ export class PluginSet implements Plugins {
       agents: new Map(agents),
       permissions: [...actions].map((action) => ({ action, resource: '*', effect: 'ask' as const })),
     }
+  }
+
+  async settled(signal: AbortSignal): Promise<void> {
+    const settled = Promise.all(this.#all.map((plugin) => plugin.settled()))
+    await orAborted(forAWhile(settled, SETTLE_MS), signal)
   }
 
   async prompt(prompt: HookedPrompt, sessionId: string, signal: AbortSignal): Promise<HookedPrompt> {

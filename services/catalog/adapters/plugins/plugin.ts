@@ -20,6 +20,7 @@ export class Plugin {
   readonly #context: PluginContext
   readonly #closed = new AbortController()
   #failure: PluginFailure | undefined
+  #settled: Promise<void> | undefined
   #known: Promise<void> | undefined
   #run: PluginRun | undefined
   readonly #entry: PluginEntry
@@ -62,9 +63,15 @@ export class Plugin {
     return this.#strikes.count > 0
   }
 
-  /** Begins to load it; resolves when it has registered or failed, or was waited for long enough, by whom ever. */
+  /** Begins to load it; resolves when it has registered or failed. */
+  settled(): Promise<void> {
+    this.#settled ??= this.#load()
+    return this.#settled
+  }
+
+  /** The same, or when it was waited for long enough, by whom ever. */
   known(): Promise<void> {
-    this.#known ??= forAWhile(this.#load())
+    this.#known ??= forAWhile(this.settled())
     return this.#known
   }
 

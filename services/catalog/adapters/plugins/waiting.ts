@@ -4,9 +4,9 @@ import { orAborted } from '#shared/or-aborted.ts'
 /** How long it is waited for a plugin that loads; what it registers later is offered then. */
 const LOAD_MS = 5_000
 
-/** Resolves when a plugin has loaded, or was waited for long enough. */
-export function forAWhile(loaded: Promise<void>): Promise<void> {
-  return Promise.race([loaded, delay(LOAD_MS, undefined, { ref: false })])
+/** Resolves when what loads has loaded, or was waited for long enough. */
+export async function forAWhile(loaded: Promise<unknown>, milliseconds = LOAD_MS): Promise<void> {
+  await Promise.race([loaded, delay(milliseconds, undefined, { ref: false })])
 }
 
 /** Whether the time is over; false: the signal aborted before. */
