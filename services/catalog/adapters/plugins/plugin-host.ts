@@ -31,7 +31,8 @@ export class PluginHost implements AsyncDisposable {
   readonly ended: Promise<CommandEnd>
   readonly #command: Command
   readonly #channel: Duplex
-  readonly #listeners = new Map<string, HostListener>()
+  readonly #listeners = new Map<number, HostListener>()
+  #runs = 0
 
   private constructor(command: Command, channel: Duplex, options: Options) {
     this.#command = command
@@ -64,19 +65,21 @@ export class PluginHost implements AsyncDisposable {
     return new PluginHost(command, command.channel, options)
   }
 
-  /** Starts a plugin, or starts it anew, under a key. */
-  run(key: string, start: PluginStart, listener: HostListener): void {
-    this.#listeners.set(key, listener)
-    this.#send({ key, type: 'start', start })
+  /** Starts a plugin; returns the number of this run. */
+  run(start: PluginStart, listener: HostListener): number {
+    const run = ++this.#runs
+    this.#listeners.set(run, listener)
+    this.#send({ run, type: 'start', start })
+    return run
   }
 
-  post(key: string, post: ToPlugin): void {
-    if (this.#listeners.has(key)) this.#send({ key, type: 'post', post })
+  post(run: number, post: ToPlugin): void {
+    if (this.#listeners.has(run)) this.#send({ run, type: 'post', post })
   }
 
-  /** Ends a plugin; nothing of it is reported any more. */
-  end(key: string): void {
-    if (this.#listeners.delete(key)) this.#send({ key, type: 'end' })
+  /** Ends a run; nothing of it is reported any more. */
+  end(run: number): void {
+    if (this.#listeners.delete(run)) this.#send({ run, type: 'end' })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -91,11 +94,11 @@ export class PluginHost implements AsyncDisposable {
   // Throws for what no host says.
   #receive(line: string): void {
     const message = JSON.parse(line) as FromHost
-    const listener = this.#listeners.get(message.key)
+    const listener = this.#listeners.get(message.run)
     if (message.type === 'said') listener?.said(String(message.text))
     else if (message.type === 'started') listener?.started()
     else {
-      this.#listeners.delete(message.key)
+      this.#listeners.delete(message.run)
       listener?.failed(String(message.error))
     }
   }

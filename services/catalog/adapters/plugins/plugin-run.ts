@@ -4,7 +4,6 @@ import type { PluginHost } from './plugin-host.ts'
 import { readMessage, readMetadata } from './said.ts'
 
 interface Options {
-  readonly key: string
   readonly start: PluginStart
   /** Longest time from the start of its thread until it is ready. */
   readonly loadMs: number
@@ -45,6 +44,7 @@ export class PluginRun {
   /** Resolves when it is ready; rejects when it ends before. */
   readonly loaded: Promise<void>
   readonly #options: Options
+  readonly #number: number
   readonly #loaded = Promise.withResolvers<void>()
   readonly #calls = new Map<number, Pending>()
   #isLoaded = false
@@ -56,10 +56,10 @@ export class PluginRun {
     this.#options = options
     this.loaded = this.#loaded.promise
     this.loaded.catch(() => {})
-    const { key, start, loadMs, failed } = options
-    host.run(key, start, {
+    const { start, loadMs, failed } = options
+    this.#number = host.run(start, {
       started: () => {
-        this.#timer = setTimeout(() => failed(`It took longer than ${loadMs / 1_000} s to load`), loadMs)
+        this.#timer ??= setTimeout(() => failed(`It took longer than ${loadMs / 1_000} s to load`), loadMs)
       },
       said: (text) => this.#receive(text),
       failed,
@@ -76,19 +76,20 @@ export class PluginRun {
     const id = ++this.#ids
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#calls.set(id, { resolve, reject, progress })
-    this.host.post(this.#options.key, { type: 'call', id, name, input })
+    this.host.post(this.#number, { type: 'call', id, name, input })
     return {
       answer: promise.finally(() => this.#calls.delete(id)),
-      abort: () => this.host.post(this.#options.key, { type: 'abort', id }),
+      abort: () => this.host.post(this.#number, { type: 'abort', id }),
     }
   }
 
   emit(name: string, event: unknown): void {
-    if (this.#isLoaded) this.host.post(this.#options.key, { type: 'event', name, event })
+    if (this.#isLoaded) this.host.post(this.#number, { type: 'event', name, event })
   }
 
-  /** Nothing comes from it any more. */
+  /** Ends its thread, if the process is still there; nothing comes from it any more. */
   end(reason: Error): void {
+    this.host.end(this.#number)
     clearTimeout(this.#timer)
     this.#loaded.reject(reason)
     for (const { reject } of this.#calls.values()) reject(reason)

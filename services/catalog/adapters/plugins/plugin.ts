@@ -158,10 +158,10 @@ export class Plugin {
 
   #begin(host: PluginHost, entry: string): PluginRun {
     const { directory, limits } = this.#context
-    const { key, options } = this.declared
+    const { options } = this.declared
     const { memoryBytes, loadMs, hookMs } = limits
     const run: PluginRun = new PluginRun(host, {
-      ...{ key, loadMs },
+      loadMs,
       start: { entry, directory, options, memoryBytes, blockedMs: Math.ceil(hookMs * 0.8) },
       loaded: (path, fingerprint) => this.files.add(path, fingerprint),
       ready: (said) => this.#observeReady(said, entry),
@@ -190,7 +190,6 @@ export class Plugin {
     const run = this.#run
     this.#run = undefined
     run?.end(reason)
-    run?.host.end(this.declared.key)
   }
 
   #throwIfOver(): void {

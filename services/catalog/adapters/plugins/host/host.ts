@@ -9,7 +9,7 @@ const BUSY_MS = 50
 const CALM_MS = 500
 
 const channel = new Socket({ fd: CHANNEL_FD })
-const threads = new Map<string, PluginThread>()
+const threads = new Map<number, PluginThread>()
 
 const say = (message: FromHost): void => {
   channel.write(`${JSON.stringify(message)}\n`)
@@ -21,23 +21,25 @@ channel.on('error', leave).on('close', leave)
 
 createInterface({ input: channel }).on('line', (line) => {
   const message = JSON.parse(line) as ToHost
-  const { key } = message
-  if (message.type === 'post') return threads.get(key)?.post(message.post)
-  const former = threads.get(key)
-  threads.delete(key)
-  if (former !== undefined) void settle(former)
-  if (message.type === 'end') return
+  const { run } = message
+  if (message.type === 'post') return threads.get(run)?.post(message.post)
+  if (message.type === 'end') return end(run)
   const thread = new PluginThread(message.start, {
-    said: (text) => say({ key, type: 'said', text }),
+    said: (text) => say({ run, type: 'said', text }),
     failed: (error) => {
-      if (threads.get(key) === thread) threads.delete(key)
-      void settle(thread)
-      say({ key, type: 'failed', error })
+      end(run)
+      say({ run, type: 'failed', error })
     },
   })
-  threads.set(key, thread)
-  say({ key, type: 'started' })
+  threads.set(run, thread)
+  say({ run, type: 'started' })
 })
+
+function end(run: number): void {
+  const thread = threads.get(run)
+  threads.delete(run)
+  if (thread !== undefined) void settle(thread)
+}
 
 async function watch(): Promise<void> {
   for (;;) {

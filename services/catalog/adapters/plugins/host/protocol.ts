@@ -10,8 +10,8 @@ export const MAX_FILES = 128
 /** What a plugin is asked for. */
 export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.after' | 'instructions'
 
-/** To the host. `key` names a plugin. */
-export type ToHost = { readonly key: string } & (
+/** To the host. `run` names one start of one plugin: what a former one still says is nobody's. */
+export type ToHost = { readonly run: number } & (
   | { readonly type: 'start'; readonly start: PluginStart }
   | { readonly type: 'end' }
   | { readonly type: 'post'; readonly post: ToPlugin }
@@ -36,7 +36,7 @@ export type ToPlugin =
   | { readonly type: 'event'; readonly name: string; readonly event: unknown }
 
 /** From the host. */
-export type FromHost = { readonly key: string } & (
+export type FromHost = { readonly run: number } & (
   | { readonly type: 'started' }
   /** What the thread sent: a `FromPlugin` as text, if it is an honest one. */
   | { readonly type: 'said'; readonly text: string }

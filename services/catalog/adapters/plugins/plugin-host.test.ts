@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pino } from 'pino'
+import { writeFiles } from '#test/support/catalog.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+import { SupervisedCommand } from '../commands/supervised-command.ts'
+import { PluginHost } from './plugin-host.ts'
+
+const LOGGER = pino({ level: 'silent' })
+const PATH = process.env.PATH ?? '/usr/bin:/bin'
+
+/** A process for plugins, in a folder of its own with these files. */
+async function openHost(files: Readonly<Record<string, string>>) {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'portico-host-')))
+  await writeFiles(directory, files)
+  const host = await PluginHost.start({
+    start: (options) => SupervisedCommand.start(options, tmpdir()),
+    ...{ directory, environment: { PATH }, logger: LOGGER },
+  })
+  return {
+    directory,
+    host,
+    start: (entry: string) => ({
+      ...{ entry: join(directory, entry), options: null, directory },
+      ...{ memoryBytes: 256 << 20, blockedMs: 4_000 },
+    }),
+    [Symbol.asyncDispose]: async () => {
+      await host[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+
+test('what a former thread of a plugin still says is not said by its successor', async () => {
+  await using opened = await openHost({
+    'old.mjs': `import { writeFileSync } from 'node:fs'
+      writeFileSync('began', '')
+      throw new Error('the old one')`,
+    'new.mjs': 'export default { id: "new", setup() {} }',
+  })
+  const { host, directory, start } = opened
+  const observed: string[] = []
+  const listen = (name: string) => ({
+    started: () => void observed.push(`${name} started`),
+    said: (text: string) => void observed.push(`${name} said ${JSON.parse(text).type}`),
+    failed: (error: string) => void observed.push(`${name} failed: ${error}`),
+  })
+  const old = host.run(start('old.mjs'), listen('old'))
+  await waitFor('the old one', () => existsSync(join(directory, 'began')))
+  // What the old one says waits in the channel.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  host.end(old)
+  host.run(start('new.mjs'), listen('new'))
+  await waitFor('the new one', () => observed.includes('new said ready'))
+  await delay(100)
+  assert.deepEqual(
+    observed.filter((text) => !text.startsWith('old')),
+    ['new started', 'new said loaded', 'new said ready'],
+  )
+})
