@@ -38,7 +38,7 @@ export const listSessionPermissions = operation({
   path: '/api/session/{sessionID}/permission',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Unanswered permission requests of a session',
+  summary: 'Unanswered permission requests of a session and of those below it',
   params: ofSession,
   answer: list,
   errors: ['SESSION_NOT_FOUND'],

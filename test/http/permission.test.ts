@@ -118,6 +118,14 @@ test('the request of a session below another reaches whoever watches that one, a
   const [, child] = /"type":"session.tool.progress".*"sessionID":"(ses_[^r"][^"]*)","agent":"general"/.exec(asked) ?? []
   assert.ok(child, 'the call names its session as soon as that is there')
   const listed = (await (await portico.fetch('/api/permission/request')).json()) as { data: Request[] }
+  for (const [id, seen] of [
+    ['ses_root', listed],
+    [child, listed],
+    ['ses_other', { data: [] }],
+  ] as const) {
+    if (id === 'ses_other') await portico.post('/api/session', { id })
+    assert.deepEqual(await (await portico.fetch(`/api/session/${id}/permission`)).json(), seen)
+  }
   assert.deepEqual(
     listed.data.map(({ sessionID }) => sessionID),
     [child],

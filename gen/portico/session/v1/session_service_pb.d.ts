@@ -1193,7 +1193,7 @@ export declare const StreamSessionContextResponseSchema: GenMessage<StreamSessio
  */
 export declare type ListPermissionRequestsRequest = Message<"portico.session.v1.ListPermissionRequestsRequest"> & {
   /**
-   * Absent: every session of the workspace.
+   * A session, with all below it. Absent: every session of the workspace.
    *
    * @generated from field: optional string session_id = 1;
    */

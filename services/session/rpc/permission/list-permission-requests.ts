@@ -5,17 +5,35 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { permissionRequestToProto } from './permission-request-to-proto.ts'
 
-/** Lists the permission requests that wait for an answer, of one session or of the whole workspace. */
+/** Lists the permission requests that wait for an answer, of one session and those below it, or of the whole workspace. */
 export function listPermissionRequests(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['listPermissionRequests'] {
   const { store } = dependencies
   return async ({ sessionId }, context) => {
     const { workspaceId } = principalOf(context)
-    if (sessionId !== undefined && (await store.getSession(workspaceId, sessionId)) === undefined) {
-      throw sessionNotFound(sessionId)
-    }
-    const requests = await store.listPermissionRequests(workspaceId, sessionId)
+    const waiting = await store.listPermissionRequests(workspaceId)
+    if (sessionId === undefined) return { requests: waiting.map(permissionRequestToProto) }
+    if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
+    const own = await store.listPermissionRequests(workspaceId, sessionId)
+    const requests = [...own]
+    const parents = new Map<string, string | undefined>([[sessionId, undefined]])
+    for (const request of waiting) if (await isBelow(request.sessionId)) requests.push(request)
+    requests.sort((a, b) => a.timeCreated - b.timeCreated)
     return { requests: requests.map(permissionRequestToProto) }
+
+    async function isBelow(id: string): Promise<boolean> {
+      const seen = new Set<string>()
+      for (let above = await parentOf(id); above !== undefined && !seen.has(above); above = await parentOf(above)) {
+        if (above === sessionId) return true
+        seen.add(above)
+      }
+      return false
+    }
+
+    async function parentOf(id: string): Promise<string | undefined> {
+      if (!parents.has(id)) parents.set(id, (await store.getSession(workspaceId, id))?.parentId)
+      return parents.get(id)
+    }
   }
 }
