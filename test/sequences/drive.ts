@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { forget, update, view } from './changes.ts'
 import { fork, makeChild, remove, transfer } from './copies.ts'
 import { reload } from './extensions.ts'
-import { cancel, interrupt, move, redeliver, repeat, reply, resume, sendInput, wait } from './inputs.ts'
+import { cancel, compact, interrupt, move, redeliver, repeat, reply, resume, sendInput, wait } from './inputs.ts'
 import { create, look } from './looks.ts'
 import { type Scene, SessionClient } from './session-client.ts'
 import type { Sequence, Step } from './step.ts'
@@ -71,6 +71,8 @@ async function doStep(session: SessionClient, step: Step): Promise<unknown> {
       return makeChild(session, step.deep, step.work)
     case 'remove':
       return remove(session)
+    case 'compact':
+      return compact(session)
     case 'reload':
       return reload(session)
     case 'look':

@@ -26,10 +26,12 @@ export async function gather(
   const last = still.events.at(-1)?.durable.seq ?? 0
   const arrived = () => world.follower.of(sessionId).at(-1)?.durable.seq ?? 0
   for (const since = Date.now(); arrived() < last && Date.now() - since < REST_MS; ) await sleep(20)
+  // A title may have been found since.
+  const seen = world.follower.of(sessionId).filter(({ durable }) => durable.seq <= last)
   const typed = new Map<string, readonly WireMessage[]>()
   for (const type of TYPES) typed.set(type, await messagesOf(session, type))
   return {
-    ...{ history, messages, typed, ...still, seen: world.follower.of(sessionId) },
+    ...{ history, messages, typed, ...still, seen },
     approvals: (await approvals(session)).map(({ resource }) => resource),
     ...{
       lines: linesOf(history.calls),

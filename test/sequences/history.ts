@@ -146,6 +146,8 @@ export interface History {
   readonly forgotten: { readonly asked: Asked; readonly resource: string }[]
   readonly waits: Asked[]
   readonly reloads: Asked[]
+  /** Summaries that were asked for; undefined: nobody knows under which id. */
+  readonly compactions: { readonly asked: Asked; id: string | undefined }[]
   readonly updates: SentUpdate[]
   readonly copies: Copy[]
   /** Forks that were refused because there was no history. */
@@ -172,6 +174,7 @@ export function newHistory(sessionId: string, scratch: string, problems: string[
       forgotten: [],
       waits: [],
       reloads: [],
+      compactions: [],
       updates: [],
       copies: [],
       emptyForks: [],

@@ -98,6 +98,18 @@ export async function move(session: SessionClient, to: Place, delivery: Delivery
   session.expect(to === 'missing' ? 400 : 204, await session.send('POST', '/move', { directory, delivery }, asked))
 }
 
+/** Asks for a summary; one that waits already is the same. */
+export async function compact(session: SessionClient): Promise<void> {
+  const { compactions, sessionId, wakes } = session.history
+  const asked = asking()
+  const sent: (typeof compactions)[0] = { asked, id: undefined }
+  compactions.push(sent)
+  wakes.push(asked)
+  const body = { id: `msg_${sessionId.slice(4)}_sum${compactions.length}`, delivery: 'queue' }
+  const answer = await session.send('POST', '/compact', body, asked)
+  if (session.expect(200, answer)) sent.id = (answer.body as { data: { id: string } }).data.id
+}
+
 /** Whether anything was running. */
 export async function interrupt(session: SessionClient, resume = false): Promise<boolean> {
   const asked = asking()

@@ -57,7 +57,7 @@ export async function look(session: SessionClient, at: Look): Promise<void> {
 }
 
 /** Types of messages that are listed by themselves. */
-export const TYPES = ['user', 'assistant', 'synthetic', 'location-switched', 'idle'] as const
+export const TYPES = ['user', 'assistant', 'synthetic', 'location-switched', 'compaction', 'idle'] as const
 
 /** Messages of one type, oldest first. */
 export async function messagesOf(session: SessionClient, type: string): Promise<WireMessage[]> {

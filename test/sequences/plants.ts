@@ -186,6 +186,14 @@ export const OPERATION_PLANTS: readonly Planted[] = [
     problem: /what another plugin did/,
   },
   {
+    title: 'a summary is written down, and not reported',
+    file: 'services/session/domain/compaction/compaction.ts',
+    from: "revision.event({ type: 'compaction-ended', messageId, manual, text, recent })",
+    to: 'void [messageId, manual, recent]',
+    does: [hello, wait, { do: 'compact' }],
+    problem: /is completed, its events say/,
+  },
+  {
     title: 'an item that was cancelled has its turn all the same',
     file: 'services/session/domain/inbox/inbox-changes.ts',
     from: "revision.writes.push({ type: 'cancel', id, timeCancelled: revision.now })",

@@ -65,6 +65,8 @@ export type Action =
   /** Makes a session below this one, or below the last one made so, and has it work. */
   | { readonly do: 'child'; readonly deep: boolean; readonly work: Work }
   | { readonly do: 'remove' }
+  /** Has the conversation summed up, once the session is idle. */
+  | { readonly do: 'compact' }
   /** Has all locations built anew. */
   | { readonly do: 'reload' }
   | { readonly do: 'look'; readonly at: Look }

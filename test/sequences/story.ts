@@ -22,9 +22,12 @@ export function storyOf({ history, events }: Pick<Evidence, 'history' | 'events'
     ...interrupts.map((interrupt) => asked('interrupt', interrupt)),
     ...replies.map((reply) => asked(`reply ${reply.answer}`, reply.asked)),
     ...waits.map((wait) => asked('wait', wait)),
+    ...history.compactions.map(({ asked: sent, id }) => asked(`compact ${id}`, sent)),
     ...history.reloads.map((reload) => asked('reload', reload)),
     ...events
-      .filter(({ type }) => /inbox|execution|step\.(started|failed|ended)|permission|renamed|moved/.test(type))
+      .filter(({ type }) =>
+        /inbox|execution|step\.(started|failed|ended)|permission|renamed|moved|compaction/.test(type),
+      )
       .map(({ type, created, durable, data }) => ({
         at: created,
         line: `  ${durable.seq} ${type} ${data.inboxID ?? ''}`,

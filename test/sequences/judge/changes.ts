@@ -116,7 +116,9 @@ function judgeInfo({ info, events, first, home, messages }: Evidence): string[] 
 function judgeTotals({ info, messages, events }: Evidence): string[] {
   const used = [
     ...(messages as readonly { readonly tokens?: Tokens }[]),
-    ...events.flatMap(({ type, data }) => (type === 'session.usage.recorded' ? [data as { tokens?: Tokens }] : [])),
+    ...events.flatMap(({ type, data }) =>
+      type === 'session.usage.recorded' && data.source !== 'compaction' ? [data as { tokens?: Tokens }] : [],
+    ),
   ].map(({ tokens }) => tokens)
   const total = sumOf(used)
   if (isDeepStrictEqual(info.tokens, total)) return []

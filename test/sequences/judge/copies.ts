@@ -48,6 +48,7 @@ function upToBoundary({ info, before }: Copy, messages: readonly WireMessage[]):
 
 /** From when on it is part of every copy. */
 function settledAt({ type, time }: WireMessage): number {
+  if (type === 'compaction') return Infinity
   return type === 'assistant' ? (time.completed ?? Infinity) : time.created
 }
 

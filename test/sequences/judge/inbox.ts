@@ -22,7 +22,7 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
     if (type === 'session.inbox.enqueued') {
       const { delivery, type: kind } = data.item as { delivery: string; type: string }
       if (deliveries.has(data.inboxID)) problems.push(`${data.inboxID} was enqueued twice`)
-      if (kind === 'move') controls.add(data.inboxID)
+      if (kind === 'move' || kind === 'compaction') controls.add(data.inboxID)
       deliveries.set(data.inboxID, delivery)
       admitted.push(data.inboxID)
       waiting[delivery]?.push(data.inboxID)

@@ -3,6 +3,7 @@ import type { WireMessage } from '#test/support/instance-client.ts'
 import type { WireEvent } from '../follow.ts'
 import type { History, Info } from '../history.ts'
 import { judgeChanges } from './changes.ts'
+import { judgeCompactions } from './compactions.ts'
 import { judgeCopies } from './copies.ts'
 import { judgeInbox } from './inbox.ts'
 import { judgeLogs } from './logs.ts'
@@ -38,6 +39,7 @@ export function judge(evidence: Evidence): string[] {
   return [
     ...[...judgeInputs(evidence), ...judgeStory(evidence), ...judgeTyped(evidence)],
     ...[...judgeRuns(evidence), ...judgeTools(evidence), ...judgePermissions(evidence)],
+    ...judgeCompactions(evidence),
     ...[...judgeInbox(evidence), ...judgeChanges(evidence), ...judgeCopies(evidence), ...judgeLogs(evidence)],
   ]
 }
@@ -80,10 +82,16 @@ function judgeTyped({ messages, typed }: Evidence): string[] {
 /** Events and messages say the same, in the same order. */
 function judgeStory({ messages, events }: Evidence): string[] {
   const kinds = new Map<unknown, string>()
+  const begun = new Set<unknown>()
   const reported = events.flatMap(({ type, data }) => {
     if (type === 'session.inbox.enqueued') kinds.set(data.inboxID, (data.item as { type: string }).type)
     const kind = kinds.get(data.inboxID)
-    if (type === 'session.inbox.delivered') return kind === 'move' ? [] : [`${kind} ${data.inboxID}`]
+    if (type === 'session.inbox.delivered')
+      return kind === 'move' || kind === 'compaction' ? [] : [`${kind} ${data.inboxID}`]
+    if (/^session\.compaction\.(started|failed)$/.test(type) && !begun.has(data.messageID)) {
+      begun.add(data.messageID)
+      return [`compaction ${data.messageID}`]
+    }
     if (type === 'session.moved') return [`location-switched ${(data.location as { directory: string }).directory}`]
     if (type === 'session.step.started') return [`assistant ${data.assistantMessageID} ${data.agent}`]
     if (type === 'session.agent.selected') return [`agent-switched ${data.agent}`]
@@ -97,7 +105,7 @@ function judgeStory({ messages, events }: Evidence): string[] {
       model?: { id: string }
       location?: { directory: string }
     }
-    if (type === 'user' || type === 'synthetic') return `${type} ${id}`
+    if (type === 'user' || type === 'synthetic' || type === 'compaction') return `${type} ${id}`
     if (type === 'location-switched') return `location-switched ${location?.directory}`
     if (type === 'assistant') return `assistant ${id} ${agent}`
     if (type === 'agent-switched') return `agent-switched ${agent}`

@@ -62,7 +62,11 @@ function runsOf({ events, messages }: Evidence, problems: string[]): Run[] {
 }
 
 /** What was said is answered, or the run says why not. */
-function judgeAnswer({ messages, inputs, outcome, ended, selected }: Run, { history }: Evidence): string[] {
+function judgeAnswer(
+  { messages, inputs, outcome, ended, selected }: Run,
+  { history, messages: all }: Evidence,
+): string[] {
+  if (messages.length > 0 && messages.every(({ type }) => type === 'compaction')) return []
   const input = inputs.at(-1)
   if (input === undefined) return ['a run began without an input']
   const last = messages.at(-1)
@@ -75,14 +79,17 @@ function judgeAnswer({ messages, inputs, outcome, ended, selected }: Run, { hist
   if (outcome !== 'succeeded') return []
   if (last?.type !== 'assistant') return [`${input.id} was not answered, and its run is said to have succeeded`]
   if (last.error !== undefined) return [`a run succeeded whose last step failed: ${JSON.stringify(last.error)}`]
-  return sent === undefined ? [] : judgeWords(sent, last)
+  // What goes on after a summary goes on with other words.
+  const since = all.slice(all.indexOf(input), all.indexOf(last))
+  return sent === undefined || since.some(({ type }) => type === 'compaction') ? [] : judgeWords(sent, last)
 }
 
 /** A run without an input of its own goes on with one that was interrupted or has failed, because somebody resumed it. */
 function judgeResumed(runs: readonly Run[], { history }: Evidence): string[] {
-  const without = runs.filter(({ messages }) => !messages.some(({ type }) => type !== 'assistant'))
+  const isSummary = ({ type }: WireMessage) => type === 'compaction'
+  const without = runs.filter(({ messages }) => messages.every(({ type }) => type === 'assistant'))
   const problems = without.flatMap((run) => {
-    const former = runs[runs.indexOf(run) - 1]
+    const former = runs.slice(0, runs.indexOf(run)).findLast(({ messages }) => !messages.every(isSummary))
     const due = former !== undefined && former.outcome !== 'succeeded'
     return due ? [] : [`a run began (${run.started.durable.seq}) with nothing to go on with`]
   })

@@ -74,7 +74,11 @@ function judgeReplies(calls: readonly Call[], { history, events }: Evidence): st
       return [`${requestId} was answered ${wanted}; its event says ${String(replied?.data.reply)}`]
     const call = calls.find((one) => one.messageId === messageId && one.part.id === callId)
     const type = call?.part.state?.error?.type ?? call?.part.state?.status ?? 'gone'
-    const expected = wanted === 'reject' ? /^(permission\.(rejected|corrected)|aborted)$/ : /^(completed|aborted)$/
+    // A reload may come between the answer and the call.
+    const expected =
+      wanted === 'reject'
+        ? /^(permission\.(rejected|corrected)|aborted)$/
+        : /^(completed|aborted|tool\.location_changed)$/
     return expected.test(type) ? [] : [`${requestId} was answered ${wanted}; its call is ${type}`]
   })
 }

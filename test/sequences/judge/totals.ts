@@ -23,6 +23,8 @@ export function addTotals(totals: Totals, messages: readonly WireMessage[], isCh
   if (prompts + steps.length > 0) totals[isChild ? 'subagents' : 'sessions'] += 1
   if (!isChild) totals.prompts += prompts
   totals.steps += steps.length
+  for (const message of messages as readonly (WireMessage & { readonly tokens?: Tokens })[])
+    if (message.type === 'compaction') totals.tokens.push(message.tokens)
   for (const step of steps as readonly (WireMessage & { readonly tokens?: Tokens })[]) {
     totals.tokens.push(step.tokens)
     for (const { type, state } of step.content ?? []) {

@@ -1,0 +1,25 @@
+import { mayBeDone } from '../history.ts'
+import type { Evidence } from './judge.ts'
+
+/** Every summary that was asked for is one message, which ended once, as what happened can explain; and nobody made another one. */
+export function judgeCompactions({ history, messages, events, takenOver }: Evidence): string[] {
+  const problems: string[] = []
+  const asked = history.compactions.filter(({ asked }) => mayBeDone(asked))
+  const made = messages.filter(({ type }) => type === 'compaction')
+  for (const { id } of asked)
+    if (id !== undefined && !made.some((message) => message.id === id)) problems.push(`the compaction ${id} is lost`)
+  if (made.length > asked.length) problems.push(`${made.length} compactions were made of ${asked.length}`)
+  for (const { id, status, summary, error } of made) {
+    const ends = events.filter(({ type, data }) => data.messageID === id && /compaction\.(ended|failed)$/.test(type))
+    const said = ends.map(({ type }) => type.replace('session.compaction.', '')).join()
+    if (said !== (status === 'completed' ? 'ended' : 'failed'))
+      problems.push(`the compaction ${id} is ${status}, its events say ${said}`)
+    if (status === 'completed' && summary === '') problems.push(`the compaction ${id} says nothing`)
+    const isExplained =
+      (error?.type === 'aborted' && takenOver) ||
+      (error?.type === 'compaction.interrupted' && history.interrupts.some(mayBeDone)) ||
+      error?.type === 'compaction.failed'
+    if (status === 'failed' && !isExplained) problems.push(`the compaction ${id} failed: ${JSON.stringify(error)}`)
+  }
+  return problems
+}
