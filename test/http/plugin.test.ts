@@ -7,8 +7,14 @@ import { openPortico } from '#test/support/portico.ts'
 
 const SHOUT = `export default {
   id: 'shout',
-  setup({ hook }) {
-    hook('prompt', ({ text, metadata }) => ({ text: text.toUpperCase(), metadata: { ...metadata, shouted: true } }))
+  setup({ hook, skill }) {
+    skill({ id: 'loud', description: 'How to shout', text: 'Use capitals.' })
+    hook('prompt', ({ text, agents, skills, metadata }) => ({
+      text: text.toUpperCase(),
+      agents: ['explore', ...agents],
+      skills: [...skills, text === 'Hello' ? 'loud' : 'missing'],
+      metadata: { ...metadata, shouted: true },
+    }))
   },
 }`
 
@@ -35,15 +41,24 @@ test('plugins are listed, those that are not trusted with what to do; one change
       )
     }
     await portico.post('/api/session', { id: 'ses_a' })
-    const body = { id: 'msg_a', text: 'Hello', metadata: { a: 1 }, resume: false }
+    const mention = { start: 0, end: 5, text: 'Hello' }
+    const sent = { text: 'Hello', agents: [{ name: 'build', mention }], metadata: { a: 1 } }
+    const body = { id: 'msg_a', ...sent, resume: false }
     for (const _ of ['first', 'again']) {
       const prompted = await portico.post('/api/session/ses_a/prompt', body)
       assert.equal(prompted.status, 200)
       const { payload } = ((await prompted.json()) as { data: { payload: object } }).data
       const wanted = isTrusted
-        ? { text: 'HELLO', metadata: { a: 1, shouted: true } }
-        : { text: 'Hello', metadata: { a: 1 } }
+        ? {
+            ...{ text: 'HELLO', agents: [{ name: 'explore' }, ...sent.agents] },
+            ...{ skills: [{ id: 'loud', name: 'loud', text: 'Use capitals.' }], metadata: { a: 1, shouted: true } },
+          }
+        : sent
       assert.deepEqual(payload, wanted)
     }
+    // What the plugin makes of this one names a skill that is not there.
+    const prompted = await portico.post('/api/session/ses_a/prompt', { id: 'msg_b', text: 'Bye', resume: false })
+    assert.equal(prompted.status, 200)
+    assert.deepEqual(((await prompted.json()) as { data: { payload: object } }).data.payload, { text: 'Bye' })
   }
 })

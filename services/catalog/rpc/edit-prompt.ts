@@ -17,16 +17,19 @@ export function editPrompt(dependencies: {
     const open = opened.open(location)
     using _ = open.hold()
     const { plugins } = await open.generation()
-    const { text = '', files = [], metadata, queued = false } = request.prompt ?? {}
+    const { text = '', files = [], names, metadata, queued = false } = request.prompt ?? {}
     const prompt = {
-      ...{ text, metadata: metadata ?? {} },
+      ...{ text, agents: names?.agents ?? [], skills: names?.skills ?? [], metadata: metadata ?? {} },
       files: files.map(({ uri, name, description }) => ({ uri, name, description })),
       delivery: queued ? ('queue' as const) : ('steer' as const),
     }
-    const { delivery, metadata: wanted, ...edited } = await plugins.prompt(prompt, sessionId, context.signal)
+    const edited = await plugins.prompt(prompt, sessionId, context.signal)
+    const { delivery, metadata: wanted, agents, skills } = edited
     // Plugins are given an object where there is none.
     const isNone = metadata === undefined && Object.keys(wanted).length === 0
     const rest = isNone ? {} : { metadata: wanted }
-    return { prompt: { ...edited, ...rest, files: [...edited.files], queued: delivery === 'queue' } }
+    const named = { agents: [...agents], skills: [...skills] }
+    const changed = { text: edited.text, files: [...edited.files], names: named, queued: delivery === 'queue' }
+    return { prompt: { ...changed, ...rest } }
   }
 }

@@ -21,6 +21,9 @@ export interface EditablePrompt {
     readonly name: string | undefined
     readonly description: string | undefined
   }[]
+  /** Ids of what it names. */
+  readonly agents: readonly string[]
+  readonly skills: readonly string[]
   readonly metadata: JsonObject | undefined
   readonly delivery: Delivery
 }

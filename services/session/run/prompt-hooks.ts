@@ -33,20 +33,20 @@ export class PromptHooks {
 
   /**
    * What `read` makes of a prompt as the plugins want it; undefined: it goes on as it was, since they do not change it, could not be
-   * asked, or want what `read` throws for. Throws the call's reason when that aborts.
+   * asked, or want what `read` rejects. Throws the call's reason when that aborts.
    */
   async edit<T>(
     call: PeerCall,
     { directory, sessionId }: { readonly directory: string; readonly sessionId: string },
     prompt: EditablePrompt,
-    read: (edited: EditablePrompt) => T,
+    read: (edited: EditablePrompt) => Promise<T>,
   ): Promise<T | undefined> {
     const isThere = await this.#isThere(call, directory)
     call.signal.throwIfAborted()
     if (!isThere) return undefined
     const { catalog, logger } = this.#dependencies
     try {
-      return read(await catalog.editPrompt(call, directory, sessionId, prompt))
+      return await read(await catalog.editPrompt(call, directory, sessionId, prompt))
     } catch (err) {
       call.signal.throwIfAborted()
       logger.warn({ err, sessionId }, 'A prompt goes on as it was: what plugins made of it could not be used')

@@ -792,6 +792,13 @@ export declare type EditedPrompt = Message<"portico.catalog.v1.EditedPrompt"> & 
    * @generated from field: bool queued = 4;
    */
   queued: boolean;
+
+  /**
+   * Absent: as it was sent.
+   *
+   * @generated from field: portico.catalog.v1.EditedNames names = 5;
+   */
+  names?: EditedNames | undefined;
 };
 
 /**
@@ -799,6 +806,33 @@ export declare type EditedPrompt = Message<"portico.catalog.v1.EditedPrompt"> & 
  * Use `create(EditedPromptSchema)` to create a new message.
  */
 export declare const EditedPromptSchema: GenMessage<EditedPrompt>;
+
+/**
+ * What a prompt names.
+ *
+ * @generated from message portico.catalog.v1.EditedNames
+ */
+export declare type EditedNames = Message<"portico.catalog.v1.EditedNames"> & {
+  /**
+   * Ids.
+   *
+   * @generated from field: repeated string agents = 1;
+   */
+  agents: string[];
+
+  /**
+   * Ids.
+   *
+   * @generated from field: repeated string skills = 2;
+   */
+  skills: string[];
+};
+
+/**
+ * Describes the message portico.catalog.v1.EditedNames.
+ * Use `create(EditedNamesSchema)` to create a new message.
+ */
+export declare const EditedNamesSchema: GenMessage<EditedNames>;
 
 /**
  * A file that a prompt attaches, before it is read.

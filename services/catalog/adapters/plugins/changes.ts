@@ -5,13 +5,21 @@ import { isObject, type JsonObject } from '#shared/json.ts'
 type Returned = Record<string, unknown> | string
 
 const MAX_FILES = 100
+const MAX_NAMES = 100
 const MAX_REASON = 2_000
 const MAX_INSTRUCTIONS = 32 << 10
 const MAX_METADATA = 64 << 10
 
 /** A prompt with what is to be changed. Its limits are those of every prompt, which are checked where it is admitted. */
 export function readPromptChange(value: Returned, prompt: HookedPrompt): HookedPrompt {
-  const { text = prompt.text, files, metadata = prompt.metadata, delivery = prompt.delivery } = objectOf(value)
+  const {
+    text = prompt.text,
+    files,
+    agents,
+    skills,
+    metadata = prompt.metadata,
+    delivery = prompt.delivery,
+  } = objectOf(value)
   if (typeof text !== 'string') throw new TypeError('text is no text')
   if (!isObject(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
     throw new TypeError(`metadata is no object of at most ${MAX_METADATA} characters`)
@@ -21,6 +29,8 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt): HookedP
     ...{ text, delivery },
     metadata: metadata as JsonObject,
     files: files === undefined || files === null ? prompt.files : readFiles(files),
+    agents: agents === undefined || agents === null ? prompt.agents : readNames('agents', agents),
+    skills: skills === undefined || skills === null ? prompt.skills : readNames('skills', skills),
   }
 }
 
@@ -53,6 +63,12 @@ function readFiles(value: unknown): HookedFile[] {
     if (!isObject(file) || typeof file.uri !== 'string') throw new TypeError('a file has no uri')
     return { uri: file.uri, name: textOf(file.name), description: textOf(file.description) }
   })
+}
+
+function readNames(member: string, value: unknown): string[] {
+  const isText = (name: unknown): name is string => typeof name === 'string'
+  if (Array.isArray(value) && value.length <= MAX_NAMES && value.every(isText)) return value
+  throw new TypeError(`${member} is no list of at most ${MAX_NAMES} ids`)
 }
 
 function textOf(value: unknown): string | undefined {

@@ -38,6 +38,9 @@ export interface HookedFile {
 export interface HookedPrompt {
   readonly text: string
   readonly files: readonly HookedFile[]
+  /** Ids of what it names. */
+  readonly agents: readonly string[]
+  readonly skills: readonly string[]
   readonly metadata: JsonObject
   readonly delivery: 'steer' | 'queue'
 }

@@ -91,13 +91,16 @@ export class RpcCatalogPeer implements Catalog {
   }
 
   async editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditablePrompt) {
-    const { delivery, files, ...rest } = prompt
-    const sent = { ...rest, files: files.map((file) => defined(file)), queued: delivery === 'queue' }
+    const { delivery, files, agents, skills, ...rest } = prompt
+    const names = { agents: [...agents], skills: [...skills] }
+    const sent = { ...rest, names, files: files.map((file) => defined(file)), queued: delivery === 'queue' }
     const request = { directory, sessionId, prompt: defined(sent) }
     const answer = await unary(call, (options) => this.#client.editPrompt(request, options))
-    const { text, files: edited, metadata, queued } = given(answer.prompt)
+    const { text, files: edited, names: named = names, metadata, queued } = given(answer.prompt)
     const kept = edited.map(({ uri, name, description }) => ({ uri, name, description }))
-    return { text, files: kept, metadata, delivery: queued ? ('queue' as const) : ('steer' as const) }
+    const { agents: newAgents, skills: newSkills } = named
+    const words = { text, files: kept, agents: newAgents, skills: newSkills, metadata }
+    return { ...words, delivery: queued ? ('queue' as const) : ('steer' as const) }
   }
 
   async readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile> {

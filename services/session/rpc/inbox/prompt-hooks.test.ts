@@ -23,16 +23,18 @@ test('plugins change text, files, metadata and delivery before anything is read,
   const { service, prompt } = await begin()
   await using _ = service
   let edits = 0
-  service.plugins.edit = ({ text, files, metadata, delivery }) => {
-    assert.deepEqual([metadata, delivery], [{ a: 1 }, 'steer'])
+  service.plugins.edit = ({ text, files, agents, skills, metadata, delivery }) => {
+    assert.deepEqual([skills, metadata, delivery], [[], { a: 1 }, 'steer'])
     const file = { uri: 'file:///project/added', name: 'added', description: undefined }
-    return { text: `${text}!`, files: [...files.slice(1), file], metadata: { edits: ++edits }, delivery: 'queue' }
+    const names = { agents: ['build', ...agents], skills }
+    const words = { text: `${text}!`, files: [...files.slice(1), file], ...names }
+    return { ...words, metadata: { edits: ++edits }, delivery: 'queue' }
   }
   const mention = { start: 0, end: 1, text: 'H' }
   const files = [{ uri: 'http://not-read' }, { uri: 'data:,kept', name: 'kept', mention }]
   const sent = { metadata: { a: 1 }, files, agents: [{ name: 'plan' }] }
   const changed = {
-    ...{ text: 'Hi!', agents: ['plan'], metadata: { edits: 1 }, delivery: Delivery.QUEUE },
+    ...{ text: 'Hi!', agents: ['build', 'plan'], metadata: { edits: 1 }, delivery: Delivery.QUEUE },
     files: [
       ['data:,kept', 'kept', 'H'],
       ['file:///project/added', 'added', undefined],
@@ -56,6 +58,8 @@ test('what plugins cannot do leaves a prompt as it was: throw, or want what is n
   assert.deepEqual(await prompt('msg_2'), as('Hi'))
   service.plugins.edit = (prompt) => ({ ...prompt, metadata: { long: 'x'.repeat(65_536) } })
   assert.deepEqual(await prompt('msg_3'), as('Hi'))
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'new', agents: ['nobody'] })
+  assert.deepEqual(await prompt('msg_4'), as('Hi'))
 })
 
 test('an id that is sent again is the same prompt by what the client sent, not by what plugins made of it', async () => {

@@ -1,4 +1,3 @@
-import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type FileInput,
@@ -15,7 +14,6 @@ import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
 import type { Delivery } from '#services/session/domain/inbox.ts'
 import type { Mention, Prompt } from '#services/session/domain/message.ts'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '#services/session/domain/messages/size.ts'
-import type { EditablePrompt } from '#services/session/ports/catalog.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
 import type { PromptHooks } from '#services/session/run/prompt-hooks.ts'
 import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
@@ -23,13 +21,12 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
 import { findContents, missingBlob } from '../blob-contents.ts'
-import { defined } from '../defined.ts'
-import { deliveries } from '../enums.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
 import { digestOf, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
 import { type Attaching, prepareAttachments, type SentFile, type SentSkill } from './prepare-attachments.ts'
+import { editable, withEdits } from './prompt-edits.ts'
 
 const checkRequest = checkLimits(PromptSessionRequestSchema)
 const checkFile = checkLimits(FileInputSchema)
@@ -73,9 +70,9 @@ export function promptSession(dependencies: Prompting): ServiceImpl<typeof Sessi
     if (typeof item === 'string') {
       const place = { directory: item, sessionId }
       const edited = await promptHooks.edit(call, place, editable(request), (wanted) =>
-        parse(withEdits(request, wanted)),
+        admit(parse(withEdits(request, wanted)), () => false),
       )
-      item = await admit(edited ?? parsed, () => false)
+      item = edited ?? (await admit(parsed, () => false))
     }
     if (typeof item === 'string') throw new Error('Plugins are asked once')
     const { contents, missing } = await findContents(blobs, workspaceId, blobsOfItem(item))
@@ -102,26 +99,6 @@ function parse(request: PromptSessionRequest): Parsed {
   const words = parsePrompt(request)
   const sent = { files: parseFiles(request.files), agents: words.agents, skills: parseSkills(request.skills) }
   return { words, delivery: parseDelivery(request.delivery), sent }
-}
-
-function editable({ text, files, metadata, delivery }: PromptSessionRequest): EditablePrompt {
-  return {
-    ...{ text, metadata, delivery: parseDelivery(delivery) },
-    files: files.map(({ uri, name, description }) => ({ uri, name, description })),
-  }
-}
-
-/** The request as the plugins want it. What mentions a file still does, each of several with one address its own. */
-function withEdits(request: PromptSessionRequest, { text, files, metadata, delivery }: EditablePrompt) {
-  const left = [...request.files]
-  const mentionOf = (uri: string): Mention | undefined => {
-    const at = left.findIndex((file) => file.uri === uri)
-    return at < 0 ? undefined : left.splice(at, 1)[0]?.mention
-  }
-  return create(PromptSessionRequestSchema, {
-    ...{ ...request, text, metadata, delivery: deliveries.toProto(delivery) },
-    files: files.map((file) => create(FileInputSchema, defined({ ...file, mention: mentionOf(file.uri) }))),
-  })
 }
 
 /** What an id stands for. Whether it wakes the session may differ when it is sent again. */

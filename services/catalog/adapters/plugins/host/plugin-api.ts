@@ -72,6 +72,9 @@ export interface PluginSkill {
 export interface PluginPrompt {
   readonly text: string
   readonly files: readonly { readonly uri: string; readonly name?: string; readonly description?: string }[]
+  /** Ids of the agents and skills that it names. */
+  readonly agents: readonly string[]
+  readonly skills: readonly string[]
   readonly metadata: JsonMap
   readonly delivery: 'steer' | 'queue'
 }
