@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSyn
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openCatalog } from '#test/support/catalog.ts'
+import { asOperator, openCatalog } from '#test/support/catalog.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { openOutputPipe } from './output-pipe.ts'
@@ -22,9 +22,10 @@ function withMkfifo(script: string) {
   return { temporary, path: `${bin}:${process.env.PATH}`, [Symbol.dispose]: () => folder[Symbol.dispose]() }
 }
 
-/** What a start does with the folder for temporary files. */
+/** What the first call after a start does with the folder for temporary files. */
 async function start(temporary: string): Promise<void> {
   const catalog = await openCatalog({ environment: { PATH: process.env.PATH ?? '', TMPDIR: temporary } })
+  await catalog.client.listAgents({}, asOperator)
   await catalog[Symbol.asyncDispose]()
 }
 
