@@ -10,7 +10,7 @@ const location: Location = {
   subpath: '',
 }
 
-test('tools of several sources are offered in their order, and the first of a name has its calls', async () => {
+test('tools of several sources are offered in their order, each under a name of its own, and have their calls', async () => {
   const disposed: string[] = []
   const joined = joinTools([
     source('one', ['read', 'edit'], disposed),
@@ -24,10 +24,12 @@ test('tools of several sources are offered in their order, and the first of a na
     [
       ['read', 'one'],
       ['edit', 'one'],
+      ['edit_2', 'two'],
       ['search', 'two'],
     ],
   )
   assert.deepEqual((await value.prepare(location, 'edit', {})).savePatterns, ['one'])
+  assert.deepEqual((await value.prepare(location, 'edit_2', {})).savePatterns, ['two'])
   assert.deepEqual((await value.prepare(location, 'search', {})).savePatterns, ['two'])
   await assert.rejects(value.prepare(location, 'bash', {}), { reason: 'TOOL_NOT_FOUND', metadata: { name: 'bash' } })
   assert.notEqual(
@@ -46,7 +48,10 @@ function source(owner: string, names: readonly string[], disposed: string[]): To
   const prepared = { accesses: [], savePatterns: [owner], run: () => Promise.reject(new Error('not run')) }
   const value = {
     list: () => names.map((name) => ({ name, description: owner, inputSchema: {} })),
-    prepare: () => Promise.resolve(prepared),
+    async prepare(_: Location, name: string) {
+      assert.ok(names.includes(name))
+      return prepared
+    },
   }
   return {
     open: () => ({
@@ -55,3 +60,16 @@ function source(owner: string, names: readonly string[], disposed: string[]): To
     }),
   }
 }
+
+test('names are never the same, nor longer than providers admit', async () => {
+  const long = 'x'.repeat(64)
+  const names = [long, `${long.slice(2)}_2`, 'a', 'a_2']
+  const sources = ['one', 'two', 'three'].map((owner) => source(owner, names, []))
+  const { value } = await joinTools(sources)
+    .open(location, () => {})
+    .read()
+  const offered = value.list().map(({ name }) => name)
+  assert.equal(new Set(offered).size, 12)
+  assert.ok(offered.every((name) => name.length <= 64))
+  for (const name of offered) await value.prepare(location, name, {})
+})

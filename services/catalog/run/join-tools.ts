@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { freeName } from '../domain/free-name.ts'
 import type { Location } from '../domain/location.ts'
 import type { PreparedCall, ToolDescription, ToolSource, Tools } from '../ports/tools.ts'
 
-/** Offers the tools of several sources, in this order. Of tools with one name the first source's is offered. */
+/** Offers the tools of several sources, in this order. Of tools with one name the first source's keeps it, and the others get another. */
 export function joinTools(sources: readonly ToolSource[]): ToolSource {
   return {
     open(location, changed) {
@@ -29,15 +30,16 @@ export function joined(parts: readonly Tools[]): Tools {
 }
 
 class JoinedTools implements Tools {
-  readonly #owners = new Map<string, Tools>()
+  /** By the names that they are offered under; `name`: what their owner calls them. */
+  readonly #owners = new Map<string, { readonly tools: Tools; readonly name: string }>()
   readonly #descriptions: ToolDescription[] = []
 
   constructor(parts: readonly Tools[]) {
     for (const tools of parts) {
       for (const description of tools.list()) {
-        if (this.#owners.has(description.name)) continue
-        this.#owners.set(description.name, tools)
-        this.#descriptions.push(description)
+        const name = freeName(description.name, this.#owners)
+        this.#owners.set(name, { tools, name: description.name })
+        this.#descriptions.push({ ...description, name })
       }
     }
   }
@@ -49,6 +51,6 @@ class JoinedTools implements Tools {
   prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
     const owner = this.#owners.get(name)
     if (owner === undefined) return Promise.reject(new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) }))
-    return owner.prepare(location, name, input)
+    return owner.tools.prepare(location, owner.name, input)
   }
 }

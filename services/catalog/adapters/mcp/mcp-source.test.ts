@@ -32,6 +32,19 @@ async function begin(t: TestContext, overrides: Partial<Config> = {}) {
 const toolNames = async ({ client }: CatalogFixture) =>
   (await client.listTools({}, asOperator)).tools.map(({ name }) => name).filter((name) => name.includes('_'))
 
+test('a tool of a plugin that has the name of a server’s does not hide it', async (t) => {
+  const { catalog, server } = await begin(t)
+  await configureMcp(catalog.config, { s: server.entry })
+  await writeFiles(catalog.config, {
+    'plugins/own.js': `export default { id: 'own', setup: ({ tool }) => tool({
+      name: 's_pid', description: 'Mine', inputSchema: { type: 'object' }, execute: () => 'mine' }) }`,
+  })
+  const names = await toolNames(catalog)
+  assert.deepEqual(names, ['s_pid', 's_wait', 's_die', 's_grow', 's_env', 's_bad', 's_pid_2'])
+  assert.equal((await runTool(catalog, 's_pid', {})).text, 'mine')
+  assert.match((await runTool(catalog, 's_pid_2', {})).text, /^\d+$/)
+})
+
 test('a server that ends during a call: it failed, was sent once, and the server comes back with its tools', async (t) => {
   const { catalog, server } = await begin(t)
   await configureMcp(catalog.config, { s: server.entry })

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.ts'
+import { freeName } from '#services/catalog/domain/free-name.ts'
 import type { HookedCall, HookedPrompt, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
 import {
   HOOK_NAMES,
@@ -26,7 +26,6 @@ export interface OfferedTool {
   readonly tool: RegisteredTool
 }
 
-const LONGEST_NAME = 64
 const SETTLE_MS = 20_000
 
 /** What the plugins of a location offer at one time. */
@@ -167,10 +166,4 @@ function nameTools(plugins: readonly Plugin[], taken: ReadonlySet<string>): Offe
       return { name, plugin, tool }
     })
   })
-}
-
-function freeName(wanted: string, names: ReadonlySet<string>): string {
-  if (wanted.length <= LONGEST_NAME && !names.has(wanted)) return wanted
-  const mark = hash('sha256', `${wanted}\0${names.size}`, 'hex').slice(0, 8)
-  return `${wanted.slice(0, LONGEST_NAME - mark.length - 1)}_${mark}`
 }

@@ -1,0 +1,12 @@
+/** Longest name of a tool that every provider admits. */
+const LONGEST = 64
+
+/** A name that nobody has yet: the wanted one where it is short enough and free, else its beginning with a number. */
+export function freeName(wanted: string, taken: { has(name: string): boolean }): string {
+  let name = wanted
+  for (let i = 2; name.length > LONGEST || taken.has(name); i++) {
+    const number = `_${i}`
+    name = `${wanted.slice(0, LONGEST - number.length)}${number}`
+  }
+  return name
+}
