@@ -1,36 +1,12 @@
 import assert from 'node:assert/strict'
-import { copyFile, mkdir, readlink } from 'node:fs/promises'
+import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ListPluginsResponse } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import {
-  asOperator,
-  type CatalogFixture,
-  openCatalog,
-  processesWith,
-  runTool,
-  writeFiles,
-} from '#test/support/catalog.ts'
+import { asOperator, type CatalogFixture, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
+import { hostsOf, states } from '#test/support/plugins.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/plugins', import.meta.url))
-
-/** The processes that plugins of its project run in. */
-async function hostsOf({ project }: CatalogFixture): Promise<number[]> {
-  const hosts = await processesWith('plugins/host/host.ts')
-  const places = await Promise.all(hosts.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
-  return hosts.filter((_, i) => places[i] === project)
-}
-
-/** The plugins by the names of their modules: `active`, or the error. */
-function states({ plugins }: ListPluginsResponse): Record<string, string> {
-  return Object.fromEntries(
-    plugins.map(({ source, failure }) => {
-      const name = source.case === 'local' ? (source.value.path.split('/').at(-1) ?? '') : (source.value?.target ?? '')
-      return [name, failure?.error ?? 'active']
-    }),
-  )
-}
 
 const list = async (catalog: CatalogFixture) => catalog.client.listPlugins({}, asOperator)
 const greet = async (catalog: CatalogFixture) => (await runTool(catalog, 'greet', { name: 'you' })).text

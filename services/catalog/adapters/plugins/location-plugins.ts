@@ -29,7 +29,7 @@ export class LocationPlugins implements AsyncDisposable {
   readonly #location: Location
   readonly #options: Options
   readonly #shared: HostSlot
-  /** Of plugins that were part of the death of a process. */
+  /** Of plugins that were in a process with others when it ended. */
   readonly #own = new Map<Plugin, HostSlot>()
   readonly #watched = new Map<string, Disposable>()
   #plugins: readonly Plugin[] = []
@@ -41,7 +41,7 @@ export class LocationPlugins implements AsyncDisposable {
   constructor(location: Location, options: Options) {
     this.#location = location
     this.#options = options
-    this.#shared = options.openSlot((host, end) => this.#observeEnd(host, end))
+    this.#shared = this.#openSlot()
   }
 
   /** What is offered now, after those that load were waited for. Shared by all who read at the same time. */
@@ -105,7 +105,7 @@ export class LocationPlugins implements AsyncDisposable {
     return new Plugin(declared, {
       ...context,
       directory: this.#location.directory,
-      slotOf: (plugin) => (plugin.struck ? this.#ownSlot(plugin) : (this.#own.get(plugin) ?? this.#shared)),
+      slotOf: (plugin) => this.#own.get(plugin) ?? this.#shared,
     })
   }
 
@@ -133,24 +133,21 @@ export class LocationPlugins implements AsyncDisposable {
     return this.#offer
   }
 
-  #ownSlot(plugin: Plugin): HostSlot {
-    const slot = this.#own.get(plugin) ?? this.#options.openSlot((host, end) => this.#observeEnd(host, end))
-    this.#own.set(plugin, slot)
-    return slot
+  #openSlot(): HostSlot {
+    return this.#options.openSlot((host, end) => this.#observeEnd(host, end))
   }
 
-  /** A process has ended by itself: whoever was at work in it may have ended it, or else whoever was in it. */
+  /** A process has ended by itself. Of several that were in it any may have done it: then each gets a process of its own, where it shows. */
   #observeEnd(host: PluginHost, { code, signal }: CommandEnd): void {
-    const inside = this.#plugins.filter((plugin) => plugin.placeIn(host) !== 'none')
-    const working = inside.filter((plugin) => plugin.placeIn(host) === 'busy')
-    const suspects = working.length > 0 ? working : inside
+    const inside = this.#plugins.filter((plugin) => plugin.isIn(host))
+    const alone = inside.length === 1
     const how = signal === null ? `exit code ${code}` : signal
     this.#options.logger.warn({ directory: this.#location.directory, how }, 'A process of plugins has ended')
-    const [only] = suspects
-    const alone = suspects.length === 1
-    if (alone && only !== undefined && (signal === null || OWN_DOING.has(signal)))
-      only.fail(`It ended its process: ${how}`)
-    else for (const plugin of suspects) plugin.strike(alone, how)
-    for (const plugin of inside) plugin.leave(host)
+    for (const plugin of inside) {
+      if (!alone && !this.#own.has(plugin)) this.#own.set(plugin, this.#openSlot())
+      if (alone && (signal === null || OWN_DOING.has(signal))) plugin.fail(`It ended its process: ${how}`)
+      else plugin.strike(alone, how)
+      plugin.leave(host)
+    }
   }
 }

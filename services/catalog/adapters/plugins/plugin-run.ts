@@ -66,11 +66,6 @@ export class PluginRun {
     })
   }
 
-  /** Whether it loads, or has a call. */
-  get busy(): boolean {
-    return !this.#isLoaded || this.#calls.size > 0
-  }
-
   /** Asks for something, once it is loaded. */
   call(name: CallName, input: unknown, progress?: (metadata: JsonObject) => void): RunningCall {
     const id = ++this.#ids

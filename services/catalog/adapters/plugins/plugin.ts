@@ -58,11 +58,6 @@ export class Plugin {
     return this.#entry.isReplaced(sought) || (await this.files.changed())
   }
 
-  /** Whether it was part of a recent death of its process: it gets one of its own. */
-  get struck(): boolean {
-    return this.#strikes.count > 0
-  }
-
   /** Begins to load it; resolves when it has registered or failed. */
   settled(): Promise<void> {
     this.#settled ??= this.#load()
@@ -92,9 +87,8 @@ export class Plugin {
     if (this.registration?.events.has(name)) this.#run?.emit(name, event)
   }
 
-  /** Whether it is in this process, and maybe loads or has a call there. */
-  placeIn(host: PluginHost): 'none' | 'idle' | 'busy' {
-    return this.#run?.host !== host ? 'none' : this.#run.busy ? 'busy' : 'idle'
+  isIn(host: PluginHost): boolean {
+    return this.#run?.host === host
   }
 
   /** Its process has ended. */
@@ -104,7 +98,7 @@ export class Plugin {
     this.#run = undefined
   }
 
-  /** Its process has ended while it was at work there. */
+  /** Its process has ended, with or without others in it. */
   strike(alone: boolean, how: string): void {
     this.#strikes.add()
     if (alone && this.#strikes.tooMany) this.fail(`Its process ended ${this.#strikes.count} times: ${how}`)

@@ -70,9 +70,11 @@ function checkRest(known: number): void {
   const taken = process.memoryUsage.rss() - known
   forgiven = Math.max(REST_BYTES, Math.min(forgiven, taken))
   const rest = taken - forgiven
-  const suspects = [...threads.values()].sort((left, right) => right.activeAt - left.activeAt)
-  const [newest] = suspects
-  if (newest !== undefined && rest > newest.memoryBytes) newest.failOutside(rest)
+  const [first, second] = threads.values()
+  if (first === undefined || rest <= first.memoryBytes) return
+  if (second === undefined) first.failOutside(rest)
+  // Whose it is shows where each is alone.
+  else leave()
 }
 
 await watch()

@@ -24,7 +24,7 @@ const MIB = 1 << 20
 export class PluginThread {
   readonly memoryBytes: number
   /** When it was last given something to do, or sent something; monotonic, in milliseconds. */
-  activeAt = performance.now()
+  #activeAt = performance.now()
   readonly #blockedMs: number
   readonly #listeners: Listeners
   readonly #worker: Worker
@@ -59,12 +59,12 @@ export class PluginThread {
 
   /** Whether it is at work, so that it has to be looked at often. */
   get busy(): boolean {
-    return this.#pending > 0 || performance.now() - this.activeAt < SECOND_MS
+    return this.#pending > 0 || performance.now() - this.#activeAt < SECOND_MS
   }
 
   post(message: ToPlugin): void {
     if (message.type === 'call') this.#pending++
-    this.activeAt = performance.now()
+    this.#activeAt = performance.now()
     this.#worker.postMessage(message)
   }
 
@@ -75,7 +75,7 @@ export class PluginThread {
   }
 
   failOutside(bytes: number): void {
-    this.#fail(`Its process took ${Math.round(bytes / MIB)} MiB outside of the threads while it was at work`)
+    this.#fail(`Its process took ${Math.round(bytes / MIB)} MiB outside of its thread`)
   }
 
   /** Looks at what it takes; returns its bytes. The system answers for a thread that is in a loop, too. */
@@ -118,7 +118,7 @@ export class PluginThread {
   }
 
   #pass(message: string): void {
-    this.activeAt = performance.now()
+    this.#activeAt = performance.now()
     if (!message.startsWith('{"type":"loaded"')) this.#answered(message)
     this.#listeners.said(message)
   }

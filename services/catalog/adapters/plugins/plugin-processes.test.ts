@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { asOperator, type CatalogFixture, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
+import { states } from '#test/support/plugins.ts'
+import { waitFor } from '#test/support/wait-until.ts'
+
+/** A plugin with tools: `name(input, context) { … }` each. */
+const plugin = (id: string, tools: string, more = '') => `import { execSync } from 'node:child_process'
+export default { id: '${id}', setup({ tool, hook }) {
+  const tools = { ${tools} }
+  const common = { description: 'A tool.', inputSchema: { type: 'object' } }
+  for (const [name, execute] of Object.entries(tools)) tool({ ...common, name, execute })
+  ${more}
+} }`
+
+const INNOCENT = plugin(
+  'innocent',
+  `hello: () => 'Hello!',
+  wait(_, { progress }) {
+    setInterval(() => progress({}), 50)
+    return new Promise(() => {})
+  }`,
+)
+
+const stateOf = async ({ client }: CatalogFixture) => states(await client.listPlugins({}, asOperator))
+
+/** Begins a call that does not end by itself; returns how it ended. */
+async function waiting(catalog: CatalogFixture): Promise<{ readonly end: Promise<string> }> {
+  const { accesses: grant } = await catalog.client.prepareTool({ name: 'wait' }, asOperator)
+  const request = { name: 'wait', sessionId: 'ses_1', callId: 'waiting', fence: 1n, grant }
+  const events = catalog.client.runTool(request, asOperator)[Symbol.asyncIterator]()
+  await events.next()
+  const end = async () => {
+    for await (const { event } of { [Symbol.asyncIterator]: () => events }) {
+      if (event.case === 'failed') return event.value.message
+    }
+    return ''
+  }
+  return { end: end() }
+}
+
+const GUILTY: Readonly<Record<string, readonly [string, RegExp]>> = {
+  'ends its process later': [
+    `act() { setTimeout(() => execSync('kill -SEGV ' + process.pid), 200) }`,
+    /It ended its process: SIGSEGV/,
+  ],
+  'takes memory outside of its thread': [
+    `act() { globalThis.kept = new Uint8Array(new SharedArrayBuffer(320 << 20)).fill(1) }`,
+    /It took more than|Its process took \d+ MiB outside of its thread/,
+  ],
+}
+
+for (const [what, [tool, error]] of Object.entries(GUILTY)) {
+  test(`of several in a process none is failed because one ${what}; that one is, where it is alone`, async () => {
+    await using catalog = await openCatalog({ pluginMemoryMib: 64 })
+    await writeFiles(catalog.config, { 'plugins/guilty.js': plugin('guilty', tool), 'plugins/innocent.js': INNOCENT })
+    await stateOf(catalog)
+    const { end } = await waiting(catalog)
+    await runTool(catalog, 'act', {})
+    assert.match(await end, /process of the plugin has ended/)
+    assert.deepEqual(await stateOf(catalog), { 'guilty.js': 'active', 'innocent.js': 'active' })
+    assert.equal((await runTool(catalog, 'hello', {})).text, 'Hello!')
+    await runTool(catalog, 'act', {})
+    await waitFor('the guilty one', async () => error.test((await stateOf(catalog))['guilty.js'] ?? ''))
+    assert.equal((await runTool(catalog, 'hello', {})).text, 'Hello!')
+    assert.equal((await stateOf(catalog))['innocent.js'], 'active')
+  })
+}
