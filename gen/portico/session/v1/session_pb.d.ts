@@ -277,7 +277,7 @@ export declare type Mention = Message<"portico.session.v1.Mention"> & {
   end: number;
 
   /**
-   * At most 1,048,576 characters.
+   * At most 1,048,576 characters, in all mentions of a prompt together.
    *
    * @generated from field: string text = 3;
    */

@@ -450,7 +450,8 @@ export declare type PromptSessionRequest = Message<"portico.session.v1.PromptSes
   parked: boolean;
 
   /**
-   * Rejects with REQUEST_INVALID when one is unknown where the session is, or what they say does not fit into a message of 6.5 MiB.
+   * Rejects with REQUEST_INVALID when one is unknown where the session is, or what they say, with all else but the contents of files,
+   * does not fit into a message of 6.5 MiB.
    *
    * @generated from field: repeated portico.session.v1.SkillInput skills = 9;
    */

@@ -122,6 +122,8 @@ forEachTransport((name, connect) => {
     }
   })
 
+  const mentioned = (length: number) => ({ uri: 'data:,', mention: { text: 'x'.repeat(length) } })
+
   test(`what is out of bounds is refused, and nothing is admitted (${name})`, async () => {
     await using service = await withSession(connect)
     const cases: readonly (readonly [MessageInitShape<typeof PromptSessionRequestSchema>, string])[] = [
@@ -141,6 +143,12 @@ forEachTransport((name, connect) => {
       [{ skills: [{ skillId: 'a', mention: { text: 'x'.repeat(1_048_577) } }] }, 'skills[0].mention.text'],
       [{ skills: [{ skillId: 'a' }, { skillId: 'nobody' }] }, 'skills'],
       [{ text: '\0'.repeat(1_048_576), skills: [{ skillId: 'size:60000' }, { skillId: 'size:60001' }] }, 'skills'],
+      [{ files: [mentioned(600_000)], agents: [{ name: 'a', ...mentioned(448_577) }] }, 'text'],
+      [{ skills: [1, 448_577, 600_000].map((size) => ({ skillId: 'a', ...mentioned(size) })) }, 'text'],
+      [
+        { text: '\0'.repeat(1_048_576), files: Array(6).fill({ uri: 'data:,', description: '\0'.repeat(16_384) }) },
+        'text',
+      ],
       [{ metadata: { long: 'x'.repeat(65_536) } }, 'metadata'],
       [{ delivery: 9 as Delivery }, 'delivery'],
     ]

@@ -19,7 +19,7 @@ import type { PromptHooks } from '#services/session/run/prompt-hooks.ts'
 import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check, parseText } from '#shared/rpc/parse.ts'
+import { check, isWithin, parseText } from '#shared/rpc/parse.ts'
 import { findContents, missingBlob } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
@@ -51,8 +51,13 @@ export function promptSession(dependencies: Prompting): ServiceImpl<typeof Sessi
         const attached = await prepareAttachments(dependencies, call, { sessionId, messageId: id, isAsked }, sent, hold)
         if ('directory' in attached) return attached.directory
         const prompt = { ...words, ...attached }
-        const fits = prompt.skills === undefined || fitsAsJson(prompt, MAX_MESSAGE_BYTES)
-        check(fits, 'skills', `A prompt has at most ${MAX_MESSAGE_BYTES} bytes with the texts of its skills`)
+        const field = prompt.skills === undefined ? 'text' : 'skills'
+        const fits = fitsAsJson(prompt, MAX_MESSAGE_BYTES)
+        check(
+          fits,
+          field,
+          `A prompt has at most ${MAX_MESSAGE_BYTES} bytes with what is said of its files, agents and skills`,
+        )
         return store.revise(
           { workspace: workspaceId, sessionId },
           (reads) => reads.admissionReads(id),
@@ -98,6 +103,7 @@ function parse(request: PromptSessionRequest): Parsed {
   checkRequest(request)
   const words = parsePrompt(request)
   const sent = { files: parseFiles(request.files), agents: words.agents, skills: parseSkills(request.skills) }
+  checkMentions(sent)
   return { words, delivery: parseDelivery(request.delivery), sent }
 }
 
@@ -120,7 +126,13 @@ function parsePrompt(request: PromptSessionRequest): Pick<Prompt, 'text' | 'agen
   }
 }
 
-/** What a mention repeats of the text is no longer than that may be. */
+/** What mentions repeat of the text is no longer, together, than that may be. */
+function checkMentions({ files, agents, skills }: Parsed['sent']): void {
+  const texts = [...files, ...agents, ...skills].map(({ mention }) => mention?.text ?? '')
+  const fit = isWithin(texts.join(''), 0, MAX_TEXT_LENGTH)
+  check(fit, 'text', `Mentions of a prompt have at most ${MAX_TEXT_LENGTH} characters together`)
+}
+
 function parseMention(field: string, mention: Mention | undefined): Mention | undefined {
   if (mention === undefined) return undefined
   const { start, end, text } = mention
