@@ -69,9 +69,11 @@ async function drain(run: Drain, isOwn: boolean): Promise<void> {
   const left = lease.unfinished ? await takeOver(run, goesOn) : []
   if (lease.unfinished && !goesOn) return endCutOff(run)
   const { outcome, error } = await inSpan('session.run', { attributes }, () => doRun(run, left))
+  // What nobody foresaw may have come before the run began; there is a line of it already.
+  if (error === INTERNAL) return owned.abandonRun(error)
   await owned.endRun(outcome, error)
-  // Of what nobody foresaw there is a line already; the message may be a provider's, and is the client's.
-  if (outcome !== 'failed' || error === INTERNAL) return
+  // The message may be a provider's, and is the client's.
+  if (outcome !== 'failed') return
   logger.warn({ sessionId: lease.sessionId, reason: error?.type }, 'A run has failed')
 }
 

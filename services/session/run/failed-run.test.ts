@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { afterKill } from '#test/support/after-kill.ts'
 import { fails, openSessionService, text } from '#test/support/session-service.ts'
 
 interface Line {
@@ -28,4 +31,25 @@ test('a run that fails leaves one warning, with its reason and nothing that anyb
     [[40, 'ses_1', 'provider.refused', 'A run has failed']],
   )
   assert.ok(!log.join('').includes('A secret'))
+})
+
+test('a run that cannot read its history has failed once; its input waits for the next wake', async () => {
+  await using first = await openSessionService()
+  await first.create()
+  first.peers.turns.push(text('Hi'))
+  await first.prompt('Hello', { messageId: 'msg_1' })
+  await first.wait()
+  const directory = await afterKill(first)
+  const file = new DatabaseSync(join(directory, 'session.sqlite'))
+  assert.equal(file.prepare(`UPDATE messages SET data = '{' WHERE id = 'msg_1'`).run().changes, 1)
+  file.close()
+  const log: string[] = []
+  const logger = pino({ base: null, level: 'error' }, { write: (line: string) => void log.push(line) })
+  await using service = await openSessionService({ directory, logger, pollMs: 10 })
+  await service.prompt('Again', { messageId: 'msg_2' })
+  await service.wait()
+  assert.equal(await service.outcome(), Outcome.FAILED)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(log.length, 1)
+  assert.deepEqual(service.peers.requests, [])
 })
