@@ -9,8 +9,9 @@ import { toDelivery, toMention } from '../records/prompt.ts'
 import type { promptBody } from './schemas.ts'
 
 type PromptBody = z.output<typeof promptBody>
-type File = NonNullable<PromptBody['files']>[number]
-type Agent = NonNullable<PromptBody['agents']>[number]
+type Wrapped = NonNullable<PromptBody['prompt']>
+type File = NonNullable<Wrapped['files']>[number]
+type Agent = NonNullable<Wrapped['agents']>[number]
 type Skill = NonNullable<PromptBody['skills']>[number]
 
 /** `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice. */
@@ -33,12 +34,12 @@ export function toPromptSession(
   }
 }
 
-function toFile({ uri, name, description, mention }: File) {
+function toFile({ uri, name, description, mention, source }: File) {
   return {
     uri,
     ...(name == null ? {} : { name }),
     ...(description == null ? {} : { description }),
-    ...toMention(mention),
+    ...toMention(mention ?? source),
   }
 }
 
@@ -46,8 +47,8 @@ function toSkill({ id, mention }: Skill) {
   return { skillId: id, ...toMention(mention) }
 }
 
-function toAgent({ name, mention }: Agent) {
-  return { name, ...toMention(mention) }
+function toAgent({ name, mention, source }: Agent) {
+  return { name, ...toMention(mention ?? source) }
 }
 
 export function fromPromptItem(given: InboxItem | undefined): JsonOf<typeof inboxUser> {

@@ -29,6 +29,20 @@ const beside = {
   metadata: sentMetadata.nullish(),
 }
 
+const source = mention.nullish().meta({ description: 'What clients of 1.x call `mention`' })
+
+const besideOf1x = {
+  ...beside,
+  files: limitedBy(
+    sent.files,
+    z.array(file.extend({ source }).meta({ id: 'PromptInput.FileAttachment.V1' })),
+  ).nullish(),
+  agents: limitedBy(
+    sent.agents,
+    z.array(agentAttachment.extend({ source }).meta({ id: 'Prompt.AgentAttachment.V1' })),
+  ).nullish(),
+}
+
 /** Members that either stand in the body or in its member `prompt`. */
 const SAID = ['text', 'files', 'agents', 'skills', 'metadata'] as const
 
@@ -42,7 +56,7 @@ export const promptBody = z
     text: text.optional(),
     ...beside,
     prompt: z
-      .strictObject({ text, ...beside })
+      .strictObject({ text, ...besideOf1x })
       .nullish()
       .meta({ deprecated: true }),
     delivery: delivery.nullish(),

@@ -11,9 +11,16 @@ test('the published client creates, prompts, waits and reads, unchanged', async 
   const sessionID = made.data.data.id
   assert.deepEqual(made.data.data.location, { directory: portico.project })
 
-  const admitted = await session.prompt({ sessionID, prompt: { text: 'Say hello' } }, { throwOnError: true })
+  const text = '@README.md\n/tool list {"path":"."}'
+  const source = { start: 0, end: 10, text: '@README.md' }
+  const files = [{ uri: `file://${portico.project}/README.md`, source }]
+  const agents = [{ name: 'explore', source }]
+  const admitted = await session.prompt({ sessionID, prompt: { text, files, agents } }, { throwOnError: true })
   assert.equal(admitted.data.data.sessionID, sessionID)
   await session.wait({ sessionID }, { throwOnError: true })
+  const said = await (await portico.fetch(`/api/session/${sessionID}/message?order=asc`)).text()
+  assert.equal(said.split(`"mention":${JSON.stringify(source)}`).length, 3, 'the file and the agent have it')
+  assert.match(said, /"status":"completed"/, 'the command of the prompt was carried out')
 
   const page = await session.messages({ sessionID, order: 'asc' }, { throwOnError: true })
   const types = page.data.data.map(({ type }) => type as string)

@@ -47,7 +47,9 @@ export interface EchoTurn {
  */
 export function decideTurn(request: GenerationRequest): EchoTurn {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
-  const said = last < 0 ? '' : textOf(request.messages[last]?.parts ?? [])
+  const parts = request.messages[last]?.parts ?? []
+  // Attachments and notes follow the lines of the prompt, as parts of their own.
+  const said = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   if (request.origin === 'title') {
     return { script: parseScript(''), calls: [], answer: titleOf(said), stopText: undefined }
   }
