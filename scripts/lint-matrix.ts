@@ -46,14 +46,14 @@ const MATRIX: readonly MatrixRow[] = [
     ],
   },
   {
-    name: 'a domain knows itself, JSON and the patterns of rules',
+    name: 'a domain knows itself, JSON, the patterns of rules and the tokens of a text',
     files: ['services/*/domain/**'],
-    allow: ['./**', '#shared/{json,permission-pattern}.ts'],
+    allow: ['./**', '#shared/{json,permission-pattern,text-tokens}.ts'],
   },
   {
-    name: 'a folder of a domain knows the domain, JSON and the patterns of rules',
+    name: 'a folder of a domain knows the domain, JSON, the patterns of rules and the tokens of a text',
     files: ['services/*/domain/*/**'],
-    allow: ['./**', '../**', '#shared/{json,permission-pattern}.ts'],
+    allow: ['./**', '../**', '#shared/{json,permission-pattern,text-tokens}.ts'],
   },
   {
     name: 'ports know their domain and the kernel',

@@ -35,14 +35,14 @@ test('a session on portico/echo-small goes on and on: at the threshold, and when
   assert.ok(kinds(await messages(portico, 'ses_a')).includes('completed'), 'at the threshold')
   const before = (await messages(portico, 'ses_a')).length
   const events = await eventsDuring(portico, 'ses_a', 'session.idle', () =>
-    json(portico, '/api/session/ses_a/prompt', { text: `/length 5\nFourth ${words(1_900)}` }),
+    json(portico, '/api/session/ses_a/prompt', { text: `/length 5\nFourth ${words(1_200)}` }),
   )
   const added = (await messages(portico, 'ses_a')).slice(before)
-  assert.deepEqual(kinds(added), ['user', 'completed', 'assistant', 'assistant', 'succeeded'])
+  assert.deepEqual(kinds(added), ['user', 'completed', 'assistant', 'succeeded'])
   const compacted = added[1] as Json
   assert.deepEqual([compacted.reason, compacted.model], ['auto', small])
   assert.match(compacted.summary, /^portico\/echo cannot sum up/)
-  assert.match(compacted.recent, /user: \/length 5\nFourth word/)
+  assert.match(compacted.recent, /user: \/length 5\nThird word/)
   const about = events.filter(({ type }) => /compaction|usage.recorded/.test(type))
   assert.deepEqual(
     [...new Set(about.map(({ type }) => type))],
@@ -55,6 +55,32 @@ test('a session on portico/echo-small goes on and on: at the threshold, and when
   assert.deepEqual(about.at(-1)?.data, { messageID, reason: 'auto', text, recent })
   assert.equal(about.at(-2)?.data.source, 'compaction')
   assert.deepEqual(await json(portico, '/api/session/ses_a/context'), added.slice(1))
+})
+
+test('a session on a small context outlives any prompt: one that is too long fails alone, dense text is summed up, and nothing is lost of what is open', async () => {
+  await using portico = await openPortico()
+  await json(portico, '/api/session', { id: 'ses_d', title: 'Dense', model: small })
+  const outcomes = async (from: number) => kinds((await messages(portico, 'ses_d')).slice(from))
+  await say(portico, 'ses_d', 'x '.repeat(20_000))
+  assert.deepEqual(await outcomes(0), ['user', 'assistant', 'failed', 'failed'])
+  const { error } = (await messages(portico, 'ses_d')).at(-1) as Json
+  assert.match(error.message, /^The last input is too long for the model/)
+  assert.equal(error.type, 'compaction.failed')
+  await say(portico, 'ses_d', '/length 5\nSmall')
+  assert.deepEqual(await outcomes(4), ['user', 'completed', 'assistant', 'succeeded'])
+  // As dense as text gets here: a token for every two bytes.
+  await say(portico, 'ses_d', `/length 5\n${words(1_400, 'y')}`)
+  await say(portico, 'ses_d', `/length 5\n${words(1_100, 'z')}`)
+  const added = (await messages(portico, 'ses_d')).slice(8)
+  assert.deepEqual(
+    added.filter(({ type }) => type === 'idle').map(({ outcome }) => outcome),
+    ['succeeded', 'succeeded'],
+  )
+  assert.ok(added.some(({ type }) => type === 'compaction'))
+  await json(portico, '/api/session/ses_d/compact', {})
+  await settled(portico, 'ses_d')
+  await say(portico, 'ses_d', '/length 5\nOnce more')
+  assert.deepEqual((await outcomes(0)).slice(-5), ['completed', 'succeeded', 'user', 'assistant', 'succeeded'])
 })
 
 test('session.compact: the item that waits, what becomes of it, and what is refused', async () => {
@@ -94,7 +120,7 @@ test('what was summed up passes export, import and export again; a fork has it, 
   await settled(portico, 'ses_c')
   const exported = async (query = ''): Promise<Json> => json(portico, `/api/experimental/session/ses_c/export${query}`)
   const first = await exported()
-  assert.deepEqual(kinds(first.messages).slice(3), ['completed', 'succeeded', 'failed', 'failed'])
+  assert.deepEqual(kinds(first.messages).slice(3), ['completed', 'succeeded', 'completed', 'succeeded'])
   assert.doesNotMatch(JSON.stringify(await exported('?sanitize=true')), /SECRET/)
   const fork = await json(portico, '/api/session/ses_c/fork', {})
   assert.deepEqual(kinds(await messages(portico, fork.id)), kinds(first.messages))

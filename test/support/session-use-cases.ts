@@ -148,7 +148,7 @@ function casesOf(port: SessionStore) {
       lease: Lease,
       known: Pick<Conversation, 'messages' | 'lastSeq'> = { messages: [], lastSeq: 0 },
       { limited = false, full = false } = {},
-    ) => owned(lease).beginStep({ bytes: 0, ...known, limited, full }),
+    ) => owned(lease).beginStep({ bytes: 0, contextLength: undefined, ...known, limited, full }),
     readLeased: (lease: Lease): Promise<{ session: Session } & LeaseState> =>
       port.inspect(
         lease,

@@ -1,8 +1,9 @@
+import { tokensOfBytes } from '#shared/text-tokens.ts'
 import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, type Pricing, saysAll } from './cost.ts'
 import type { FinishDetails, FinishReason, GenerationEvent, Usage, Warning } from './generation.ts'
 import type { Asked } from './ledger/asked.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
-import { estimatedUsage, hiddenBytesOf, tokensOfBytes } from './ledger/estimate.ts'
+import { estimatedUsage, hiddenBytesOf } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
@@ -83,7 +84,7 @@ export class Meter {
 
   /** What the output that passed by now is taken for. */
   get outputTokens(): bigint {
-    return tokensOfBytes(this.#outputBytes + this.#hiddenBytes)
+    return BigInt(tokensOfBytes(this.#outputBytes + this.#hiddenBytes))
   }
 
   /**

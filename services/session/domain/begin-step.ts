@@ -1,4 +1,5 @@
 import { beginCompaction, type CompactionStart } from './compaction/compaction.ts'
+import type { Room } from './compaction/recent.ts'
 import { beginTitle } from './description.ts'
 import { beginRun, promoteItems } from './inbox/promotion.ts'
 import type { Admitter, WaitingInputs } from './inbox.ts'
@@ -41,9 +42,8 @@ export interface StepStart {
 export type CompactionCause = 'asked' | 'full' | 'overflow'
 
 /** What is known of the conversation, and of how the last step ended. */
-export interface Known {
+export interface Known extends Room {
   readonly messages: readonly Message[]
-  readonly bytes: number
   /** The agent has used up its steps, and only a new input gives it others. */
   readonly limited: boolean
   /** Most of the model's context is used up. */
@@ -58,7 +58,7 @@ export interface Known {
 export function beginStep(
   revision: Revision,
   { session, waiting, transcript }: StepReads,
-  { messages: known, bytes, limited, full }: Known,
+  { messages: known, limited, full, ...room }: Known,
 ): StepStart {
   const start = (promoted: readonly StoredMessage[], next: StepStart['next']): StepStart => {
     const spoken = promoted.some(({ message }) => message.type === 'user')
@@ -75,7 +75,7 @@ export function beginStep(
   const { messages: promoted, control, more, compaction } = promoteItems(revision, waiting, running ? 'step' : 'idle')
   const entered = [...conversation, ...promoted.map(({ message }) => message)]
   const compact = (cause: CompactionCause, begun: CompactionStart): StepStart => {
-    const stored = beginCompaction(revision, entered, bytes, begun)
+    const stored = beginCompaction(revision, entered, room, begun)
     const { message } = stored
     return start([...promoted, stored], { type: 'compaction', message, cause })
   }

@@ -79,7 +79,7 @@ async function writesConcernNobody(stores: readonly SessionStore[]): Promise<voi
   await waitFor('the session to have an owner', () => owners.size === 1)
   const [[tenure, ownStore]] = [...owners] as [[Tenure, SessionStore]]
   const owned = new OwnedSession(ownStore, tenure)
-  await owned.beginStep({ messages: [], lastSeq: 0, bytes: 0, limited: false, full: false })
+  await owned.beginStep({ messages: [], lastSeq: 0, bytes: 0, contextLength: undefined, limited: false, full: false })
   const write = async (before: AssistantMessage | undefined, text: string): Promise<AssistantMessage> => {
     const message = assistant('msg_step', { parts: [{ type: 'text', text }] })
     await owned.recordStep(before, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })

@@ -17,8 +17,12 @@ import { interruptDelegates, resumeTaskCall } from './subagents/task-call.ts'
 import { endTools } from './takeover/end-tools.ts'
 import { doToolCall } from './tool-call.ts'
 
-/** How a step ended: the agent has used up its steps with it, or there was none, since most of the model's context is used up. */
-export type StepEnd = 'done' | 'limited' | 'full'
+/** How a step ended, and how many tokens its model takes (undefined: nobody knows). */
+export interface StepEnd {
+  /** The agent has used up its steps with it, or there was none, since most of the model's context is used up. */
+  readonly end: 'done' | 'limited' | 'full'
+  readonly contextLength: number | undefined
+}
 
 /**
  * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the
@@ -34,7 +38,8 @@ export async function runStep(
 ): Promise<StepEnd> {
   const plan = await planStep(run, conversation)
   run.tenure.check()
-  if (mayCompact && isFull(conversation, plan, run.compactionPercent)) return 'full'
+  const { contextLength } = plan
+  if (mayCompact && isFull(conversation, plan, run.compactionPercent)) return { end: 'full', contextLength }
   const step = new StepRecorder(run, newStep(run.newId('msg'), plan.agent.id, plan.model, run.clock.now()))
   await step.begin()
   try {
@@ -43,7 +48,7 @@ export async function runStep(
   } catch (error) {
     await settle(run, step, error)
   }
-  return plan.lastStep ? 'limited' : 'done'
+  return { end: plan.lastStep ? 'limited' : 'done', contextLength }
 }
 
 /** Goes on with a step of a former owner, some of whose calls other sessions work for. Throws Stopped as `runStep` does. */

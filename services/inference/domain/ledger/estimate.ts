@@ -1,22 +1,16 @@
 import type { JsonObject } from '#shared/json.ts'
+import { BYTES_OF_TOKEN, tokensOfBytes } from '#shared/text-tokens.ts'
 import type { MediaPart, Message, Part } from '../conversation.ts'
 import type { GenerationRequest, Usage } from '../generation.ts'
 import type { Tool } from '../tools.ts'
 import { USUAL_TOKENS } from './media-tokens.ts'
 
-/** A token has at least so many bytes, on the whole: what counts by it is rather too much than too little. */
-const BYTES_OF_TOKEN = 3
 /** What a message, a part or a member costs besides its text. */
 const BYTES_OF_FRAME = 12
 /** What a tool of the provider's own adds to what the model reads: Anthropic says 250 to 750 tokens. */
-const BYTES_OF_HOSTED = 3 * 750
+const BYTES_OF_HOSTED = BYTES_OF_TOKEN * 750
 /** A picture has some 1,600 tokens with most models; its bytes say little of it. */
-const BYTES_OF_PICTURE = 3 * USUAL_TOKENS.image
-
-/** So many tokens a text of so many bytes is taken for. */
-export function tokensOfBytes(bytes: number): bigint {
-  return BigInt(Math.ceil(bytes / BYTES_OF_TOKEN))
-}
+const BYTES_OF_PICTURE = BYTES_OF_TOKEN * USUAL_TOKENS.image
 
 /**
  * What the input of a request is taken for: a token for 3 bytes of its conversation, its tools, and what is for one kind of provider;
@@ -30,7 +24,7 @@ export function inputTokensOf(request: Omit<GenerationRequest, 'modelId'>): bigi
   for (const { body } of request.extensions) bytes += bytesOfJson(body)
   if (request.responseFormat?.type === 'json-schema') bytes += bytesOfJson(request.responseFormat.schema)
   if (request.responseFormat?.type === 'grammar') bytes += Buffer.byteLength(request.responseFormat.grammar)
-  return tokensOfBytes(bytes)
+  return BigInt(tokensOfBytes(bytes))
 }
 
 /** How many bytes of a part nobody can read: a thought that came encrypted, in base64. */
@@ -80,7 +74,7 @@ function bytesOfPart(part: Part): number {
 }
 
 function bytesOfMedia({ type, source }: MediaPart): number {
-  if ('url' in source) return 3 * USUAL_TOKENS[type]
+  if ('url' in source) return BYTES_OF_TOKEN * USUAL_TOKENS[type]
   return type === 'image' ? Math.min(source.data.byteLength, BYTES_OF_PICTURE) : source.data.byteLength
 }
 

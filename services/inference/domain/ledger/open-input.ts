@@ -1,3 +1,4 @@
+import { tokensOfBytes } from '#shared/text-tokens.ts'
 import type { Part } from '../conversation.ts'
 import type { GenerationRequest } from '../generation.ts'
 import { COSTLY_PICTURES, MOST_TOKENS, USUAL_TOKENS } from './media-tokens.ts'
@@ -25,7 +26,6 @@ const USES = 10
 const MOST_USES = 1_000
 /** What one use gives to read: ten results of a search, or a page. */
 const TOKENS_OF_USE = 10_000
-const BYTES_OF_TOKEN = 3
 
 /** What a request may use at most besides what `inputTokensOf` says. */
 export function openInputOf(
@@ -45,7 +45,7 @@ export function openInputOf(
     if (type === 'file_search') fileSearches += most
   }
   for (const { body } of extensions) uses += USES * (Array.isArray(body?.mcp_servers) ? body.mcp_servers.length : 0)
-  const outputTokens = Math.ceil(Buffer.byteLength(prediction) / BYTES_OF_TOKEN)
+  const outputTokens = tokensOfBytes(Buffer.byteLength(prediction))
   return { mediaTokens, toolTokens: uses * TOKENS_OF_USE, searches, fileSearches, outputTokens }
 }
 

@@ -3,9 +3,9 @@ import type { CompactionMessage, Message, StoredMessage, StructuredError } from 
 import { stepsSinceInput } from '../next-action.ts'
 import type { Revision } from '../revision.ts'
 import type { ModelRef, TokenUsage } from '../session.ts'
-import { recentOf } from './recent.ts'
-import { mayBeSummedUp } from './request-size.ts'
-import { turnText } from './turn-text.ts'
+import { newestHalf, type Room, recentOf } from './recent.ts'
+import { hasGoneOn } from './request-size.ts'
+import { type Covered, coveredBy, openInput } from './shown.ts'
 
 /** A compaction that is to begin. */
 export interface CompactionStart {
@@ -25,20 +25,29 @@ export const COMPACTION_INTERRUPTED: StructuredError = {
 /** The error of a compaction whose owner is gone. */
 const COMPACTION_ABORTED: StructuredError = { type: 'aborted', message: 'The compaction was cut off' }
 
+/** Why nothing was summed up. */
+const NOTHING = 'There is nothing to sum up'
+const INPUT_TOO_LONG = 'The last input is too long for the model: a shorter one can go on, and so can a longer context'
+const STILL_TOO_LONG = 'The conversation is too long for the model, although it was summed up'
+
 /**
- * Begins to sum up a conversation of so many bytes: a message that runs, and what stays word for word. It fails at once where there is
- * nothing to sum up, or nothing was answered since the last summary: another one would bring nothing, again and again.
+ * Begins to sum up a conversation: a message that runs, and what stays word for word. Where the conversation was too long right after
+ * a summary, that is taken again with half of what stayed, until there is nothing left to halve: then, and where there is nothing to sum up,
+ * it fails at once.
  */
 export function beginCompaction(
   revision: Revision,
   conversation: readonly Message[],
-  bytes: number,
+  room: Room,
   { id, alone }: CompactionStart,
 ): StoredMessage & { readonly message: CompactionMessage } {
   const own = { ...revision.newMessage(), ...(id !== undefined && { id }) }
   const manual = id !== undefined
   const before = { stepsBefore: stepsSinceInput(conversation), ...(alone && { alone }) } as const
-  const problem = problemOf(conversation)
+  const covered = coveredBy(conversation)
+  const goesOn = manual || hasGoneOn(conversation)
+  if (!goesOn && covered.summary?.recent) return shorten(revision, covered.summary, { ...own, ...before })
+  const problem = problemOf(conversation, covered, goesOn)
   if (problem !== undefined) {
     const error = { type: COMPACTION_FAILED, message: problem }
     const message = { ...own, type: 'compaction', status: 'failed', manual, error, ...before } as const
@@ -46,7 +55,7 @@ export function beginCompaction(
     revision.event({ type: 'compaction-failed', messageId: own.id, manual, error })
     return { seq, message }
   }
-  const recent = recentOf(conversation, bytes)
+  const recent = recentOf(covered.turns, room)
   const message = { ...own, type: 'compaction', status: 'running', manual, summary: '', recent, ...before } as const
   const seq = revision.insert(message)
   revision.event({ type: 'compaction-started', messageId: own.id, manual, recent })
@@ -54,9 +63,27 @@ export function beginCompaction(
   return { seq, message }
 }
 
-function problemOf(conversation: readonly Message[]): string | undefined {
-  if (!mayBeSummedUp(conversation)) return 'Nothing was answered since the conversation was summed up'
-  return conversation.some((message) => turnText(message) !== undefined) ? undefined : 'There is nothing to sum up'
+/** The last summary once more, with half of what stayed word for word. */
+function shorten(
+  revision: Revision,
+  { summary = '', recent: all = '', model }: CompactionMessage,
+  own: Pick<CompactionMessage, 'id' | 'timeCreated' | 'stepsBefore'>,
+): StoredMessage & { readonly message: CompactionMessage } {
+  const recent = newestHalf(all)
+  const manual = false
+  const made = { ...own, type: 'compaction', status: 'completed', manual, summary, recent } as const
+  const message = { ...made, ...(model && { model }) }
+  const seq = revision.insert(message)
+  revision.event({ type: 'compaction-started', messageId: own.id, manual, recent })
+  revision.event({ type: 'compaction-ended', messageId: own.id, manual, text: summary, recent })
+  revision.touch()
+  return { seq, message }
+}
+
+function problemOf(conversation: readonly Message[], { summary, turns }: Covered, goesOn: boolean): string | undefined {
+  if (goesOn && (turns.length > 0 || summary !== undefined)) return undefined
+  if (openInput(conversation) !== undefined) return INPUT_TOO_LONG
+  return summary === undefined ? NOTHING : STILL_TOO_LONG
 }
 
 /** What a model was asked for to sum up, and has cost. */

@@ -1,32 +1,40 @@
-import { isInput, isSummary, type Message } from '../message.ts'
-import { beginningOf, turnText } from './turn-text.ts'
+import { BYTES_OF_TOKEN } from '#shared/text-tokens.ts'
+import { isInput, type Message } from '../message.ts'
+import { beginningOf, bytesIn, turnText } from './turn-text.ts'
 
-/** Most characters that stay word for word. */
+/** Most bytes that stay word for word. */
 const MOST_RECENT = 24_000
-/** And at most that share of a conversation. */
+/** And at most that share of a conversation, and of the model's context. */
 const SHARE = 1 / 4
 
+/** What there is room for. */
+export interface Room {
+  /** Of the conversation. */
+  readonly bytes: number
+  /** Tokens of the model that goes on with it; undefined: nobody knows. */
+  readonly contextLength: number | undefined
+}
+
 /**
- * What is kept of the newest turns of a conversation of so many bytes, in order: as many as there is room for, the last input before
- * all others. A call stays together with its result; of results that are too long the beginnings are kept.
+ * What is kept of the newest of some turns, in order: as many as there is room for, the last input before all others. A call stays
+ * together with its result; of results that are too long the beginnings are kept.
  */
-export function recentOf(conversation: readonly Message[], bytes: number): string {
-  const from = conversation.findLastIndex(isSummary) + 1
-  const input = conversation.findLastIndex(isInput)
-  let room = Math.min(MOST_RECENT, Math.floor(bytes * SHARE))
-  const said = input < from ? undefined : turnText(conversation[input] as Message)
+export function recentOf(turns: readonly Message[], { bytes, contextLength = Infinity }: Room): string {
+  const input = turns.findLastIndex(isInput)
+  let room = Math.min(MOST_RECENT, Math.floor(Math.min(bytes, contextLength * BYTES_OF_TOKEN) * SHARE))
+  const said = input < 0 ? undefined : turnText(turns[input] as Message)
   const last = said && beginningOf(said.text, Math.floor(room / 2))
-  room -= last?.length ?? 0
+  room -= bytesIn(last ?? '')
   const kept: string[] = []
-  let at = conversation.length - 1
-  for (; at >= from; at--) {
-    const turn = turnText(conversation[at] as Message)
+  let at = turns.length - 1
+  for (; at >= 0; at--) {
+    const turn = turnText(turns[at] as Message)
     if (at === input && last !== undefined) kept.push(last)
     else if (turn !== undefined) {
-      const text = turn.text.length <= room ? turn.text : turn.short
-      if (text.length > room) break
+      const text = bytesIn(turn.text) <= room ? turn.text : turn.short
+      if (bytesIn(text) > room) break
       kept.push(text)
-      room -= text.length
+      room -= bytesIn(text)
     }
   }
   if (last !== undefined && at > input) kept.push(last)
@@ -35,3 +43,12 @@ export function recentOf(conversation: readonly Message[], bytes: number): strin
 
 /** Between two turns. */
 const BETWEEN = '\n\n'
+/** Where a turn begins that is not the first one. */
+const NEXT_TURN = /\n\n(?=(?:user|assistant|instructions|skill): )/g
+
+/** The newest half of what was kept: whole turns; '': there is no whole one in it. */
+export function newestHalf(recent: string): string {
+  NEXT_TURN.lastIndex = Math.floor(recent.length / 2)
+  const next = NEXT_TURN.exec(recent)
+  return next === null ? '' : recent.slice(next.index + BETWEEN.length)
+}

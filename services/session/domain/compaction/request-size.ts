@@ -1,9 +1,9 @@
-import { type AssistantMessage, isSummary, type Message } from '../message.ts'
+import { tokensOfBytes } from '#shared/text-tokens.ts'
+import { type AssistantMessage, isInput, isSummary, type Message } from '../message.ts'
 import type { ModelRef } from '../session.ts'
-import { turnText } from './turn-text.ts'
+import { coveredBy, shownOf } from './shown.ts'
+import { bytesIn, turnText } from './turn-text.ts'
 
-/** Characters of a token, about. */
-const CHARACTERS = 4
 /** Tokens of a picture or a file, about. */
 const MEDIA = 1_500
 
@@ -12,8 +12,7 @@ const MEDIA = 1_500
  * what came since.
  */
 export function tokensOf(conversation: readonly Message[], model: ModelRef): number {
-  const first = Math.max(0, conversation.findLastIndex(isSummary))
-  const shown = conversation.slice(first)
+  const shown = shownOf(conversation)
   const last = shown.findLastIndex((message) => isMeasured(message, model))
   const measured = shown[last]
   if (measured?.type !== 'assistant' || measured.tokens === undefined) return estimate(shown)
@@ -30,14 +29,24 @@ interface Shown {
 
 /** Whether so much of the context of a model is used up that the conversation has to be summed up, and it may be. */
 export function isFull(conversation: readonly Message[], { model, contextLength }: Shown, percent: number): boolean {
-  if (contextLength === undefined || !mayBeSummedUp(conversation)) return false
+  if (contextLength === undefined || !isWorthIt(conversation)) return false
   return tokensOf(conversation, model) * 100 > contextLength * percent
 }
 
-/** Whether there is no summary, or anything was answered since the last one. */
-export function mayBeSummedUp(conversation: readonly Message[]): boolean {
+/** Whether there is anything to sum up, and no summary yet, or anything was answered since the last one. */
+function isWorthIt(conversation: readonly Message[]): boolean {
   const last = conversation.findLastIndex(isSummary)
-  return last < 0 || conversation.slice(last + 1).some(isAnswer)
+  return last < 0 ? coveredBy(conversation).turns.length > 0 : conversation.slice(last + 1).some(isAnswer)
+}
+
+/** Whether another compaction may come to something else than the last one: there is none, or the conversation or its model is another. */
+export function hasGoneOn(conversation: readonly Message[]): boolean {
+  const since = conversation.slice(conversation.findLastIndex(isSummary) + 1)
+  return since.length === conversation.length || since.some((message) => goesOn(message))
+}
+
+function goesOn(message: Message): boolean {
+  return isAnswer(message) || isInput(message) || message.type === 'model-switched'
 }
 
 function isAnswer(message: Message): boolean {
@@ -54,17 +63,17 @@ function estimate(messages: readonly Message[]): number {
 }
 
 function tokensIn(message: Message): number {
-  if (message.type === 'compaction') return textTokens((message.summary?.length ?? 0) + (message.recent?.length ?? 0))
+  if (message.type === 'compaction') return textTokens(`${message.summary ?? ''}${message.recent ?? ''}`)
   const media = message.type === 'user' ? message.prompt.files.length * MEDIA : 0
-  return textTokens(turnText(message)?.text.length ?? 0) + media
+  return textTokens(turnText(message)?.text ?? '') + media
 }
 
 /** What the tools of a step returned, which its own usage has not counted. */
 function resultTokens({ parts }: AssistantMessage): number {
   const contents = parts.flatMap((part) => (part.type === 'tool' ? part.content : []))
-  return contents.reduce((sum, each) => sum + (each.type === 'text' ? textTokens(each.text.length) : MEDIA), 0)
+  return contents.reduce((sum, each) => sum + (each.type === 'text' ? textTokens(each.text) : MEDIA), 0)
 }
 
-function textTokens(characters: number): number {
-  return Math.ceil(characters / CHARACTERS)
+function textTokens(text: string): number {
+  return tokensOfBytes(bytesIn(text))
 }

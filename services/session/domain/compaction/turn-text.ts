@@ -66,9 +66,14 @@ function returnedBy({ state, content, error }: ToolPart): string {
   return `result: ${[...failed, ...texts].join('\n')}`
 }
 
-/** The beginning of a text that is too long, with a mark. */
+/** How many bytes a text has in UTF-8, by which its tokens are estimated. */
+export const bytesIn = Buffer.byteLength
+
+/** The beginning of a text that has more than so many bytes, with a mark. */
 export function beginningOf(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, Math.max(0, most - CUT.length)).toWellFormed()}${CUT}`
+  if (bytesIn(text) <= most) return text
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(Math.max(0, most - bytesIn(CUT))))
+  return `${text.slice(0, read)}${CUT}`
 }
 
 const CUT = ' […]'

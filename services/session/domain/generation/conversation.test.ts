@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
 import { modelMessages } from './model-messages.ts'
-import { STEP_ABORTED } from './step-errors.ts'
+import { CONTEXT_OVERFLOW, STEP_ABORTED } from './step-errors.ts'
 
 const model = { providerId: 'test', modelId: 'm', variant: '' }
 
@@ -123,7 +123,16 @@ test('what comes before the last summary is not shown, but the summary', () => {
   const failed = compaction({ status: 'failed' })
   // What only its provider could go on with stands for nothing.
   const native = compaction({ summary: '', providerContext: { messages: [] } })
-  const said = texts([user('a'), compaction({ summary: 'Old' }), user('b'), compaction({}), user('c'), failed, native])
+  const said = texts([
+    user('a'),
+    compaction({ summary: 'Old' }),
+    user('b'),
+    step(),
+    compaction({}),
+    user('c'),
+    failed,
+    native,
+  ])
   assert.deepEqual(
     said.map(([role]) => role),
     ['user', 'user'],
@@ -132,6 +141,22 @@ test('what comes before the last summary is not shown, but the summary', () => {
   assert.equal(said[1]?.[1], 'c')
   assert.match(texts([compaction({ recent: 'user: b' })])[0]?.[1] ?? '', /<recent>\nuser: b\n<\/recent>$/)
   assert.deepEqual(texts([user('a'), failed, native, step()]).length, 2)
+})
+
+test('the input that a summary found open is shown after it, whole; that of an ended run is not', () => {
+  const summary = (text: string): Message => ({
+    ...{ id: `msg_${text}`, type: 'compaction', timeCreated: 0, status: 'completed', manual: false, summary: text },
+  })
+  const overflowed = step({ error: { type: CONTEXT_OVERFLOW, message: 'no' }, parts: [], timeStreamed: undefined })
+  const shown = (...conversation: Message[]) => texts(conversation).map(([, text = '']) => text.slice(0, 6))
+  const [before, one, two] = [[user('a'), step(), idle, user('Open')], summary('One'), summary('Two')]
+  assert.deepEqual(shown(...before, one), ['The co', 'Open'])
+  assert.deepEqual(shown(...before, one, step(), idle, user('Next')), ['The co', 'Open', 'Hi', 'Next'])
+  assert.deepEqual(shown(...before, overflowed, one, overflowed, two), ['The co', 'Open'])
+  assert.deepEqual(shown(...before, overflowed, idle, overflowed, one), ['The co', 'Open'], 'a run went on with it')
+  assert.deepEqual(shown(...before, step(), one), ['The co', 'Go on '])
+  assert.deepEqual(shown(...before, overflowed, idle, one, user('Next')), ['The co', 'Next'])
+  assert.deepEqual(shown(...before, overflowed, idle, one, idle, overflowed, two), ['The co', 'Go on '])
 })
 
 test('steps are counted from the last input, without those that were cut off', () => {

@@ -1,3 +1,4 @@
+import { shownOf } from '../compaction/shown.ts'
 import {
   type AssistantMessage,
   type AssistantPart,
@@ -21,8 +22,7 @@ import { parseArguments } from './tool-arguments.ts'
  * that had them. A step that came to nothing is left out at the very end: it is about to be repeated.
  */
 export function modelMessages(conversation: readonly Message[], model: ModelRef): ModelMessage[] {
-  const first = Math.max(0, conversation.findLastIndex(isSummary))
-  const shown = conversation.slice(first).filter(({ type }) => !UNSEEN.has(type))
+  const shown = shownOf(conversation).filter(({ type }) => !UNSEEN.has(type))
   while (shown.at(-1)?.type === 'assistant' && cameToNothing(shown.at(-1) as AssistantMessage)) shown.pop()
   return shown.flatMap((message, i) => {
     const turns = turnsOf(message, model)

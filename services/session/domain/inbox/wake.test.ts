@@ -126,7 +126,7 @@ test('a resume is for the account of who asks; a run that goes on, and ends by i
     assert.deepEqual(wake?.resumer, resumes ? other : undefined)
     const { prompt } = admission('msg_1')
     const messages = [{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }] as const
-    beginStep(revision, reads, { messages, bytes: 0, limited: false, full: false })
+    beginStep(revision, reads, { messages, bytes: 0, contextLength: undefined, limited: false, full: false })
     assert.deepEqual(
       [revision.state.running, revision.state.lastAdmitter],
       resumes ? [true, other] : [false, admitter],

@@ -150,26 +150,59 @@ test('what is too long for the model is summed up once, and the step is done aga
   assert.equal((await compactions(service))[0]?.manual, false)
 })
 
-test('two in a row without an answer fail the run; another 400 is no overflow', async () => {
+test('what is still too long when it was summed up keeps half of what stayed, and half of that, before the run fails; a new input goes on', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
-  peers.turns.push(overflows, text('Summed up.'), overflows)
+  for (const words of ['One', 'Two', 'Three', 'Four']) {
+    peers.turns.push(text(`Answer ${words}`))
+    await service.prompt(words)
+    await service.wait()
+  }
+  peers.turns.push(overflows, text('Summed up.'), ...Array(4).fill(overflows))
   await service.prompt('Much')
   await service.wait()
-  assert.deepEqual(await course(service), ['msg_1', 'assistant', 'completed', 'assistant', 'failed', 'failed'])
-  const [, failed] = await compactions(service)
-  assert.equal(failed?.error?.type, 'compaction.failed')
+  const again = ['completed', 'assistant']
+  const failing = ['msg_5', 'assistant', ...again, ...again, ...again, ...again, 'failed', 'failed']
+  assert.deepEqual((await course(service)).slice(12), failing)
+  const tried = await compactions(service)
+  const kept = tried.map(({ summary, recent, costNanos }) => [summary, recent?.split('\n\n').slice(-4), costNanos])
+  const [three, four, last] = ['assistant: Answer Three', 'user: Four', 'assistant: Answer Four']
+  assert.deepEqual(kept.slice(1), [
+    ['Summed up.', [three, four, last], undefined],
+    ['Summed up.', [last], undefined],
+    ['Summed up.', [''], undefined],
+    [undefined, undefined, undefined],
+  ])
+  assert.deepEqual(kept[0], ['Summed up.', ['user: Three', three, four, last], 7n])
+  assert.equal(tried.at(-1)?.error?.type, 'compaction.failed')
+  assert.match(tried.at(-1)?.error?.message ?? '', /^The last input is too long/)
   assert.equal(await service.outcome(), Outcome.FAILED)
+  assert.deepEqual(shown(service, -1).slice(1), ['Much'], 'the input stays whole')
+  const length = (await course(service)).length
+  peers.turns.push(overflows, text('Summed up again.'), text('Well.'))
+  await service.prompt('Little')
+  await service.wait()
+  assert.deepEqual((await course(service)).slice(length), ['msg_6', 'assistant', 'completed', 'assistant', 'succeeded'])
+  assert.deepEqual(shown(service, -1).slice(1), ['Little'])
+  assert.match(shown(service, -2)[0] ?? '', /Summed up\.\n\n\n\nuser: Much/)
+})
+
+test('an input that does not fit though nothing was said before it fails the run; another 400 is no overflow', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const { peers } = service
+  peers.turns.push(overflows)
+  await service.prompt('Much')
+  await service.wait()
+  assert.deepEqual(await course(service), ['msg_1', 'assistant', 'failed', 'failed'])
+  const [failed] = await compactions(service)
+  assert.equal(failed?.error?.type, 'compaction.failed')
+  assert.equal(peers.requests.length, 1, 'nobody was asked to sum up nothing')
   peers.turns.push(fails('PROVIDER_REFUSED', { status: '400' }))
   await service.prompt('Else')
   await service.wait()
-  assert.deepEqual((await course(service)).slice(6), ['msg_2', 'assistant', 'failed'])
-  for (const id of ['msg_c', 'msg_d']) {
-    await compact(service, id)
-    await service.wait()
-  }
-  assert.deepEqual((await course(service)).slice(9), ['failed', 'failed', 'failed', 'failed'])
+  assert.deepEqual((await course(service)).slice(4), ['msg_2', 'assistant', 'failed'])
 })
 
 test('at the threshold a conversation is summed up before its next step; one that cannot be goes on as it is', async () => {

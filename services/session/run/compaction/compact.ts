@@ -1,8 +1,10 @@
 import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/compaction.ts'
-import type { CompactionMessage, Message } from '#services/session/domain/message.ts'
+import { coveredBy } from '#services/session/domain/compaction/shown.ts'
+import type { CompactionMessage } from '#services/session/domain/message.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Mark } from '../events/event-hub.ts'
+import type { Conversation } from '../history/conversation.ts'
 import { StoreFault } from '../patient-port.ts'
 import type { RunContext } from '../run-context.ts'
 import { isLeaseLost, Stopped } from '../stopped.ts'
@@ -14,6 +16,12 @@ export interface Begun {
   readonly mark: Mark
 }
 
+/** What is summed up, and for how many tokens of context; undefined: nobody knows. */
+interface Shown {
+  readonly conversation: Pick<Conversation, 'messages'>
+  readonly contextLength: number | undefined
+}
+
 /**
  * Sums up a conversation whose compaction runs, and returns what became of it. Throws Stopped when the run was stopped: then it is
  * settled, unless somebody else has to do it.
@@ -21,14 +29,14 @@ export interface Begun {
 export async function compact(
   run: RunContext,
   running: CompactionMessage,
-  conversation: readonly Message[],
+  { conversation, contextLength }: Shown,
   begun: Begun,
 ): Promise<CompactionMessage> {
   const { owned, tenure, logger, session } = run
-  const before = conversation.filter(({ id }) => id !== running.id)
+  const covered = coveredBy(conversation.messages.filter(({ id }) => id !== running.id))
   try {
     const receive = (delta: string) => send(run, running.id, delta, begun)
-    const summary = await inSpan('session.compaction', {}, () => sumUp(run, before, receive))
+    const summary = await inSpan('session.compaction', {}, () => sumUp(run, covered, contextLength, receive))
     return await owned.finishCompaction(running, summary)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')

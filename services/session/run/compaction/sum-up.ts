@@ -4,26 +4,28 @@ import {
   type CompactionUsage,
   type Summary,
 } from '#services/session/domain/compaction/compaction.ts'
+import type { Covered } from '#services/session/domain/compaction/shown.ts'
 import { toSumUp } from '#services/session/domain/compaction/to-sum-up.ts'
-import { beginningOf } from '#services/session/domain/compaction/turn-text.ts'
+import { beginningOf, bytesIn } from '#services/session/domain/compaction/turn-text.ts'
 import type { GenerationRequest } from '#services/session/domain/generation/generation.ts'
 import { absenceDelay, isAway, retryDelay } from '#services/session/domain/generation/retry.ts'
 import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
-import type { Message, StructuredError } from '#services/session/domain/message.ts'
+import type { StructuredError } from '#services/session/domain/message.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
+import { BYTES_OF_TOKEN } from '#shared/text-tokens.ts'
 import { CUT, type Failure, toFailure } from '../loop/failure.ts'
 import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 
 /** The agent that sums up. */
 const AGENT = 'compaction'
-/** Characters that are taken for one token of a context, some of which are for the answer. */
-const CHARACTERS = 2.5
-/** Characters that a model is shown first, where nobody knows how long its context is. */
+/** Bytes that a model is shown for each token of its context, of which some are for the answer. */
+const BYTES = BYTES_OF_TOKEN * (5 / 6)
+/** Bytes that a model is shown first, where nobody knows how long its context is. */
 const FIRST_ROOM = 400_000
 /** So often a conversation is shown shortened by half, when it was too long. */
 const MOST_SHRINKS = 5
-/** Most words of a summary, and most characters, also by the model's context. */
-const [MOST_WORDS, MOST_CHARACTERS] = [1_000, 32_000]
+/** Most words of a summary, and most bytes; both also by the context of the model that sums up, and of the one that goes on. */
+const [MOST_WORDS, MOST_BYTES] = [1_000, 32_000]
 
 /** Nothing came of it. */
 export class CompactionFailure extends Error {
@@ -46,32 +48,34 @@ interface Author {
 }
 
 /**
- * Has the `compaction` agent's model sum up a conversation; `receive` is called with what it says, as it comes. A conversation that is
+ * Has the `compaction` agent's model sum up a conversation for one with so many tokens of context (undefined: nobody knows); `receive` is called with what it says, as it comes. A conversation that is
  * too long for it is shortened, five times at most; what fails in a way that may pass is repeated as in a step. In the end throws
  * CompactionFailure, and Stopped when the run was stopped.
  */
 export async function sumUp(
   run: RunContext,
-  conversation: readonly Message[],
+  covered: Covered,
+  reader: number | undefined,
   receive: (text: string) => Promise<void>,
 ): Promise<Summary> {
   const author = await findAuthor(run)
   const { contextLength = Infinity, model } = author
+  const shortest = Math.min(contextLength, reader ?? Infinity)
   const id = run.newId('msg')
-  let room = contextLength === Infinity ? FIRST_ROOM : contextLength * CHARACTERS
+  let room = contextLength === Infinity ? FIRST_ROOM : Math.floor(contextLength * BYTES)
   const tries = { away: 0, failed: 0, long: 0 }
   for (let attempt = 1; ; attempt++) {
     await run.slot.hold(run.tenure.signal)
-    const text = toSumUp(conversation, room)
-    const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text), receive)
+    const text = toSumUp(covered, room)
+    const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text, shortest), receive)
     if ('text' in answer) {
       const { text, ...usage } = answer
       if (text.trim() === '') throw new CompactionFailure(failure('The summary is empty'), { usage })
-      return { text: beginningOf(text, Math.min(MOST_CHARACTERS, contextLength)), model, ...usage }
+      return { text: beginningOf(text, Math.min(MOST_BYTES, shortest)), model, ...usage }
     }
     run.tenure.check()
     if (answer.error.type === CONTEXT_OVERFLOW && ++tries.long <= MOST_SHRINKS) {
-      room = Math.floor(Math.min(room, text.length) / 2)
+      room = Math.floor(Math.min(room, bytesIn(text)) / 2)
       continue
     }
     const { clock, random } = run
@@ -99,9 +103,14 @@ async function findAuthor(run: RunContext): Promise<Author> {
   }
 }
 
-function requestOf(run: RunContext, author: Author, requestId: string, text: string): GenerationRequest {
-  const { agent, model, contextLength = Infinity } = author
-  const words = Math.min(MOST_WORDS, Math.floor(contextLength / 8))
+function requestOf(
+  run: RunContext,
+  { agent, model }: Author,
+  requestId: string,
+  text: string,
+  shortest: number,
+): GenerationRequest {
+  const words = Math.min(MOST_WORDS, Math.floor(shortest / 8))
   const asked = `<conversation>\n${text}\n</conversation>\n\nSum up this conversation in at most ${words} words.`
   return {
     ...{ requestId, sessionId: run.session.id, origin: 'compaction', model, tools: [], callTools: false },
@@ -131,7 +140,7 @@ async function ask(
         if (event.type === 'part-extended' && kinds.get(event.index) === 'text') more += event.text
         if (event.type === 'finished') end = { costNanos: event.costNanos, tokens: event.tokens }
       }
-      text = (text + more).slice(0, 2 * MOST_CHARACTERS)
+      text = (text + more).slice(0, 2 * MOST_BYTES)
       if (more !== '') await receive(more)
       if (end !== undefined) return { text, ...end }
     }

@@ -1,5 +1,6 @@
 import { isInput, isSummary, type Message, type StoredMessage } from '#services/session/domain/message.ts'
 import { bytesOf } from '#services/session/domain/messages/size.ts'
+import { cameToNothing } from '#services/session/domain/next-action.ts'
 import { RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import { RunFailure } from '../run-context.ts'
 
@@ -38,9 +39,9 @@ export function replaced({ messages, lastSeq, bytes }: Conversation, changed: Me
   return { messages: kept, lastSeq, bytes: all.slice(place).reduce((sum, message) => sum + sizeOf(message), 0) }
 }
 
-/** Whether a message says how a run that was summed up goes on. */
+/** Whether a message says how a run that was summed up goes on: an input, or a step that came to something. */
 export function isTurn(message: Message): boolean {
-  return isInput(message) || message.type === 'assistant'
+  return isInput(message) || (message.type === 'assistant' && !cameToNothing(message))
 }
 
 /** How much a message counts. */

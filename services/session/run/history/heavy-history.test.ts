@@ -62,7 +62,11 @@ for (const [why, kinds] of Object.entries({
     )
     for (const size of sizes) assert.ok(size < MIB, `${size}`)
     const compaction = (await service.messages()).find(({ kind }) => kind.case === 'compaction')?.kind
-    assert.match((compaction?.case === 'compaction' && compaction.value.recent) || '', /user: Go on$/)
+    assert.doesNotMatch((compaction?.case === 'compaction' && compaction.value.recent) || '', /Go on/)
+    assert.deepEqual(
+      peers.requests[1]?.messages.at(-1)?.parts.map(({ part }) => part.case === 'text' && part.value.text),
+      ['Go on'],
+    )
   })
 }
 

@@ -25,7 +25,9 @@ const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
 /** What a run knows of itself between two steps. */
 interface Course {
   readonly conversation: Conversation
-  readonly last: StepEnd | undefined
+  readonly last: StepEnd['end'] | undefined
+  /** Tokens that the model of the last step takes; undefined: nobody knows. */
+  readonly contextLength: number | undefined
   /** A compaction that nobody asked for has failed: no other one begins before the conversation is too long. */
   readonly uncompacted: boolean
   /** What the compaction has failed with that began the run. */
@@ -38,7 +40,10 @@ export async function doRun(run: Drain, left: readonly AssistantMessage[]): Prom
   try {
     for (const step of left) await resumeStep(await atStep(run), step)
     const conversation = await readConversation(store, tenure.lease)
-    let course: Course = { conversation, last: undefined, uncompacted: false, failure: undefined }
+    let course: Course = {
+      ...{ conversation, last: undefined, contextLength: undefined },
+      ...{ uncompacted: false, failure: undefined },
+    }
     for (;;) {
       tenure.check()
       const mark = hub.mark()
@@ -67,16 +72,17 @@ export async function doRun(run: Drain, left: readonly AssistantMessage[]): Prom
   }
 }
 
-function known({ conversation, last, uncompacted }: Course) {
+function known({ conversation, last, contextLength, uncompacted }: Course) {
   const full = !uncompacted && (last === 'full' || isTooLarge(conversation))
-  return { ...conversation, limited: last === 'limited', full }
+  return { ...conversation, contextLength, limited: last === 'limited', full }
 }
 
 async function doStep(run: Drain, start: StepStart, course: Course): Promise<Course> {
   run.tenure.check()
   const { messages } = course.conversation
-  const last = await inSpan('session.step', {}, () => runStep(contextOf(run, start), messages, !course.uncompacted))
-  return last === 'full' ? { ...course, last } : { ...course, last, failure: undefined }
+  const ended = await inSpan('session.step', {}, () => runStep(contextOf(run, start), messages, !course.uncompacted))
+  const after = { ...course, last: ended.end, contextLength: ended.contextLength }
+  return ended.end === 'full' ? after : { ...after, failure: undefined }
 }
 
 async function doCompaction(run: Drain, start: StepStart, course: Course, mark: Mark): Promise<Course> {
@@ -85,9 +91,7 @@ async function doCompaction(run: Drain, start: StepStart, course: Course, mark: 
   const { conversation } = course
   const { message, cause } = next
   const settled =
-    message.status === 'failed'
-      ? message
-      : await compact(contextOf(run, start), message, conversation.messages, { seq, mark })
+    message.status === 'running' ? await compact(contextOf(run, start), message, course, { seq, mark }) : message
   const after = { ...course, conversation: replaced(conversation, settled), last: undefined }
   const { error, alone } = settled
   if (error === undefined) return after
