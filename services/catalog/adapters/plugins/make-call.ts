@@ -7,7 +7,7 @@ const ABORT_MS = 5_000
 
 interface Overdue {
   /** It takes longer than its limit. */
-  late(): void
+  late(): Promise<void>
   /** It goes on though it was aborted. Either must end it. */
   stuck(): void
 }
@@ -25,7 +25,10 @@ export async function makeCall(
   }
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) void stop()
-  if (limitMs !== undefined) void waited(limitMs, over.signal).then((late) => late && overdue.late())
+  if (limitMs !== undefined)
+    void waited(limitMs, over.signal).then(async (late) => {
+      if (late) await overdue.late()
+    })
   try {
     const value = await call.answer
     signal.throwIfAborted()

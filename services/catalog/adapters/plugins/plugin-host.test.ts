@@ -46,6 +46,7 @@ test('what a former thread of a plugin still says is not said by its successor',
   const { host, directory, start } = opened
   const observed: string[] = []
   const listen = (name: string) => ({
+    busy: false,
     started: () => void observed.push(`${name} started`),
     said: (text: string) => void observed.push(`${name} said ${JSON.parse(text).type}`),
     failed: (error: string) => void observed.push(`${name} failed: ${error}`),

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Command, CommandEnd, StartCommand } from '../commands/command.ts'
@@ -15,12 +16,17 @@ interface Options {
 
 /** Observes one plugin. */
 export interface HostListener {
+  /** Whether something is awaited of it. */
+  readonly busy: boolean
   started(): void
   said(text: string): void
   failed(error: string): void
 }
 
 const HOST = fileURLToPath(new URL('./host/host.ts', import.meta.url))
+/** How often a process is asked whether it answers, while something is awaited of it, and how long it may take. */
+const ASK_MS = 2_000
+const ANSWER_MS = 2_000
 /** Bytes that a process may print into the log; the rest is dropped. */
 const MAX_LOGGED = 64 << 10
 const MAX_LOGGED_AT_ONCE = 4 << 10
@@ -32,17 +38,27 @@ export class PluginHost implements AsyncDisposable {
   readonly #command: Command
   readonly #channel: Duplex
   readonly #listeners = new Map<number, HostListener>()
+  readonly #breakOff: (end: CommandEnd) => void
+  readonly #watch: NodeJS.Timeout
   #runs = 0
+  #sent = 0
+  #begun = false
+  #asked: Promise<boolean> | undefined
+  #answered: () => void = () => {}
 
   private constructor(command: Command, channel: Duplex, options: Options) {
     this.#command = command
     this.#channel = channel
     const broken = Promise.withResolvers<CommandEnd>()
+    this.#breakOff = broken.resolve
     const breakOff = (): void => broken.resolve({ code: 1, signal: null })
     const lines = new LineSplitter((line) => this.#receive(line), breakOff)
     channel.on('data', (chunk: Buffer) => lines.push(chunk))
     channel.on('error', () => {}).on('close', breakOff)
     this.ended = Promise.race([command.ended, broken.promise]).catch(() => ({ code: null, signal: 'SIGKILL' as const }))
+    this.#watch = setInterval(() => {
+      if (this.#begun && [...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()
+    }, ASK_MS).unref()
     let logged = 0
     command.output.on('data', (chunk: Buffer) => {
       logged += chunk.length
@@ -82,18 +98,46 @@ export class PluginHost implements AsyncDisposable {
     if (this.#listeners.delete(run)) this.#send({ run, type: 'end' })
   }
 
+  /** Whether the process itself answers, whatever its plugins do, and has got all that it was sent. One that does not counts as ended. */
+  answers(): Promise<boolean> {
+    this.#asked ??= this.#ask().finally(() => {
+      this.#asked = undefined
+    })
+    return this.#asked
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#watch)
     this.#listeners.clear()
     await this.#command[Symbol.asyncDispose]()
   }
 
+  async #ask(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const observeAnswer = (): void => resolve(true)
+    this.#answered = observeAnswer
+    const ping = JSON.stringify({ type: 'ping', sent: this.#sent } satisfies ToHost)
+    if (!this.#channel.destroyed) this.#channel.write(`${ping}\n`)
+    // What has come while this process was busy is read in the next turn.
+    const late = delay(ANSWER_MS, false, { ref: false }).then(nextTurn)
+    const answered = await Promise.race([promise, late.then(() => false)])
+    if (!answered) this.#breakOff({ code: null, signal: 'SIGSTOP' })
+    return answered
+  }
+
   #send(message: ToHost): void {
+    this.#sent++
     if (!this.#channel.destroyed) this.#channel.write(`${JSON.stringify(message)}\n`)
   }
 
   // Throws for what no host says.
   #receive(line: string): void {
+    this.#begun = true
     const message = JSON.parse(line) as FromHost
+    if (message.type === 'pong') {
+      this.#answered()
+      return
+    }
     const listener = this.#listeners.get(message.run)
     if (message.type === 'said') listener?.said(String(message.text))
     else if (message.type === 'started') listener?.started()

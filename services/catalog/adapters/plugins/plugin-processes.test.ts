@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asOperator, type CatalogFixture, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
-import { states } from '#test/support/plugins.ts'
+import { hostsOf, states } from '#test/support/plugins.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 /** A plugin with tools: `name(input, context) { … }` each. */
@@ -66,3 +66,21 @@ for (const [what, [tool, error]] of Object.entries(GUILTY)) {
     assert.equal((await stateOf(catalog))['innocent.js'], 'active')
   })
 }
+
+test('a process that is stopped is ended, and nobody is failed for it: neither for a hook nor for a tool', async () => {
+  await using catalog = await openCatalog({ pluginHookSeconds: 1 })
+  const stop = `execSync('kill -STOP ' + process.pid)`
+  const hook = (body: string) => `hook('instructions', () => { ${body} })`
+  await writeFiles(catalog.config, {
+    'plugins/guilty.js': plugin('guilty', `act() { ${stop} }`, hook(stop)),
+    'plugins/innocent.js': plugin('innocent', `hello: () => 'Hello!'`, hook(`return 'It is here.'`)),
+  })
+  const both = { 'guilty.js': 'active', 'innocent.js': 'active' }
+  await stateOf(catalog)
+  await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
+  assert.deepEqual(await stateOf(catalog), both)
+  assert.match((await runTool(catalog, 'act', {})).failure?.message ?? '', /process of the plugin has ended/)
+  assert.deepEqual(await stateOf(catalog), both)
+  assert.equal((await runTool(catalog, 'hello', {})).text, 'Hello!')
+  assert.equal((await hostsOf(catalog)).length, 1)
+})

@@ -57,9 +57,13 @@ export class PluginRun {
     this.loaded = this.#loaded.promise
     this.loaded.catch(() => {})
     const { start, loadMs, failed } = options
+    const isBusy = (): boolean => !this.#isLoaded || this.#calls.size > 0
     this.#number = host.run(start, {
+      get busy() {
+        return isBusy()
+      },
       started: () => {
-        this.#timer ??= setTimeout(() => failed(`It took longer than ${loadMs / 1_000} s to load`), loadMs)
+        this.#timer ??= setTimeout(() => this.#observeLate(), loadMs)
       },
       said: (text) => this.#receive(text),
       failed,
@@ -89,6 +93,11 @@ export class PluginRun {
     this.#loaded.reject(reason)
     for (const { reject } of this.#calls.values()) reject(reason)
     this.#calls.clear()
+  }
+
+  async #observeLate(): Promise<void> {
+    const { loadMs, failed } = this.#options
+    if ((await this.host.answers()) && !this.#isLoaded) failed(`It took longer than ${loadMs / 1_000} s to load`)
   }
 
   #receive(text: string): void {

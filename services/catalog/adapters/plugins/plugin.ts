@@ -77,7 +77,9 @@ export class Plugin {
     using running = await acquire(this.#running(), AbortSignal.any([signal, ...late]))
     const { run } = running
     return await makeCall(run.call(name, input, options.progress), options, {
-      late: () => this.fail(`Its hook ${name} took longer than ${(limitMs ?? 0) / 1_000} s`),
+      late: async () => {
+        if (await run.host.answers()) this.fail(`Its hook ${name} took longer than ${(limitMs ?? 0) / 1_000} s`)
+      },
       stuck: () => this.#recycle(run),
     })
   }

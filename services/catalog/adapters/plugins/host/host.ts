@@ -10,6 +10,7 @@ const CALM_MS = 500
 
 const channel = new Socket({ fd: CHANNEL_FD })
 const threads = new Map<number, PluginThread>()
+let received = 0
 
 const say = (message: FromHost): void => {
   channel.write(`${JSON.stringify(message)}\n`)
@@ -21,6 +22,12 @@ channel.on('error', leave).on('close', leave)
 
 createInterface({ input: channel }).on('line', (line) => {
   const message = JSON.parse(line) as ToHost
+  if (message.type === 'ping') {
+    // A plugin may have read what was not for it.
+    if (message.sent === received) say({ type: 'pong' })
+    return
+  }
+  received++
   const { run } = message
   if (message.type === 'post') return threads.get(run)?.post(message.post)
   if (message.type === 'end') return end(run)

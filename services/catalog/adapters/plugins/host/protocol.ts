@@ -11,11 +11,14 @@ export const MAX_FILES = 128
 export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.after' | 'instructions'
 
 /** To the host. `run` names one start of one plugin: what a former one still says is nobody's. */
-export type ToHost = { readonly run: number } & (
-  | { readonly type: 'start'; readonly start: PluginStart }
-  | { readonly type: 'end' }
-  | { readonly type: 'post'; readonly post: ToPlugin }
-)
+export type ToHost =
+  /** It is answered with `pong`, if so many messages before it have come. */
+  | { readonly type: 'ping'; readonly sent: number }
+  | ({ readonly run: number } & (
+      | { readonly type: 'start'; readonly start: PluginStart }
+      | { readonly type: 'end' }
+      | { readonly type: 'post'; readonly post: ToPlugin }
+    ))
 
 /** How a plugin's thread begins. */
 export interface PluginStart {
@@ -36,13 +39,15 @@ export type ToPlugin =
   | { readonly type: 'event'; readonly name: string; readonly event: unknown }
 
 /** From the host. */
-export type FromHost = { readonly run: number } & (
-  | { readonly type: 'started' }
-  /** What the thread sent: a `FromPlugin` as text, if it is an honest one. */
-  | { readonly type: 'said'; readonly text: string }
-  /** It is ended, because of this. */
-  | { readonly type: 'failed'; readonly error: string }
-)
+export type FromHost =
+  | { readonly type: 'pong' }
+  | ({ readonly run: number } & (
+      | { readonly type: 'started' }
+      /** What the thread sent: a `FromPlugin` as text, if it is an honest one. */
+      | { readonly type: 'said'; readonly text: string }
+      /** It is ended, because of this. */
+      | { readonly type: 'failed'; readonly error: string }
+    ))
 
 /** From the thread of a plugin. */
 export type FromPlugin =
