@@ -110,6 +110,28 @@ test('session.compact: the item that waits, what becomes of it, and what is refu
   assert.equal((stats.data ?? stats).tokens.input, used)
 })
 
+test('session.compact where there is nothing to sum up does no harm; each of many at once is answered with an item that is seen to end', async () => {
+  await using portico = await openPortico()
+  for (const id of ['ses_e', 'ses_f']) await json(portico, '/api/session', { id, title: 'Small' })
+  await json(portico, '/api/session/ses_e/compact', { id: 'msg_e' })
+  await settled(portico, 'ses_e')
+  const [empty, idle, ...more] = await messages(portico, 'ses_e')
+  assert.deepEqual([empty?.id, empty?.status, idle?.outcome, more], ['msg_e', 'failed', 'succeeded', []])
+  assert.deepEqual(empty?.error, { type: 'compaction.empty', message: 'There is nothing to sum up' })
+  await say(portico, 'ses_f', '/length 3')
+  const asked = Array.from({ length: 5 }, () => json(portico, '/api/session/ses_f/compact', {}))
+  const items = new Set((await Promise.all(asked)).map(({ id }) => id))
+  await settled(portico, 'ses_f')
+  const all = await messages(portico, 'ses_f')
+  const made = all.filter(({ type }) => type === 'compaction')
+  assert.deepEqual(new Set(made.map(({ id }) => id)), items)
+  assert.deepEqual(
+    made.map(({ status, error }) => error?.type ?? status),
+    ['completed', ...Array(items.size - 1).fill('compaction.empty')],
+  )
+  assert.deepEqual([...new Set(all.flatMap(({ outcome }) => outcome ?? []))], ['succeeded'])
+})
+
 test('what was summed up passes export, import and export again; a fork has it, and sanitizing hides it', async () => {
   await using portico = await openPortico()
   await json(portico, '/api/session', { id: 'ses_c', title: 'Small' })
@@ -120,7 +142,7 @@ test('what was summed up passes export, import and export again; a fork has it, 
   await settled(portico, 'ses_c')
   const exported = async (query = ''): Promise<Json> => json(portico, `/api/experimental/session/ses_c/export${query}`)
   const first = await exported()
-  assert.deepEqual(kinds(first.messages).slice(3), ['completed', 'succeeded', 'completed', 'succeeded'])
+  assert.deepEqual(kinds(first.messages).slice(3), ['completed', 'succeeded', 'failed', 'succeeded'])
   assert.doesNotMatch(JSON.stringify(await exported('?sanitize=true')), /SECRET/)
   const fork = await json(portico, '/api/session/ses_c/fork', {})
   assert.deepEqual(kinds(await messages(portico, fork.id)), kinds(first.messages))

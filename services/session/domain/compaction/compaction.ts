@@ -4,7 +4,7 @@ import { stepsSinceInput } from '../next-action.ts'
 import type { Revision } from '../revision.ts'
 import type { ModelRef, TokenUsage } from '../session.ts'
 import { newestHalf, type Room, recentOf } from './recent.ts'
-import { hasGoneOn } from './request-size.ts'
+import { hasGoneOn, wasTooLong } from './request-size.ts'
 import { type Covered, coveredBy, openInput } from './shown.ts'
 
 /** A compaction that is to begin. */
@@ -17,6 +17,8 @@ export interface CompactionStart {
 
 /** The error type of a compaction that came to nothing. */
 export const COMPACTION_FAILED = 'compaction.failed'
+/** The error type of one that was asked for where there is nothing to sum up: it does no harm. */
+export const COMPACTION_EMPTY = 'compaction.empty'
 /** Somebody interrupted the run. */
 export const COMPACTION_INTERRUPTED: StructuredError = {
   type: 'compaction.interrupted',
@@ -33,7 +35,7 @@ const STILL_TOO_LONG = 'The conversation is too long for the model, although it 
 /**
  * Begins to sum up a conversation: a message that runs, and what stays word for word. Where the conversation was too long right after
  * a summary, that is taken again with half of what stayed, until there is nothing left to halve: then, and where there is nothing to sum up,
- * it fails at once.
+ * it fails at once, also where that was asked for.
  */
 export function beginCompaction(
   revision: Revision,
@@ -45,11 +47,11 @@ export function beginCompaction(
   const manual = id !== undefined
   const before = { stepsBefore: stepsSinceInput(conversation), ...(alone && { alone }) } as const
   const covered = coveredBy(conversation)
-  const goesOn = manual || hasGoneOn(conversation)
-  if (!goesOn && covered.summary?.recent) return shorten(revision, covered.summary, { ...own, ...before })
-  const problem = problemOf(conversation, covered, goesOn)
+  const goesOn = hasGoneOn(conversation)
+  if (!manual && !goesOn && covered.summary?.recent) return shorten(revision, covered.summary, { ...own, ...before })
+  const problem = manual ? emptiness(conversation, covered) : problemOf(conversation, covered, goesOn)
   if (problem !== undefined) {
-    const error = { type: COMPACTION_FAILED, message: problem }
+    const error = { type: manual ? COMPACTION_EMPTY : COMPACTION_FAILED, message: problem }
     const message = { ...own, type: 'compaction', status: 'failed', manual, error, ...before } as const
     const seq = revision.insert(message)
     revision.event({ type: 'compaction-failed', messageId: own.id, manual, error })
@@ -78,6 +80,11 @@ function shorten(
   revision.event({ type: 'compaction-ended', messageId: own.id, manual, text: summary, recent })
   revision.touch()
   return { seq, message }
+}
+
+/** What is asked for again and again brings nothing, unless the conversation was too long even so. */
+function emptiness(conversation: readonly Message[], { turns }: Covered): string | undefined {
+  return turns.length > 0 || wasTooLong(conversation) ? undefined : NOTHING
 }
 
 function problemOf(conversation: readonly Message[], { summary, turns }: Covered, goesOn: boolean): string | undefined {

@@ -1,4 +1,5 @@
 import { tokensOfBytes } from '#shared/text-tokens.ts'
+import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
 import { type AssistantMessage, isInput, isSummary, type Message } from '../message.ts'
 import type { ModelRef } from '../session.ts'
 import { coveredBy, shownOf } from './shown.ts'
@@ -43,6 +44,12 @@ function isWorthIt(conversation: readonly Message[]): boolean {
 export function hasGoneOn(conversation: readonly Message[]): boolean {
   const since = conversation.slice(conversation.findLastIndex(isSummary) + 1)
   return since.length === conversation.length || since.some((message) => goesOn(message))
+}
+
+/** Whether the conversation did not fit into its model since it was summed up. */
+export function wasTooLong(conversation: readonly Message[]): boolean {
+  const since = conversation.slice(conversation.findLastIndex(isSummary) + 1)
+  return since.some((message) => message.type === 'assistant' && message.error?.type === CONTEXT_OVERFLOW)
 }
 
 function goesOn(message: Message): boolean {

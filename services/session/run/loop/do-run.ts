@@ -1,4 +1,5 @@
 import type { StepStart } from '#services/session/domain/begin-step.ts'
+import { COMPACTION_EMPTY } from '#services/session/domain/compaction/compaction.ts'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
 import type { Outcome } from '#services/session/domain/session.ts'
@@ -97,7 +98,7 @@ async function doCompaction(run: Drain, start: StepStart, course: Course, mark: 
   if (error === undefined) return after
   if (cause === 'overflow') throw new RunFailure(error)
   if (cause === 'full') return { ...after, uncompacted: true }
-  return alone ? { ...after, failure: error } : after
+  return alone && error.type !== COMPACTION_EMPTY ? { ...after, failure: error } : after
 }
 
 function contextOf(run: Drain, { admitter, session }: StepStart): RunContext {
