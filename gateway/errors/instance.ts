@@ -93,6 +93,7 @@ export const instanceErrors = {
     SKILL_NOT_FOUND: 'internal',
     TOOL_NOT_FOUND: 'internal',
     TOOL_INPUT_INVALID: 'internal',
+    TOOL_UNAVAILABLE: 'internal',
     TOOL_REFUSED: 'internal',
     TOOL_FENCED: 'internal',
     TOOL_CALL_STARTED: 'internal',

@@ -21,6 +21,7 @@ export const reasons = {
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: 'The attachment cannot be read: {problem}' },
   TOOL_NOT_FOUND: { code: Code.NotFound, message: 'Tool not found: {name}' },
   TOOL_INPUT_INVALID: { code: Code.InvalidArgument, message: 'Invalid input for {name}: {problem}' },
+  TOOL_UNAVAILABLE: { code: Code.FailedPrecondition, message: '{name} cannot be called: {problem}' },
   TOOL_REFUSED: { code: Code.PermissionDenied, message: 'A plugin refused the call of {name}: {problem}' },
   TOOL_FENCED: { code: Code.Aborted, message: 'A newer owner runs the session' },
   TOOL_CALL_STARTED: { code: Code.AlreadyExists, message: 'The call was started before: {call_id}' },

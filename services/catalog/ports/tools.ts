@@ -46,7 +46,7 @@ export type ToolOutcome =
 /** Knows the tools that work in locations. */
 export type ToolSource = Source<Tools>
 
-/** The tools that work in a location. Rejections are TOOL_NOT_FOUND and TOOL_INPUT_INVALID (metadata name, problem). */
+/** The tools that work in a location. Rejections are TOOL_NOT_FOUND, TOOL_INPUT_INVALID and TOOL_UNAVAILABLE (metadata name, problem). */
 export interface Tools {
   /** In a fixed order. */
   list(): readonly ToolDescription[]

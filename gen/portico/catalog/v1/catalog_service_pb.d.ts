@@ -1202,8 +1202,9 @@ export declare const CatalogService: GenService<{
     output: typeof ReadAttachmentResponseSchema;
   },
   /**
-   * Checks the input of a tool call and says what it needs permission for. Rejects with TOOL_NOT_FOUND or
-   * TOOL_INPUT_INVALID, and with TOOL_REFUSED when a plugin refuses the call.
+   * Checks the input of a tool call and says what it needs permission for. Rejects with TOOL_NOT_FOUND,
+   * TOOL_INPUT_INVALID, TOOL_UNAVAILABLE when the plugin that has the tool does not work, and TOOL_REFUSED when a
+   * plugin refuses the call.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.PrepareTool
    */

@@ -16,7 +16,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { readCallChange, readInstructions, readPromptChange, readTextChange } from './changes.ts'
 import type { Plugin } from './plugin.ts'
 import { ThrownByPlugin } from './plugin-run.ts'
-import { cut } from './said.ts'
+import { cut, pieceOf } from './said.ts'
 import { forAWhile } from './waiting.ts'
 
 /** A tool of a plugin, under the name that it has in its location. */
@@ -39,19 +39,16 @@ export class PluginSet implements Plugins {
   readonly #hookMs: number
   readonly #all: readonly Plugin[]
 
-  /** `taken`: names that other tools have. Of two plugins with one id the second one fails. */
+  /** `taken`: names that other tools have. */
   constructor(plugins: readonly Plugin[], taken: ReadonlySet<string>, hookMs: number) {
     this.#hookMs = hookMs
-    const ids = new Set<string>()
-    for (const plugin of plugins) {
-      const id = plugin.registration?.id
-      if (id === undefined || plugin.failed) continue
-      if (ids.has(id)) plugin.fail(`There is another plugin with the id ${id}`)
-      ids.add(id)
-    }
-    this.#plugins = plugins.filter((plugin) => !plugin.failed && plugin.registration !== undefined)
+    this.#plugins = withOwnIds(plugins)
     this.#all = plugins
-    this.list = plugins.map(({ info }) => info)
+    this.list = plugins.map((plugin) => {
+      const { info } = plugin
+      if (info.failure !== undefined || this.#plugins.includes(plugin)) return info
+      return { ...info, failure: { error: `There is another plugin with the id ${info.id}`, ref: undefined } }
+    })
     this.hooks = new Set(HOOK_NAMES.filter((name) => this.#having(name).length > 0))
     this.skills = this.#plugins.flatMap(({ registration }) => registration?.skills ?? [])
     this.tools = nameTools(this.#plugins, taken)
@@ -106,8 +103,8 @@ export class PluginSet implements Plugins {
       const files = current.content.filter((piece) => piece.type === 'file')
       current =
         current.type === 'failed'
-          ? { ...current, message: change, content: files }
-          : { ...current, content: [cut(change), ...files] }
+          ? { ...current, message: cut(change), content: files }
+          : { ...current, content: [pieceOf(change), ...files] }
     }
     return current
   }
@@ -153,6 +150,16 @@ export class PluginSet implements Plugins {
       return undefined
     }
   }
+}
+
+/** Those that work; of several with one id, the first. */
+function withOwnIds(plugins: readonly Plugin[]): readonly Plugin[] {
+  const ids = new Set<string>()
+  return plugins.filter(({ failed, registration }) => {
+    if (failed || registration === undefined || ids.has(registration.id)) return false
+    ids.add(registration.id)
+    return true
+  })
 }
 
 /** Names that nobody else has, and that providers take. */

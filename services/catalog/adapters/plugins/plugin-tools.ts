@@ -10,6 +10,7 @@ import { readResult } from './said.ts'
 
 /** Longest time that a call may take. */
 const LIMIT_MS = 600_000
+const MAX_PROBLEM = 500
 
 /** The tools of a location's plugins, as they were registered. */
 export class PluginTools implements Tools {
@@ -47,8 +48,11 @@ export class PluginTools implements Tools {
   /** In the plugin's own thread: a schema that takes for ever is its own problem. */
   async #validate({ name, plugin, tool }: OfferedTool, input: JsonObject): Promise<void> {
     const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
-    const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch(problemOf)
-    if (problem !== null) throw new Rejection('TOOL_INPUT_INVALID', { name, problem: String(problem).slice(0, 500) })
+    const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch((error: unknown) => {
+      throw new Rejection('TOOL_UNAVAILABLE', { name, problem: problemOf(error).slice(0, MAX_PROBLEM) })
+    })
+    if (problem === null) return
+    throw new Rejection('TOOL_INPUT_INVALID', { name, problem: String(problem).slice(0, MAX_PROBLEM) })
   }
 }
 

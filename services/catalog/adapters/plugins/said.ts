@@ -35,14 +35,14 @@ function checkDepth(text: string): void {
 /** What a tool of a plugin returned, as an outcome: texts are cut as those of other tools are. Throws TypeError. */
 export function readResult(value: unknown): ToolOutcome {
   if (value === null || typeof value === 'string') {
-    return { type: 'completed', content: [cut(value ?? '')], metadata: {} }
+    return { type: 'completed', content: [pieceOf(value ?? '')], metadata: {} }
   }
   if (!isObject(value) || !Array.isArray(value.content)) throw new TypeError('it is neither a text nor { content }')
   if (value.content.length > MAX_PIECES) throw new TypeError(`it has more than ${MAX_PIECES} pieces`)
   const content = value.content.map(readPiece)
   return {
     type: 'completed',
-    content: content.length > 0 ? content : [cut('')],
+    content: content.length > 0 ? content : [pieceOf('')],
     metadata: readMetadata(value.metadata) ?? {},
   }
 }
@@ -53,16 +53,21 @@ export function readMetadata(value: unknown): JsonObject | undefined {
 }
 
 /** A text as a model is shown it. */
-export function cut(text: string): ToolContent {
+export function cut(text: string): string {
   const window = new OutputWindow()
   window.push(Buffer.from(text))
-  return { type: 'text', text: window.text().text || '(no output)' }
+  return window.text().text
+}
+
+/** A piece that a model reads. */
+export function pieceOf(text: string): ToolContent {
+  return { type: 'text', text: cut(text) || '(no output)' }
 }
 
 function readPiece(value: unknown): ToolContent {
   if (!isObject(value)) throw new TypeError('a piece is no object')
   const { type, text, data, mime, name } = value
-  if (type === 'text' && typeof text === 'string') return cut(text)
+  if (type === 'text' && typeof text === 'string') return pieceOf(text)
   if (type !== 'file' || typeof data !== 'string' || typeof mime !== 'string' || typeof name !== 'string') {
     throw new TypeError('a piece is neither { type: "text", text } nor { type: "file", data, mime, name }')
   }

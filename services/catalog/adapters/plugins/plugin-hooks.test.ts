@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { asOperator, openCatalog, rejection, runTool, writeFiles } from '#test/support/catalog.ts'
+import { states } from '#test/support/plugins.ts'
+
+/** A plugin with this in its `setup`. */
+const plugin = (id: string, body: string) => `export default { id: '${id}', setup({ hook, tool }) { ${body} } }`
+
+const FAILING = {
+  'exits.js': ['process.exit(3)', /exit code 3/],
+  'heap.js': ['const a = []; for (;;) a.push(new Array(1e4).fill({}))', /more than 64 MiB/],
+  'buffers.js': ['const a = []; for (;;) a.push(Buffer.alloc(1 << 20, 1))', /more than 64 MiB/],
+  'floods.js': [
+    'const { parentPort } = await import("node:worker_threads"); for (;;) parentPort.postMessage("x")',
+    /cannot be read|messages or/,
+  ],
+  'hangs.js': ['await new Promise(() => {})', /hook instructions took longer than 4 s/],
+} as const
+
+test('a plugin that fails in a hook, in whatever way, is failed with its error, and the others work', async () => {
+  await using catalog = await openCatalog({ pluginHookSeconds: 4, pluginMemoryMib: 64 })
+  for (const [name, [body]] of Object.entries(FAILING)) {
+    const source = plugin(name.replace('.js', ''), `hook('instructions', async () => { ${body} })`)
+    await writeFiles(catalog.config, { [`plugins/${name}`]: source })
+  }
+  await writeFiles(catalog.config, { 'plugins/good.js': plugin('good', `hook('instructions', () => 'It is here.')`) })
+  const list = async () => states(await catalog.client.listPlugins({}, asOperator))
+  assert.deepEqual(new Set(Object.values(await list())), new Set(['active']))
+  const { instructions } = await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
+  assert.equal(instructions.at(-1), 'It is here.')
+  const found = await list()
+  for (const [name, [, error]] of Object.entries(FAILING)) assert.match(found[name] ?? '', error, name)
+  assert.equal(found['good.js'], 'active')
+})
+
+test('what a plugin makes of the text of a call is cut, also of one that failed', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.config, {
+    'plugins/long.js': plugin('long', `hook('tool.after', () => ({ text: 'y'.repeat(1.5e6) }))`),
+  })
+  await writeFiles(catalog.project, { 'a.txt': 'A' })
+  const { failure } = await runTool(catalog, 'read', { path: 'missing.txt' })
+  const { message = '' } = failure ?? {}
+  assert.ok(message.startsWith('yyy') && message.includes('bytes left out') && message.length < 60_000)
+  assert.ok((await runTool(catalog, 'read', { path: 'a.txt' })).text.length < 60_000)
+})
+
+test('a call of a tool whose plugin does not work says so, and not that its input is wrong', async () => {
+  await using catalog = await openCatalog()
+  const tool = `tool({ name: 'act', description: 'Acts.', inputSchema: { type: 'object' }, execute() {} })`
+  await writeFiles(catalog.config, {
+    'plugins/throws.js': plugin('throws', `${tool}; hook('instructions', () => { throw new Error('no more') })`),
+  })
+  const { generation } = await catalog.client.listTools({}, asOperator)
+  await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
+  await assert.rejects(
+    catalog.client.prepareTool({ name: 'act', generation }, asOperator),
+    rejection('TOOL_UNAVAILABLE', {
+      name: 'act',
+      problem: 'The plugin has failed: Its hook instructions threw: no more',
+    }),
+  )
+})
+
+test('of two plugins with one id the second one does not work, until the first one is gone', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.config, { 'plugins/a.js': plugin('same', ''), 'plugins/b.js': plugin('same', '') })
+  const list = async () => states(await catalog.client.listPlugins({}, asOperator))
+  assert.deepEqual(await list(), { 'a.js': 'active', 'b.js': 'There is another plugin with the id same' })
+  await rm(join(catalog.config, 'plugins/a.js'))
+  assert.deepEqual(await list(), { 'b.js': 'active' })
+})
