@@ -54,6 +54,10 @@ async function sweepAll({ store }: BlobFixture): Promise<void> {
   while (await store.sweep());
 }
 
+/** What forks of root sessions need beside a store. */
+const FORKING = { catalog: {} as never, remover: { wake() {} }, clock: systemClock }
+const CALL = { signal: new AbortController().signal } as never
+
 /** What `BlobStore` promises. `open` makes an empty store for each test. */
 export function blobStoreSuite(
   name: string,
@@ -147,9 +151,9 @@ export function blobStoreSuite(
       await sessions.createSession(W, newSession())
       const hash = await promptWith(fixture, 'ses_1', 'msg_1', Buffer.from('content'))
       await sessions.promote(await acquire(sessions, 60_000), 'idle')
-      const given = { store: sessions as never, remover: { wake() {} }, clock: systemClock }
+      const given = { store: sessions as never, ...FORKING }
       const fork = { workspace: W, sessionId: 'ses_1', id: 'ses_2', before: undefined }
-      await forkSession(given, fork, new AbortController().signal)
+      await forkSession(given, fork, CALL)
       for (const [id, stays] of [
         ['ses_1', true],
         ['ses_2', false],
@@ -175,7 +179,7 @@ export function blobStoreSuite(
             await new Promise((resolve) => setImmediate(resolve))
           }
         })()
-        const given = { store: sessions as never, remover: { wake() {} }, clock: systemClock }
+        const given = { store: sessions as never, ...FORKING }
         const round = async (worker: number, n: number): Promise<void> => {
           const id = `ses_${worker}_${n}`
           await sessions.createSession(W, newSession(id))
@@ -183,7 +187,7 @@ export function blobStoreSuite(
           if (n === 0) return
           const former = `ses_${worker}_${n - 1}`
           const fork = { workspace: W, sessionId: former, id: `${former}_fork`, before: undefined }
-          const forked = forkSession(given, fork, new AbortController().signal).catch(() => {})
+          const forked = forkSession(given, fork, CALL).catch(() => {})
           hashes.delete(former)
           await sessions.removeSession(W, former)
           await forked

@@ -88,7 +88,7 @@ export function stagingCases(test: StoreTest): void {
     const fork = await store.stageSession(W, 'ses_2', 'fork')
     const source = (await store.getSession(W, 'ses_1')) as Session
     const boundary = { type: 'through', messageId: 'msg_1' } as const
-    await store.commitStaged(fork, forkedSession(source, { sessionId: 'ses_1', boundary }, 'ses_2', 'evt_1'))
+    await store.commitStaged(fork, forkedSession(source, undefined, { sessionId: 'ses_1', boundary }, 'ses_2', 'evt_1'))
     assert.deepEqual(
       (await listed(store, {})).map(({ id, timeArchived }) => [id, timeArchived]),
       [

@@ -42,7 +42,7 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
   const call = runCall(run)
   const ask: Ask = (question) => tryPeer(run, tenure.signal, question)
   try {
-    const above = await readSuperiors(run, ask)
+    const above = await readSuperiors(run, call, session.parentId, ask)
     const mayDelegate = above.length < run.subagents.depth
     const { agent, location, subagents, tools: others } = await pinLocation(run, call, ask, mayDelegate)
     const rules = { agent: agent.permissions, session: session.permissions ?? [], above: rulesAbove(agent.id, above) }

@@ -9,12 +9,18 @@ const MAX_TITLE_LENGTH = 4_000
 const FORK_MARK = / \(fork #(\d{1,9})\)$/
 
 /**
- * Makes the session of a fork (instance facts 3.6): like its source as it is now, but with no cost, no parent and
+ * Makes the session of a fork (instance facts 3.6): like its source as it is now, but with these permissions, with no cost, no parent and
  * no run behind it. Its first event has that id.
  */
-export function forkedSession(source: Session, fork: ForkOrigin, id: string, eventId: string): CreateSession {
+export function forkedSession(
+  source: Session,
+  permissions: Session['permissions'],
+  fork: ForkOrigin,
+  id: string,
+  eventId: string,
+): CreateSession {
   return (now, newId, seq) => {
-    const { agent, model, location, metadata, permissions } = source
+    const { agent, model, location, metadata } = source
     const session: Session = {
       ...{
         id,

@@ -1,3 +1,4 @@
+import { matches } from '#shared/permission-pattern.ts'
 import type { PermissionRule } from '../permission/permission.ts'
 import { ruleFor } from '../permission/permission-rules.ts'
 import { TASK } from './task-tool.ts'
@@ -21,6 +22,21 @@ export function rulesAbove(agentId: string, above: readonly Superior[]): (readon
     called = superior.agentId
     return named ? superior.session : [...superior.agent, ...superior.session]
   })
+}
+
+/**
+ * The rules of a session that is to be bound without any above it: its own, and after them what the lists of `rulesAbove` ask for and deny.
+ * Of what it or its agent denies nothing becomes a question by that. Exceptions from a rule are not kept: it is rather too strict.
+ */
+export function ownRules(
+  { agent, session }: Superior,
+  above: readonly (readonly PermissionRule[])[],
+): PermissionRule[] {
+  const asked = above.flat().filter(({ effect }) => effect === 'ask')
+  const denied = (rules: readonly PermissionRule[]) => rules.filter(({ effect }) => effect === 'deny')
+  const overlaps = ({ action }: PermissionRule) =>
+    asked.some((ask) => matches(ask.action, action) || matches(action, ask.action))
+  return [...session, ...asked, ...denied([...agent, ...session]).filter(overlaps), ...denied(above.flat())]
 }
 
 /** Whether rules allow an agent by a rule for `task` that names it, and not by one for many. */

@@ -1,17 +1,18 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type ForkDependencies, forkSession as fork } from '#services/session/run/removal/fork-session.ts'
-import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseMessageId, parseSessionId } from '../parse.ts'
+import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
 /** Makes a session of the history of another one. A caller who leaves ends it, and nothing of it stays. */
 export function forkSession(dependencies: ForkDependencies): ServiceImpl<typeof SessionService>['forkSession'] {
   return async ({ sessionId, forkId, beforeMessageId }, context) => {
-    const { workspaceId: workspace } = principalOf(context)
+    const call = peerCallOf(context)
+    const { workspaceId: workspace } = call.principal
     const id = parseSessionId(forkId)
     const before = beforeMessageId === undefined ? undefined : parseMessageId(beforeMessageId)
-    const session = await fork(dependencies, { workspace, sessionId, id, before }, context.signal)
+    const session = await fork(dependencies, { workspace, sessionId, id, before }, call)
     return { session: sessionToProto(session) }
   }
 }

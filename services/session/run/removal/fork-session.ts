@@ -1,6 +1,9 @@
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { ForkOrigin, Session } from '#services/session/domain/session.ts'
+import { ownRules, rulesAbove } from '#services/session/domain/subagent/rules-above.ts'
+import type { Catalog } from '#services/session/ports/catalog.ts'
+import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -11,10 +14,13 @@ import { Rejection } from '#shared/rejection.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { PAGE_BYTES } from '../history/read-messages.ts'
 import { pause } from '../pause.ts'
+import { RunFailure } from '../run-context.ts'
+import { readSuperiors } from '../subagents/superiors.ts'
 import type { Remover } from './remover.ts'
 
 export interface ForkDependencies {
   readonly store: SessionStore
+  readonly catalog: Catalog
   readonly remover: Pick<Remover, 'wake'>
   readonly clock: Clock
 }
@@ -38,26 +44,43 @@ const REST_MS = 5
 
 /**
  * Copies the history of a session into a new one, little by little; it is seen when all of it is there. Rejects with
- * SESSION_NOT_FOUND, also when the session is removed meanwhile, MESSAGE_NOT_FOUND and SESSION_EMPTY, and throws the signal's
- * reason; then nothing stays.
+ * SESSION_NOT_FOUND, also when the session is removed meanwhile, MESSAGE_NOT_FOUND and SESSION_EMPTY, what the catalog rejects with, and
+ * throws the signal's reason; then nothing stays.
  */
-export async function forkSession(given: ForkDependencies, fork: Fork, signal: AbortSignal): Promise<Session> {
+export async function forkSession(given: ForkDependencies, fork: Fork, call: PeerCall): Promise<Session> {
   const { store, remover, clock } = given
   const { workspace, sessionId, id } = fork
   const source = await store.getSession(workspace, sessionId)
   if (source === undefined) throw sessionNotFound(fork.sessionId)
   const { origin, last } = await findBoundary(store, fork)
+  const permissions = await findPermissions(given, source, call)
   const eventId = timedId('evt', clock)
   const staged = await store.stageSession(workspace, id, 'fork', sessionId)
   try {
-    await copy(store, fork, staged, last, eventId, signal)
-    return await withStoreTime(() => store.commitStaged(staged, forkedSession(source, origin, id, eventId)))
+    await copy(store, fork, staged, last, eventId, call.signal)
+    const made = forkedSession(source, permissions, origin, id, eventId)
+    return await withStoreTime(() => store.commitStaged(staged, made))
   } catch (error) {
     // Where the store is away, its time ends by itself.
     await store.giveUpStaged(staged).catch(() => {})
     remover.wake()
     throw error
   }
+}
+
+/** The rules of a fork: those of its source, and what binds that because of the sessions above it, which the fork is not below. */
+async function findPermissions(
+  given: ForkDependencies,
+  { id, parentId, permissions }: Session,
+  call: PeerCall,
+): Promise<Session['permissions']> {
+  if (parentId === undefined) return permissions
+  const found = readSuperiors(given, call, id, (question) => question())
+  const [own, ...above] = await found.catch((error: unknown): never => {
+    throw error instanceof RunFailure ? sessionNotFound(id) : error
+  })
+  if (own === undefined) throw sessionNotFound(id)
+  return ownRules(own, rulesAbove(own.agentId, above))
 }
 
 /** What ends the history, and the place of the last message that is copied. */

@@ -69,6 +69,36 @@ test('an agent has another one work in a session of its own, and is given its la
   assert.deepEqual([session?.costNanos, child.costNanos], [14n, 7n])
 })
 
+test('a fork of a child stays bound by the sessions above it, and what the child was denied is no question', async () => {
+  const peers = peersWithAgents()
+  peers.rules.push({ action: 'peek', resource: '*', effect: Effect.DENY })
+  Object.assign(peers.tools, { peek: peers.tools.look })
+  await using service = await openSessionService({ peers })
+  const rules = [
+    { action: 'look', resource: '*', effect: Effect.DENY },
+    { action: 'peek', resource: '*', effect: Effect.ASK },
+  ]
+  await service.client.createSession(
+    { sessionId: 'ses_1', title: 'Test', directory: '/project', permissions: { rules } },
+    asKey,
+  )
+  peers.turns.push(task(explore), calls({ id: 'a', name: 'look' }), text('First'))
+  await service.prompt('Go')
+  await service.wait()
+  const [{ sessionId: child = '' } = {}] = await childrenOf(service)
+  assert.deepEqual(
+    (await service.calls(child)).map(({ error }) => error?.type),
+    ['permission.denied'],
+  )
+  await service.client.forkSession({ sessionId: child, forkId: 'ses_fork' }, asKey)
+  await service.client.removeSession({ sessionId: 'ses_1' }, asKey)
+  peers.turns.push(calls({ id: 'b', name: 'look' }, { id: 'c', name: 'peek' }), text('Second'))
+  await service.prompt('Look', { sessionId: 'ses_fork' })
+  await service.wait('ses_fork')
+  const types = (await service.calls('ses_fork')).map(({ error }) => error?.type)
+  assert.deepEqual(types, ['permission.denied', 'permission.denied', 'permission.denied'])
+})
+
 test('a task goes on with a former session, if it is one of this session and this agent', async () => {
   await using service = await openSessionService({ peers: peersWithAgents() })
   await service.create()
