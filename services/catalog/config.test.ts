@@ -4,7 +4,10 @@ import { ConfigError } from '#shared/config/config-error.ts'
 import { readConfig } from './config.ts'
 
 test('defaults: no project directory, ~/.config/opencode, no roots', () => {
-  assert.deepEqual(readConfig({ HOME: '/home/a', PATH: '/bin' }), {
+  const { variable, ...config } = readConfig({ HOME: '/home/a', PATH: '/bin', SECRET: 'hush' })
+  assert.deepEqual([variable('SECRET'), variable('NO_SUCH')], ['hush', undefined])
+  assert.ok(!JSON.stringify(readConfig({ SECRET: 'hush' })).includes('hush'), 'settings are logged')
+  assert.deepEqual(config, {
     directory: undefined,
     configDirectory: '/home/a/.config/opencode',
     home: '/home/a',
@@ -17,7 +20,6 @@ test('defaults: no project directory, ~/.config/opencode, no roots', () => {
     pluginLoadSeconds: 10,
     pluginHookSeconds: 5,
     pluginMemoryMib: 256,
-    variables: { HOME: '/home/a', PATH: '/bin' },
     environment: { PATH: '/bin', HOME: '/home/a' },
   })
 })

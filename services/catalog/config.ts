@@ -30,8 +30,8 @@ export interface Config {
   readonly pluginHookSeconds: number
   /** Most memory of a plugin, in MiB (`PORTICO_PLUGIN_MEMORY_MIB`). */
   readonly pluginMemoryMib: number
-  /** The environment, for the documents of the configuration that name a variable. */
-  readonly variables: Environment
+  /** A variable of the environment, for the documents of the configuration that name it. A function: settings are logged. */
+  readonly variable: (name: string) => string | undefined
   /** All that a command sees of the environment. */
   readonly environment: Readonly<Record<string, string>>
 }
@@ -80,7 +80,7 @@ export function readConfig(env: Environment): Config {
     pluginLoadSeconds: values.PORTICO_PLUGIN_LOAD_SECONDS,
     pluginHookSeconds: values.PORTICO_PLUGIN_HOOK_SECONDS,
     pluginMemoryMib: values.PORTICO_PLUGIN_MEMORY_MIB,
-    variables: env,
+    variable: (name: string) => env[name],
     environment: Object.freeze({ ...Object.fromEntries(passedOn), PATH: usersPath(env.PATH) ?? DEFAULT_PATH }),
   })
 }

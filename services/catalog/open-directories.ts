@@ -83,7 +83,7 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
   const files = { watchers: new DirectoryWatchers(), logger }
   const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
   const configuration = new Configuration({
-    ...{ configDirectory, trusted, watchers: files.watchers, variables: config.variables },
+    ...{ configDirectory, trusted, watchers: files.watchers, variable: config.variable },
   })
   const places = new ProcessPlaces(config.processesPerCore * availableParallelism(), availableParallelism())
   const mcp = opening.use(

@@ -63,7 +63,14 @@ export async function openCatalog(
   const limits = { trustedDirectories: [], processesPerCore: 16, locationIdleSeconds: 300 }
   const ofPlugins = { pluginLoadSeconds: 10, pluginHookSeconds: 5, pluginMemoryMib: 256 }
   const packages = { pluginDirectory: join(folder, 'plugins'), pluginRegistry: 'http://127.0.0.1:9' }
-  const own = { directory: project, configDirectory: config, home: folder, roots: {}, environment, variables: {} }
+  const own = {
+    directory: project,
+    configDirectory: config,
+    home: folder,
+    roots: {},
+    environment,
+    variable: () => undefined,
+  }
   const whole: Config = { ...limits, ...ofPlugins, ...packages, ...own, ...overrides }
   const service = await open(whole, { clock, logger })
   const connection = await connect(service.routes)

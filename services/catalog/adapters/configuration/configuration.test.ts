@@ -19,7 +19,7 @@ async function begin(t: TestContext, trusted: readonly string[] = []) {
     configDirectory: join(folder, 'config'),
     trusted: new TrustedDirectories(trusted.map((name) => join(folder, name))),
     watchers,
-    variables: { NAME: 'portico' },
+    variable: (name) => ({ NAME: 'portico' })[name],
   })
   const project = { id: 'global', directory: join(folder, 'project'), canonicalDirectory: join(folder, 'project') }
   const location = { directory: join(folder, 'project/app'), project, subpath: 'app' }

@@ -10,7 +10,7 @@ import { Turns } from '../watch/turns.ts'
 import { type DocumentFile, findDocuments } from './find-documents.ts'
 import { MAX_DOCUMENT_BYTES, parseDocument } from './parse-document.ts'
 import type { TrustedDirectories } from './trusted-directories.ts'
-import { type Variables, withVariables } from './variables.ts'
+import { type Variable, withVariables } from './variables.ts'
 
 interface Options {
   /** The user's configuration directory, which is trusted. */
@@ -18,7 +18,7 @@ interface Options {
   readonly trusted: TrustedDirectories
   readonly watchers: DirectoryWatchers
   /** What `{env:NAME}` stands for in trusted documents. */
-  readonly variables: Variables
+  readonly variable: Variable
 }
 
 type LastDocuments = LRUCache<string, readonly ConfigurationDocument[]>
@@ -98,12 +98,12 @@ class LocationDocuments implements OpenConfiguration {
 
   // Undefined: nothing can be made of it.
   async #read({ path, own }: DocumentFile): Promise<ConfigurationDocument | undefined> {
-    const { trusted, variables } = this.#access
+    const { trusted, variable } = this.#access
     try {
       const value = parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString())
       if (!isObject(value)) throw new Error('the document is not an object')
       if (!own && !(await trusted.has(path))) return { path, value, trusted: false }
-      return { path, value: withVariables(value, variables) as typeof value, trusted: true }
+      return { path, value: withVariables(value, variable) as typeof value, trusted: true }
     } catch (error) {
       if (isOutOfDescriptors(error)) throw error
       // Who reads it for agents reports that, once for all.
