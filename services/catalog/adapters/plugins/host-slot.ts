@@ -12,6 +12,9 @@ interface Options {
 interface Running {
   readonly host: PluginHost
   readonly place: ProcessPlace
+  uses: number
+  /** It ends as soon as nobody uses it. */
+  retired: boolean
 }
 
 /** A use of a process: until it is disposed of, nobody else is given its place. */
@@ -44,8 +47,21 @@ export class HostSlot implements AsyncDisposable {
       if (this.#running !== running) continue
       const { host, place } = running
       const use = place.use()
-      return { host, started: place.started, [Symbol.dispose]: () => use[Symbol.dispose]() }
+      running.uses++
+      const leave = (): void => {
+        use[Symbol.dispose]()
+        running.uses--
+        this.#endRetired(running)
+      }
+      return { host, started: place.started, [Symbol.dispose]: leave }
     }
+  }
+
+  /** Ends the process once nobody uses it, if it is this one: something of it is to be ended that nobody else can end. */
+  retire(host: PluginHost): void {
+    if (this.#running?.host !== host) return
+    this.#running.retired = true
+    this.#endRetired(this.#running)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -70,7 +86,7 @@ export class HostSlot implements AsyncDisposable {
   async #start(place: ProcessPlace): Promise<Running> {
     try {
       const host = await this.#options.start()
-      const running = { host, place }
+      const running = { host, place, uses: 0, retired: false }
       this.#running = running
       void host.ended.then((end) => {
         if (this.#running !== running) return
@@ -82,6 +98,10 @@ export class HostSlot implements AsyncDisposable {
       place[Symbol.dispose]()
       throw error
     }
+  }
+
+  #endRetired(running: Running): void {
+    if (running.retired && running.uses === 0 && this.#running === running) this.#end(running)
   }
 
   /** It is used no more from here on. */

@@ -12,7 +12,7 @@ import type { FoundPlugins } from './plugin-files.ts'
 import type { PluginHost } from './plugin-host.ts'
 import { PluginSet } from './plugin-set.ts'
 
-interface Options extends Omit<PluginContext, 'slotOf' | 'directory'> {
+interface Options extends Omit<PluginContext, 'slotOf' | 'retire' | 'directory'> {
   readonly configuration: OpenConfiguration
   readonly watch: PlaceWatch
   /** The names of tools that plugins must not take. */
@@ -106,6 +106,9 @@ export class LocationPlugins implements AsyncDisposable {
       ...context,
       directory: this.#location.directory,
       slotOf: (plugin) => this.#own.get(plugin) ?? this.#shared,
+      retire: (host) => {
+        for (const slot of [this.#shared, ...this.#own.values()]) slot.retire(host)
+      },
     })
   }
 

@@ -4,6 +4,7 @@ import type { JsonObject } from '#shared/json.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { HostSlot } from './host-slot.ts'
 import type { Plugin } from './plugin.ts'
+import type { PluginHost } from './plugin-host.ts'
 
 /** Limits of one plugin. */
 export interface PluginLimits {
@@ -22,6 +23,8 @@ export interface PluginContext {
   readonly logger: Logger
   /** The process that a plugin is to run in. */
   slotOf(plugin: Plugin): HostSlot
+  /** A plugin was ended in a process by force: what it had started there is to end, too. */
+  retire(host: PluginHost): void
   /** What a plugin offers has changed, or it has failed. */
   changed(): void
 }

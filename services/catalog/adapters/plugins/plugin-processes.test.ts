@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asOperator, type CatalogFixture, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
+import {
+  asOperator,
+  type CatalogFixture,
+  longSleep,
+  openCatalog,
+  processesWith,
+  runTool,
+  writeFiles,
+} from '#test/support/catalog.ts'
 import { hostsOf, states } from '#test/support/plugins.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -25,10 +33,10 @@ const INNOCENT = plugin(
 const stateOf = async ({ client }: CatalogFixture) => states(await client.listPlugins({}, asOperator))
 
 /** Begins a call that does not end by itself; returns how it ended. */
-async function waiting(catalog: CatalogFixture): Promise<{ readonly end: Promise<string> }> {
+async function waiting(catalog: CatalogFixture, signal?: AbortSignal): Promise<{ readonly end: Promise<string> }> {
   const { accesses: grant } = await catalog.client.prepareTool({ name: 'wait' }, asOperator)
   const request = { name: 'wait', sessionId: 'ses_1', callId: 'waiting', fence: 1n, grant }
-  const events = catalog.client.runTool(request, asOperator)[Symbol.asyncIterator]()
+  const events = catalog.client.runTool(request, { ...asOperator, ...(signal && { signal }) })[Symbol.asyncIterator]()
   await events.next()
   const end = async () => {
     for await (const { event } of { [Symbol.asyncIterator]: () => events }) {
@@ -83,4 +91,26 @@ test('a process that is stopped is ended, and nobody is failed for it: neither f
   assert.deepEqual(await stateOf(catalog), both)
   assert.equal((await runTool(catalog, 'hello', {})).text, 'Hello!')
   assert.equal((await hostsOf(catalog)).length, 1)
+})
+
+test('what a plugin has started ends when it is failed, once the others in its process are idle', async () => {
+  await using catalog = await openCatalog()
+  const seconds = longSleep()
+  const start = `spawn('sleep', ['${seconds}'])
+  hook('instructions', () => { throw new Error('no more') })`
+  await writeFiles(catalog.config, {
+    'plugins/guilty.js': plugin('guilty', '', start).replace('execSync', 'spawn'),
+    'plugins/innocent.js': INNOCENT,
+  })
+  await stateOf(catalog)
+  assert.equal((await processesWith(seconds)).length, 1)
+  const left = new AbortController()
+  const { end } = await waiting(catalog, left.signal)
+  await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
+  assert.equal((await processesWith(seconds)).length, 1, 'a call of another plugin goes on')
+  left.abort()
+  await assert.rejects(end)
+  await waitFor('the end of all', async () => (await processesWith(seconds)).length === 0)
+  assert.equal((await runTool(catalog, 'hello', {})).text, 'Hello!')
+  assert.match((await stateOf(catalog))['guilty.js'] ?? '', /no more/)
 })

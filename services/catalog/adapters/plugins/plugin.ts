@@ -113,7 +113,7 @@ export class Plugin {
     this.#failure = { error, ref }
     const { logger, directory } = this.#context
     logger.warn({ directory, plugin: this.declared.key, ref, error }, 'A plugin has failed')
-    this.#endRun(new PluginFailed(error))
+    this.#breakOff(new PluginFailed(error))
     this.#context.changed()
   }
 
@@ -154,11 +154,10 @@ export class Plugin {
 
   #begin(host: PluginHost, entry: string): PluginRun {
     const { directory, limits } = this.#context
-    const { options } = this.declared
     const { memoryBytes, loadMs, hookMs } = limits
     const run: PluginRun = new PluginRun(host, {
       loadMs,
-      start: { entry, directory, options, memoryBytes, blockedMs: Math.ceil(hookMs * 0.8) },
+      start: { entry, directory, options: this.declared.options, memoryBytes, blockedMs: Math.ceil(hookMs * 0.8) },
       loaded: (path, fingerprint) => this.files.add(path, fingerprint),
       ready: (said) => this.#observeReady(said, entry),
       failed: (error) => {
@@ -179,7 +178,13 @@ export class Plugin {
 
   /** Ends its thread, because a call does not end; the next one begins a new one. */
   #recycle(run: PluginRun): void {
-    if (this.#run === run) this.#endRun(new PluginFailed('A call that was aborted did not end'))
+    if (this.#run === run) this.#breakOff(new PluginFailed('A call that was aborted did not end'))
+  }
+
+  #breakOff(reason: Error): void {
+    const host = this.#run?.host
+    this.#endRun(reason)
+    if (host !== undefined) this.#context.retire(host)
   }
 
   #endRun(reason: Error): void {
