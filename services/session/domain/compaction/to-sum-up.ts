@@ -1,15 +1,25 @@
-import type { CompactionMessage } from '../message.ts'
+import { type CompactionMessage, isInput, type Message } from '../message.ts'
 import type { Covered } from './shown.ts'
 import { beginningOf, bytesIn, type TurnText, turnText } from './turn-text.ts'
 
 /**
  * What a compaction stands for as text of at most so many bytes, for whoever sums it up; '': there is nothing. Where it is longer, first the
- * oldest results of tools are left out, then the oldest turns, but never what summed up the turns before.
+ * oldest results of tools are left out, then the oldest turns, but never what summed up the turns before, nor the first input of all.
  */
 export function toSumUp({ summary, turns }: Covered, most: number): string {
-  const before = summary === undefined ? [] : [beginningOf(summed(summary), Math.floor(most / 2))]
-  const texts = turns.flatMap((message) => turnText(message) ?? [])
-  return [...before, ...fitting(texts, most - bytesIn(before.join('')))].join('\n\n')
+  const first = summary === undefined ? turns.find(isInput) : undefined
+  const texts = turns.flatMap((message) => (message === first ? [] : (turnText(message) ?? [])))
+  const head = summary === undefined ? first && turnText(first)?.text : summed(summary)
+  if (head === undefined) return fitting(texts, most).join('\n\n')
+  const others = texts.reduce((sum, { text }) => sum + bytesIn(text) + 2, 0)
+  const begun = beginningOf(head, Math.max(Math.floor(most / 2), most - others))
+  return [begun, ...fitting(texts, most - bytesIn(begun))].join('\n\n')
+}
+
+/** The turns that do not stand word for word in what is kept of the newest ones; all, where each does. */
+export function notKept(turns: readonly Message[], recent: string): readonly Message[] {
+  const others = turns.filter((message) => !recent.includes(turnText(message)?.text ?? ''))
+  return others.length === 0 ? turns : others
 }
 
 function summed({ summary = '', recent = '' }: CompactionMessage): string {

@@ -240,7 +240,7 @@ test('a conversation that is too long for the one who sums up is shown shorter, 
   await service.wait()
   await compact(service, 'msg_d')
   await service.wait()
-  assert.equal(peers.turns.length, 14)
+  assert.equal(peers.turns.length, 11)
   assert.equal((await compactions(service))[1]?.error?.type, 'compaction.failed')
   assert.equal(await service.outcome(), Outcome.FAILED)
 })

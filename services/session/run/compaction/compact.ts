@@ -1,5 +1,6 @@
 import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/compaction.ts'
 import { coveredBy } from '#services/session/domain/compaction/shown.ts'
+import { notKept } from '#services/session/domain/compaction/to-sum-up.ts'
 import type { CompactionMessage } from '#services/session/domain/message.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
@@ -33,11 +34,12 @@ export async function compact(
   begun: Begun,
 ): Promise<CompactionMessage> {
   const { owned, tenure, logger, session } = run
-  const covered = coveredBy(conversation.messages.filter(({ id }) => id !== running.id))
+  const { summary, turns } = coveredBy(conversation.messages.filter(({ id }) => id !== running.id))
+  const covered = { summary, turns: notKept(turns, running.recent ?? '') }
   try {
     const receive = (delta: string) => send(run, running.id, delta, begun)
-    const summary = await inSpan('session.compaction', {}, () => sumUp(run, covered, contextLength, receive))
-    return await owned.finishCompaction(running, summary)
+    const made = await inSpan('session.compaction', {}, () => sumUp(run, covered, contextLength, receive))
+    return await owned.finishCompaction(running, made)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     if (tenure.reason === 'lost') throw new Stopped('lost')

@@ -12,18 +12,17 @@ import { absenceDelay, isAway, retryDelay } from '#services/session/domain/gener
 import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
 import type { StructuredError } from '#services/session/domain/message.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
-import { BYTES_OF_TOKEN } from '#shared/text-tokens.ts'
 import { CUT, type Failure, toFailure } from '../loop/failure.ts'
 import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 
 /** The agent that sums up. */
 const AGENT = 'compaction'
-/** Bytes that a model is shown for each token of its context, of which some are for the answer. */
-const BYTES = BYTES_OF_TOKEN * (5 / 6)
+/** Bytes that a model is shown first for each token of its context: of plain text that leaves room for the answer, and of other text less is shown then. */
+const BYTES = 3.5
 /** Bytes that a model is shown first, where nobody knows how long its context is. */
 const FIRST_ROOM = 400_000
-/** So often a conversation is shown shortened by half, when it was too long. */
-const MOST_SHRINKS = 5
+/** So often a conversation that was too long is shown shortened, to that share. */
+const [MOST_SHRINKS, SHRUNK] = [8, 2 / 3]
 /** Most words of a summary, and most bytes; both also by the context of the model that sums up, and of the one that goes on. */
 const [MOST_WORDS, MOST_BYTES] = [1_000, 32_000]
 
@@ -48,9 +47,9 @@ interface Author {
 }
 
 /**
- * Has the `compaction` agent's model sum up a conversation for one with so many tokens of context (undefined: nobody knows); `receive` is called with what it says, as it comes. A conversation that is
- * too long for it is shortened, five times at most; what fails in a way that may pass is repeated as in a step. In the end throws
- * CompactionFailure, and Stopped when the run was stopped.
+ * Has the `compaction` agent's model sum up a conversation for one with so many tokens of context (undefined: nobody knows); `receive` is
+ * called with what it says, as it comes. A conversation that is too long for it is shortened, eight times at most; what fails in a way that
+ * may pass is repeated as in a step. In the end throws CompactionFailure, and Stopped when the run was stopped.
  */
 export async function sumUp(
   run: RunContext,
@@ -75,7 +74,7 @@ export async function sumUp(
     }
     run.tenure.check()
     if (answer.error.type === CONTEXT_OVERFLOW && ++tries.long <= MOST_SHRINKS) {
-      room = Math.floor(Math.min(room, bytesIn(text)) / 2)
+      room = Math.floor(Math.min(room, bytesIn(text)) * SHRUNK)
       continue
     }
     const { clock, random } = run

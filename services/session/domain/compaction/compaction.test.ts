@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
+import type { AssistantMessage, Message, ToolPart } from '../message.ts'
+import { newestHalf, recentOf } from './recent.ts'
+import { hasGoneOn, isFull, tokensOf } from './request-size.ts'
+import { coveredBy } from './shown.ts'
+import { notKept, toSumUp } from './to-sum-up.ts'
+import { beginningOf, bytesIn } from './turn-text.ts'
+
+const model = { providerId: 'test', modelId: 'm', variant: '' }
+const head = { id: 'msg_x', timeCreated: 0 }
+
+function user(text: string): Message {
+  return { ...head, type: 'user', prompt: { text, files: [], agents: [], metadata: undefined } }
+}
+
+function step(text: string, changes: Partial<AssistantMessage> = {}): AssistantMessage {
+  return {
+    ...{ ...head, type: 'assistant', agent: 'build', model, parts: [{ type: 'text', text }], attempt: 1 },
+    ...{ finish: 'stop', rawFinish: undefined, costNanos: 0n, tokens: undefined, error: undefined, retry: undefined },
+    ...{ timeStreamed: 1, timeCompleted: 2 },
+    ...changes,
+  }
+}
+
+function called(result: string): AssistantMessage {
+  const part: ToolPart = {
+    ...{ type: 'tool', callId: 'c', name: 'look', state: 'completed', rawInput: '{}', input: {} },
+    ...{ content: [{ type: 'text', text: result }], metadata: undefined, error: undefined },
+    ...{ timeCreated: 0, timeRan: 0, timeCompleted: 0 },
+  }
+  return step('', { parts: [part] })
+}
+
+const summary = (text: string, recent = ''): Message => ({
+  ...{ ...head, type: 'compaction', status: 'completed', manual: false, summary: text, recent },
+})
+const switched: Message = { ...head, type: 'model-switched', model, previous: undefined }
+const overflowed = step('', { error: { type: CONTEXT_OVERFLOW, message: 'no' }, parts: [], timeStreamed: undefined })
+const UNKNOWN = { bytes: Infinity, contextLength: undefined }
+
+test('what stays fits a quarter of the context, by the bytes of dense text too, and 24,000 bytes', () => {
+  for (const letter of ['x ', 'word ', '字', '😀']) {
+    const turns = Array.from({ length: 50 }, (_, n) => [user(letter.repeat(300)), step(`${n} ${letter}`)]).flat()
+    const small = recentOf(turns, { ...UNKNOWN, contextLength: 2_000 })
+    assert.ok(small.length > 0 && bytesIn(small.replaceAll('\n\n', '')) <= 1_500, letter)
+    assert.ok(small.isWellFormed())
+    assert.ok(bytesIn(recentOf(turns, UNKNOWN).replaceAll('\n\n', '')) <= 24_000)
+  }
+})
+
+test('the newest turns stay in order, a call with its result, the last input in any case', () => {
+  const turns = [user('First'), step('Old '.repeat(100)), user('Last'), called('r'.repeat(5_000)), step('End')]
+  const recent = recentOf(turns, { bytes: 2_000, contextLength: undefined })
+  assert.match(recent, /^user: Last\n\nassistant: \(calls look with {}; result: r+ \[…\]\)\n\nassistant: End$/)
+  assert.equal(recentOf(turns, { bytes: 100, contextLength: undefined }), 'user: Last\n\nassistant: End')
+  assert.equal(recentOf([], UNKNOWN), '')
+})
+
+test('half of what stayed has whole turns, and in the end none', () => {
+  const all = 'user: a\n\nb\n\nassistant: c\n\nuser: d'
+  assert.equal(newestHalf(all), 'user: d')
+  assert.equal(newestHalf('user: a\n\nassistant: (calls look; result: 1\n\n2)'), '')
+})
+
+test('a beginning has at most so many bytes and no half characters', () => {
+  for (let most = 6; most < 20; most++) {
+    const text = beginningOf('a字😀'.repeat(10), most)
+    assert.ok(bytesIn(text) <= most && text.isWellFormed() && text.endsWith(' […]'), `${most} ${text}`)
+  }
+  assert.equal(beginningOf('字字', 6), '字字')
+})
+
+test('what is summed up is what does not stay, and where room is short the first input outlives the oldest turns', () => {
+  const turns = [user('Task'), step('One '.repeat(50)), step('Two '.repeat(50)), step('Three')]
+  const covered = { summary: undefined, turns: notKept(turns, 'assistant: Three') }
+  const text = toSumUp(covered, 10_000)
+  assert.match(text, /^user: Task\n\nassistant: One .*\n\nassistant: Two (Two ?)+$/)
+  const short = toSumUp(covered, 260)
+  assert.match(short, /^user: Task\n\n\(1 older turns are left out\.\)\n\nassistant: Two /)
+  assert.equal(notKept(turns.slice(0, 1), 'user: Task').length, 1, 'all of it, where all of it stays')
+  assert.match(
+    toSumUp({ ...covered, summary: summary('S', 'user: R') as never }, 260),
+    /^summary of .* S\n\nuser: R\n\n/,
+  )
+})
+
+test('a compaction covers what is shown but the open input and steps that came to nothing', () => {
+  const [old, answer, open, last] = [user('a'), step('b'), user('c'), summary('S')]
+  assert.deepEqual(coveredBy([old, answer, open, overflowed]), { summary: undefined, turns: [old, answer] })
+  assert.deepEqual(coveredBy([old, answer, open, last]), { summary: last, turns: [] })
+  assert.deepEqual(coveredBy([old, answer, open, last, answer]).turns, [open, answer])
+  assert.deepEqual(coveredBy([]), { summary: undefined, turns: [] })
+})
+
+test('a request has as many tokens as the last step of the model used, and one for three bytes of what came since', () => {
+  const tokens = { input: 100, output: 10, reasoning: 5, cacheRead: 20, cacheWrite: 1 }
+  const measured = step('b', { tokens })
+  assert.equal(tokensOf([user('x'.repeat(900)), measured, user('字'.repeat(98))], model), 131 + 100)
+  assert.equal(tokensOf([measured, user('a')], { ...model, modelId: 'other' }), 4 + 3)
+  const before = [user('a'), measured]
+  assert.equal(isFull([...before, user('b')], { model, contextLength: 160 }, 80), true)
+  assert.equal(isFull([...before, user('b')], { model, contextLength: 170 }, 80), false)
+  assert.equal(isFull([user('x'.repeat(900))], { model, contextLength: 10 }, 80), false, 'nothing to sum up')
+  assert.equal(isFull([summary('x'.repeat(900))], { model, contextLength: 10 }, 80), false, 'nothing was answered')
+  assert.equal(isFull([...before, user('b')], { model, contextLength: undefined }, 80), false)
+})
+
+test('another compaction may help after an answer, an input or another model, and not after steps that did not fit', () => {
+  assert.equal(hasGoneOn([user('a'), overflowed]), true)
+  assert.equal(hasGoneOn([user('a'), summary('S'), overflowed]), false)
+  for (const more of [user('b'), step('c'), switched]) assert.equal(hasGoneOn([summary('S'), overflowed, more]), true)
+})
