@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
-import { MAX_MESSAGE_BYTES, MessageGauge } from './message-gauge.ts'
+import { MAX_MESSAGE_BYTES, MessageGauge } from '../commands/message-gauge.ts'
 
 const MAX_ERROR_BYTES = 64 << 10
 /** More events in what came at once are worked on in parts, with a pause after each. */

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import type { McpTarget } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 import type { StartCommand } from '../commands/command.ts'
+import { quoted } from '../commands/quoted.ts'
 import { callTool, type ToolCall } from './call-tool.ts'
 import { HttpTransport } from './http-transport.ts'
 import { listTools, type ServerTools } from './list-tools.ts'
@@ -94,11 +95,6 @@ async function transportTo(
       channel: true,
     }),
   )
-}
-
-/** One word for a shell. */
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`
 }
 
 // Schemas of servers are never compiled here (ADR 0029).

@@ -4,9 +4,9 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
 import { type Command, settledWithin } from '../commands/command.ts'
+import { LineReader } from '../commands/line-reader.ts'
+import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
 import { knownMessage } from './known-message.ts'
-import { LineReader } from './line-reader.ts'
-import { MAX_MESSAGE_BYTES } from './message-gauge.ts'
 
 /** Messages that are worked on in one turn of the event loop, and the pause after them for each, in milliseconds. */
 const AT_ONCE = 20

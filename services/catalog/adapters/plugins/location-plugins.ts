@@ -12,7 +12,7 @@ import type { FoundPlugins } from './plugin-files.ts'
 import type { PluginHost } from './plugin-host.ts'
 import { PluginSet } from './plugin-set.ts'
 
-interface Options extends Omit<PluginContext, 'slotOf' | 'retire' | 'directory'> {
+interface Options extends Omit<PluginContext, 'slot' | 'retire' | 'directory'> {
   readonly configuration: OpenConfiguration
   readonly watch: PlaceWatch
   /** The names of tools that plugins must not take. */
@@ -102,14 +102,15 @@ export class LocationPlugins implements AsyncDisposable {
     if (origin.type === 'package' && declared.problem === undefined && !this.#watched.has(origin.target)) {
       this.#watched.set(origin.target, context.packages.watch(origin.target, context.changed))
     }
-    return new Plugin(declared, {
+    const plugin: Plugin = new Plugin(declared, {
       ...context,
       directory: this.#location.directory,
-      slotOf: (plugin) => this.#own.get(plugin) ?? this.#shared,
+      slot: () => this.#own.get(plugin) ?? this.#shared,
       retire: (host) => {
         for (const slot of [this.#shared, ...this.#own.values()]) slot.retire(host)
       },
     })
+    return plugin
   }
 
   #close(plugin: Plugin): void {

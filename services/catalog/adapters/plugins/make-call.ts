@@ -1,9 +1,18 @@
-import type { CallOptions } from './plugin-context.ts'
+import type { JsonObject } from '#shared/json.ts'
 import type { RunningCall } from './plugin-run.ts'
 import { waited } from './waiting.ts'
 
 /** How long a call may go on after it was aborted. */
 const ABORT_MS = 5_000
+
+export interface CallOptions {
+  readonly signal: AbortSignal
+  /** How long it waits for a process that it can run in; then the call is not made (TimeoutError). Undefined: as long as it takes. */
+  readonly waitMs?: number
+  /** It fails when a call takes longer. Undefined: the call is ended, and only its own thread begins anew. */
+  readonly limitMs?: number
+  readonly progress?: (metadata: JsonObject) => void
+}
 
 interface Overdue {
   /** It takes longer than its limit. */

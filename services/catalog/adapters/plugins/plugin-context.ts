@@ -1,9 +1,7 @@
 import type { Registration } from '#services/catalog/domain/plugins/registration.ts'
 import type { PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
-import type { JsonObject } from '#shared/json.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { HostSlot } from './host-slot.ts'
-import type { Plugin } from './plugin.ts'
 import type { PluginHost } from './plugin-host.ts'
 
 /** Limits of one plugin. */
@@ -13,7 +11,7 @@ export interface PluginLimits {
   readonly memoryBytes: number
 }
 
-/** What plugins of one location have from it. */
+/** What a plugin has from its location. */
 export interface PluginContext {
   readonly directory: string
   readonly limits: PluginLimits
@@ -21,21 +19,12 @@ export interface PluginContext {
   /** Actions of other tools. */
   readonly reserved: ReadonlySet<string>
   readonly logger: Logger
-  /** The process that a plugin is to run in. */
-  slotOf(plugin: Plugin): HostSlot
-  /** A plugin was ended in a process by force: what it had started there is to end, too. */
+  /** The process that it is to run in. */
+  slot(): HostSlot
+  /** It was ended in a process by force: what it had started there is to end, too. */
   retire(host: PluginHost): void
   /** What a plugin offers has changed, or it has failed. */
   changed(): void
-}
-
-export interface CallOptions {
-  readonly signal: AbortSignal
-  /** How long it waits for a process that it can run in; then the call is not made (TimeoutError). Undefined: as long as it takes. */
-  readonly waitMs?: number
-  /** It fails when a call takes longer. Undefined: the call is ended, and only its own thread begins anew. */
-  readonly limitMs?: number
-  readonly progress?: (metadata: JsonObject) => void
 }
 
 /** A plugin that is failed, for people to read. */

@@ -3,8 +3,9 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Command, CommandEnd, StartCommand } from '../commands/command.ts'
+import { LineReader } from '../commands/line-reader.ts'
+import { quoted } from '../commands/quoted.ts'
 import { CHANNEL_FD, type FromHost, type PluginStart, type ToHost, type ToPlugin } from './host/protocol.ts'
-import { LineSplitter } from './line-splitter.ts'
 
 interface Options {
   readonly start: StartCommand
@@ -52,8 +53,15 @@ export class PluginHost implements AsyncDisposable {
     const broken = Promise.withResolvers<CommandEnd>()
     this.#breakOff = broken.resolve
     const breakOff = (): void => broken.resolve({ code: 1, signal: null })
-    const lines = new LineSplitter((line) => this.#receive(line), breakOff)
-    channel.on('data', (chunk: Buffer) => lines.push(chunk))
+    const lines = new LineReader()
+    channel.on('data', (chunk: Buffer) => {
+      try {
+        for (const line of lines.push(chunk)) this.#receive(line)
+      } catch {
+        breakOff()
+        channel.destroy()
+      }
+    })
     channel.on('error', () => {}).on('close', breakOff)
     this.ended = Promise.race([command.ended, broken.promise]).catch(() => ({ code: null, signal: 'SIGKILL' as const }))
     this.#watch = setInterval(() => {
@@ -146,8 +154,4 @@ export class PluginHost implements AsyncDisposable {
       listener?.failed(String(message.error))
     }
   }
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }

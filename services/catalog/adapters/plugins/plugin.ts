@@ -4,8 +4,8 @@ import { type Registration, readRegistration } from '#services/catalog/domain/pl
 import type { DeclaredPlugin } from './declared-plugin.ts'
 import type { CallName } from './host/protocol.ts'
 import { LoadedFiles } from './loaded-files.ts'
-import { makeCall } from './make-call.ts'
-import { type CallOptions, digestOf, type PluginContext, PluginFailed } from './plugin-context.ts'
+import { type CallOptions, makeCall } from './make-call.ts'
+import { digestOf, type PluginContext, PluginFailed } from './plugin-context.ts'
 import { PluginEntry } from './plugin-entry.ts'
 import type { PluginHost } from './plugin-host.ts'
 import { HostGone, PluginRun } from './plugin-run.ts'
@@ -138,7 +138,7 @@ export class Plugin {
   async #running(): Promise<Disposable & { readonly run: PluginRun }> {
     this.#throwIfOver()
     const entry = await this.#entry.find(this.#closed.signal)
-    const use = await this.#context.slotOf(this).use()
+    const use = await this.#context.slot().use()
     try {
       this.#throwIfOver()
       const run = this.#run?.host === use.host ? this.#run : this.#begin(use.host, entry)

@@ -85,9 +85,9 @@ type Answer<T> = T | undefined | Promise<T | undefined>
 export interface Hooks {
   /** Before a prompt is admitted. */
   prompt(prompt: PluginPrompt, about: { readonly sessionID: string }): Answer<Partial<PluginPrompt>>
-  /** Before permission for a tool call is looked for: changes the input, or refuses the call. */
+  /** Before permission for a tool call is looked for: changes the input, or refuses the call. Calls of `task` are not shown. */
   'tool.before'(call: PluginCall): Answer<{ readonly input?: JsonMap; readonly refuse?: string }>
-  /** After a tool call: changes the text that the model reads. */
+  /** After a tool call: changes the text that the model reads. Calls of `task` are not shown. */
   'tool.after'(
     call: PluginCall & { readonly failed: boolean; readonly text: string },
   ): Answer<{ readonly text: string }>
@@ -107,6 +107,6 @@ export interface Events {
   'agent.updated': Record<string, never>
   'skill.updated': Record<string, never>
   'plugin.updated': Record<string, never>
-  /** A tool call has ended, whoever's tool it is. */
+  /** A tool call has ended, whoever's tool it is, except `task`. */
   'tool.ended': { readonly sessionID: string; readonly callID: string; readonly tool: string; readonly failed: boolean }
 }
