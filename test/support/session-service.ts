@@ -106,6 +106,7 @@ export function scriptedPeers(): Peers {
       location: { directory, project: { projectId: 'global' } },
     }),
     listHooks: async () => ({}),
+    readAttachment: async ({ uri }) => ({ data: Buffer.from(uri), mime: 'image/png' }),
     getAgent: async ({ agentId }) => {
       // Titles would be asked for beside the turns of a script.
       if (agentId === 'nobody' || (agentId === 'title' && !peers.titles))

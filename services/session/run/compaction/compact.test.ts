@@ -220,6 +220,27 @@ test('at the threshold a conversation is summed up before its next step; one tha
   assert.deepEqual((await course(service)).slice(5), ['msg_2', 'failed', 'assistant', 'assistant', 'succeeded'])
 })
 
+test('a prompt that crosses the threshold comes after the summary whole, with its files and agents; what stays is not summed up as well', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const { peers } = service
+  peers.contextLength = 1_000
+  peers.turns.push(text('Old '.repeat(300)), text('Newest'), text('Summed up.'), text('Seen.'))
+  for (const words of ['First', 'Second']) {
+    await service.prompt(words)
+    await service.wait()
+  }
+  await service.prompt('Look at this', { files: [{ uri: 'shot.png' }], agents: [{ name: 'explore' }] })
+  await service.wait()
+  assert.deepEqual((await course(service)).slice(6), ['msg_3', 'completed', 'assistant', 'succeeded'])
+  const asked = /^<conversation>\nuser: First\n\nassistant: (Old )+\n<\/conversation>/
+  assert.match(shown(service, 2)[0] ?? '', asked)
+  const [summary = '', said, file, agent, ...others] = shown(service, 3)
+  assert.match(summary, /<recent>\nuser: Second\n\nassistant: Newest\n<\/recent>$/)
+  assert.deepEqual([said, file, others], ['Look at this', 'image', []])
+  assert.match(agent ?? '', /names the agent "explore"/)
+})
+
 test('a conversation that is too long for the one who sums up is shown shorter, and in the end not at all', async () => {
   await using service = await openSessionService()
   await service.create()
