@@ -53,6 +53,10 @@ const FAILING = {
     'import { parentPort } from "node:worker_threads"; for (;;) parentPort.postMessage("x")',
     /cannot be read|no message|messages or|not valid JSON/,
   ],
+  'hook.js': [
+    'export default { id: "hook", setup({ hook }) { hook("tool.execute.before", () => {}) } }',
+    /hooks has one that there is not: tool.execute.before; there are prompt, tool.before, tool.after, instructions/,
+  ],
   'schema.js': [
     'export default { id: "schema", setup({ tool }) { tool({ name: "t", description: "d", execute() {}, inputSchema: { type: "object", properties: { a: { $ref: "http://x/y" } } } }) } }',
     /\$ref|refer/,

@@ -15,11 +15,15 @@ const LOGGER = pino({ level: 'silent' })
 const PATH = process.env.PATH ?? '/usr/bin:/bin'
 
 /** A process for plugins, in a folder of its own with these files. */
-async function openHost(files: Readonly<Record<string, string>>) {
+async function openHost(files: Readonly<Record<string, string>>, observe: (chunk: Buffer) => void = () => {}) {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'portico-host-')))
   await writeFiles(directory, files)
   const host = await PluginHost.start({
-    start: (options) => SupervisedCommand.start(options, tmpdir()),
+    start: async (options) => {
+      const command = await SupervisedCommand.start(options, tmpdir())
+      command.output.on('data', observe)
+      return command
+    },
     ...{ directory, environment: { PATH }, logger: LOGGER },
   })
   return {
@@ -63,4 +67,28 @@ test('what a former thread of a plugin still says is not said by its successor',
     observed.filter((text) => !text.startsWith('old')),
     ['new started', 'new said loaded', 'new said ready'],
   )
+})
+
+test('what is printed without end is read slowly', async () => {
+  let read = 0
+  const files = {
+    'prints.mjs': `import { writeSync } from 'node:fs'
+      const text = Buffer.alloc(1 << 20, 'y')
+      for (;;) try { writeSync(1, text) } catch {}`,
+  }
+  await using opened = await openHost(files, (chunk) => {
+    read += chunk.length
+  })
+  opened.host.run(opened.start('prints.mjs'), { busy: false, started() {}, said() {}, failed() {} })
+  await waitFor('the text', () => read > 1 << 20)
+  await delay(1_500)
+  assert.ok(read < 8 << 20, `${read} bytes`)
+})
+
+test('an error is cut, however long it is', async () => {
+  await using opened = await openHost({ 'long.mjs': `throw new Error('y'.repeat(2e7))` })
+  const failed = Promise.withResolvers<string>()
+  opened.host.run(opened.start('long.mjs'), { busy: false, started() {}, said() {}, failed: failed.resolve })
+  const error = await Promise.race([failed.promise, opened.host.ended])
+  assert.equal(typeof error === 'string' && error.length, 2_000)
 })

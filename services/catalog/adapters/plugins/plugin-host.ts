@@ -28,6 +28,8 @@ const HOST = fileURLToPath(new URL('./host/host.ts', import.meta.url))
 /** How often a process is asked whether it answers, while something is awaited of it, and how long it may take. */
 const ASK_MS = 2_000
 const ANSWER_MS = 2_000
+/** Bytes of what a process prints that are read in a second: whoever prints more has to wait. */
+const MAX_READ = 1 << 20
 /** Bytes that a process may print into the log; the rest is dropped. */
 const MAX_LOGGED = 64 << 10
 const MAX_LOGGED_AT_ONCE = 4 << 10
@@ -68,7 +70,14 @@ export class PluginHost implements AsyncDisposable {
       if (this.#begun && [...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()
     }, ASK_MS).unref()
     let logged = 0
+    let read = 0
     command.output.on('data', (chunk: Buffer) => {
+      read += chunk.length
+      if (read > MAX_READ) {
+        read = 0
+        command.output.pause()
+        setTimeout(() => command.output.resume(), 1_000).unref()
+      }
       logged += chunk.length
       if (logged > MAX_LOGGED) return
       const output = chunk.toString('utf8', 0, MAX_LOGGED_AT_ONCE)

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { CallName, PluginStart } from './host/protocol.ts'
+import { type CallName, MAX_ERROR, type PluginStart } from './host/protocol.ts'
 import type { PluginHost } from './plugin-host.ts'
 import { readMessage, readMetadata } from './said.ts'
 
@@ -128,6 +128,6 @@ export class PluginRun {
       const metadata = readMetadata(message.metadata)
       if (metadata !== undefined) call?.progress?.(metadata)
     } else if (message.type === 'result') call?.resolve(message.value)
-    else call?.reject(new ThrownByPlugin(String(message.error)))
+    else call?.reject(new ThrownByPlugin(String(message.error).slice(0, MAX_ERROR)))
   }
 }

@@ -94,7 +94,10 @@ function readAgents(value: unknown): ReadonlyMap<string, AgentEntry> {
 function readNames<T extends string>(value: unknown, at: string, known: readonly T[]): T[] {
   return readList(value, at).map((name) => {
     const found = known.find((candidate) => candidate === name)
-    if (found === undefined) throw new DocumentError(`${at} has one that there is not: ${String(name).slice(0, 64)}`)
+    if (found === undefined) {
+      const names = known.join(', ')
+      throw new DocumentError(`${at} has one that there is not: ${String(name).slice(0, 64)}; there are ${names}`)
+    }
     return found
   })
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
+import { MAX_ERROR, MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
 
 interface Listeners {
   said(text: string): void
@@ -150,7 +150,7 @@ export class PluginThread {
   #fail(error: string): void {
     if (this.#over) return
     void this.end()
-    this.#listeners.failed(error)
+    this.#listeners.failed(error.slice(0, MAX_ERROR))
   }
 }
 

@@ -4,6 +4,8 @@
 export const CHANNEL_FD = 4
 /** Most characters that a plugin may send at once. */
 export const MAX_MESSAGE = 2 << 20
+/** Most characters of an error. */
+export const MAX_ERROR = 2_000
 /** Files of a plugin that are watched. */
 export const MAX_FILES = 128
 

@@ -2,14 +2,13 @@
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Json, JsonMap, Plugin } from './plugin-api.ts'
-import { type FromPlugin, MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
+import { type FromPlugin, MAX_ERROR, MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
 import { Registration } from './registration.ts'
 import { reportFiles } from './report-files.ts'
 
 type Start = Pick<PluginStart, 'entry' | 'options' | 'directory'>
 
 const PROGRESS_MS = 100
-const MAX_ERROR = 2_000
 
 const { entry, options, directory } = workerData as Start
 const port = parentPort as NonNullable<typeof parentPort>
