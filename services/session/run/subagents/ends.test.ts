@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
+import { Places } from '#shared/places.ts'
 import { afterKill } from '#test/support/after-kill.ts'
 import {
   asKey,
@@ -129,6 +130,38 @@ for (const way of ['kill', 'stop'] as const) {
     assert.equal(session?.costNanos, 14n)
   })
 }
+
+test('after a kill between the record of a child and its making, that child is made', async (t) => {
+  const peers = scriptedPeers()
+  peers.subagents.push({ agentId: 'explore' })
+  peers.turns.push(task)
+  await using service = await openSessionService({ peers })
+  await service.create()
+  const { promise: recorded, resolve } = Promise.withResolvers<void>()
+  const killed = Promise.withResolvers<never>()
+  using _ = { [Symbol.dispose]: () => killed.reject(new Error('killed')) }
+  // What makes a child waits for its turn first.
+  const waiting = t.mock.method(Places.prototype, 'take', () => {
+    resolve()
+    return killed.promise
+  })
+  await service.prompt('Go')
+  await recorded
+  const [before] = await service.calls()
+  const { sessionID } = (before?.metadata ?? {}) as { sessionID: string }
+  assert.deepEqual((await service.client.listSessions({ parentId: 'ses_1' }, asKey)).sessions, [])
+  const directory = await afterKill(service)
+  waiting.mock.restore()
+  const others = scriptedPeers()
+  others.subagents.push({ agentId: 'explore' })
+  others.turns.push(text('Found'), text('Thanks'))
+  await using after = await openSessionService({ peers: others, directory })
+  await after.wait()
+  assert.equal(await childOf(after), sessionID)
+  const [call] = await after.calls()
+  assert.deepEqual([call?.state, call?.metadata], [3, { sessionID, agent: 'explore' }])
+  assert.equal((await after.messages(sessionID)).filter(({ kind }) => kind.case === 'user').length, 1)
+})
 
 test('where runs that were cut off end, parent and child do, and neither waits for the other', async () => {
   await using service = await openWaiting()

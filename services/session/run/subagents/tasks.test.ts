@@ -152,6 +152,21 @@ test('what cannot be done is an error for the model, and no session is made', as
   assert.doesNotMatch(JSON.stringify(peers.requests[0]?.tools), /general/)
 })
 
+test('of one step a hundred calls are taken on', async () => {
+  await using service = await openSessionService({ peers: peersWithAgents() })
+  await service.create()
+  const { peers } = service
+  const wrong = Array.from({ length: 99 }, (_, i) => ({ id: `c${i}`, name: 'task', input: {} }))
+  const more = ['last', 'over'].map((id) => ({ id, name: 'task', input: explore }))
+  peers.turns.push(calls(...wrong, ...more), text('Found'), text('Done'))
+  await service.prompt('Go')
+  await service.wait()
+  const [last, over] = (await service.calls()).slice(-2)
+  assert.match(textIn(last), /Found/)
+  assert.equal(over?.error?.type, 'task.too_many')
+  assert.equal((await childrenOf(service)).length, 1)
+})
+
 test('sessions stand no deeper below one another than the limit, and at 0 there is no such tool', async () => {
   for (const taskDepth of [0, 1]) {
     const peers = peersWithAgents()
