@@ -9,7 +9,10 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
   for (const { id } of asked)
     if (id !== undefined && !made.some((message) => message.id === id)) problems.push(`the compaction ${id} is lost`)
   if (made.length > asked.length) problems.push(`${made.length} compactions were made of ${asked.length}`)
-  for (const { id, status, summary, error } of made) {
+  let isAnswered = false
+  for (const { id, type, status, summary, error } of messages) {
+    if (type === 'assistant') isAnswered = true
+    if (type !== 'compaction') continue
     const ends = events.filter(({ type, data }) => data.messageID === id && /compaction\.(ended|failed)$/.test(type))
     const said = ends.map(({ type }) => type.replace('session.compaction.', '')).join()
     if (said !== (status === 'completed' ? 'ended' : 'failed'))
@@ -18,8 +21,10 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
     const isExplained =
       (error?.type === 'aborted' && takenOver) ||
       (error?.type === 'compaction.interrupted' && history.interrupts.some(mayBeDone)) ||
+      (error?.type === 'compaction.empty' && !isAnswered) ||
       error?.type === 'compaction.failed'
     if (status === 'failed' && !isExplained) problems.push(`the compaction ${id} failed: ${JSON.stringify(error)}`)
+    if (status === 'completed') isAnswered = false
   }
   return problems
 }
