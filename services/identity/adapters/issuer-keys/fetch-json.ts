@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { type RequestOptions, request as startRequest } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { secretIn } from '#shared/config/secret-file.ts'
 import { codeOf, type Destination, type DestinationRules, destinationOf } from './destination.ts'
 import { FetchProblem } from './fetch-problem.ts'
@@ -83,11 +83,16 @@ async function fileOf(path: string): Promise<string> {
 
 async function respond(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   const request = startRequest(url, options)
-  const responded = once(request, 'response')
+  const responded = once(request, 'response') as Promise<[IncomingMessage]>
+  // Without a listener such an answer would end the request without a word.
+  const switched = once(request, 'upgrade') as Promise<[IncomingMessage, Socket]>
+  switched.catch(() => {})
   // Whatever comes after the response is an error of the response as well.
   request.on('error', () => {})
   request.end()
-  const [response] = (await responded) as [IncomingMessage]
+  const [response, socket] = await Promise.race([responded, switched])
+  // Its status is none that is taken.
+  socket?.destroy()
   return response
 }
 

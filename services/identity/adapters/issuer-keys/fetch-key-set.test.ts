@@ -413,3 +413,11 @@ test('a token file goes to its host and the two paths of a Kubernetes API server
   assert.match(problem, /a file of PORTICO_FEDERATION_NETWORKS cannot be read \(ENOENT\)/)
   assert.doesNotMatch(problem, /none/)
 })
+
+test('an endpoint that switches protocols is left at once', async () => {
+  await using issuer = await startIssuer()
+  issuer.answer = (_path, response) =>
+    response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
+  await assert.rejects(fetched(issuer), /answered with status 101/)
+  await waitFor('the connection is closed', () => issuer.open === 0)
+})
