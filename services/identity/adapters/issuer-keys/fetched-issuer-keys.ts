@@ -39,7 +39,8 @@ export interface IssuerKeysDependencies {
 
 const LIMITS: FetchLimits = {
   fetchMs: 5_000,
-  patience: { unknownMs: 5_500, knownMs: 500 },
+  // Known keys are waited for well below the time for which an exchange takes what it read as fresh.
+  patience: { unknownMs: 5_500, knownMs: 100 },
   most: 32,
   mostOfOrganization: 4,
 }
