@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InstanceClient, type WireMessage } from '#test/support/instance-client.ts'
+import { linesOf } from '#test/support/lines-of.ts'
 import { noneAlive, processesWith, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { assertChildren, assertCompacted, assertEnded, assertKept, assertMadeOnce } from './kill-judge.ts'
-import { type Accepted, ExtendedProject, linesOf, type Means, PRINTING, type Worker, workers } from './kill-work.ts'
+import { type Accepted, ExtendedProject, type Means, PRINTING, type Worker, workers } from './kill-work.ts'
 
 /** What a series of kills did. */
 export interface KillReport {

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InstanceClient } from '#test/support/instance-client.ts'
+import { linesOf } from '#test/support/lines-of.ts'
 import { scriptedServer } from '#test/support/mcp.ts'
 
 /** A command that prints without end. */
@@ -74,17 +75,6 @@ export class ExtendedProject {
   calls(what: 'plugin' | 'server'): string[] {
     if (what === 'plugin') return linesOf(this.#calls).filter((tag) => tag.endsWith('-plugin'))
     return linesOf(this.#log).flatMap((line) => /^call \S+ wait (\S+)/.exec(line)?.[1] ?? [])
-  }
-}
-
-/** The lines of a file that may not be there yet. */
-export function linesOf(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-  } catch {
-    return []
   }
 }
 

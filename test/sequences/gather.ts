@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WireMessage } from '#test/support/instance-client.ts'
+import { linesOf } from '#test/support/lines-of.ts'
 import { approvals } from './changes.ts'
 import { RULES } from './commands.ts'
 import type { WireEvent } from './follow.ts'
@@ -56,14 +56,4 @@ async function atRest(
       return { info, events }
   }
   return undefined
-}
-
-function linesOf(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-  } catch {
-    return []
-  }
 }
