@@ -73,7 +73,8 @@ function commandOf(kind: ToolKind, token: string, calls: string): string {
     case 'printing':
       return `${mark}; for i in 1 2 3 4 5 6; do yes abcdefgh | head -c 200000; sleep 0.08; done`
     case 'endless':
-      return `${mark}; while :; do echo abcdefgh; echo >> ${pulseOf(calls)}; sleep 0.02; done`
+      // It takes a moment to end: what comes between an interrupt and the end of its run is not a matter of luck.
+      return `${mark}; trap 'sleep 0.1; exit' TERM; while :; do echo abcdefgh; echo >> ${pulseOf(calls)}; sleep 0.02; done`
     case 'denied':
       return `${mark} # deny-me`
     case 'asking':

@@ -33,7 +33,7 @@ export const RUN_PLANTS: readonly Planted[] = [
   {
     title: 'the end of an interrupted run forgets who woke the session meanwhile',
     ...lostWake,
-    does: [prompt('steer', 'endless'), step, interrupt, prompt('steer', 'quick')],
+    does: [prompt('steer', 'endless'), step, { ...interrupt, pause: 300 }, prompt('steer', 'quick')],
   },
   {
     title: 'so does the end of a run whose call was rejected',

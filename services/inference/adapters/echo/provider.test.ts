@@ -103,6 +103,14 @@ test('/tool lines are called one a step where calls in parallel are not wanted',
   assert.notEqual(first.callIds[0], second.callIds[0])
 })
 
+test('a call that was made is not made again when a tool of the same prompt is offered later', async () => {
+  const messages = [user('/tool late\n/tool list')]
+  const first = await turn(messages, { tools: files })
+  assert.deepEqual(first.calls, [['list', '{}']])
+  const second = await turn(answered(messages, first, ['a']), { tools: [tool('late'), ...files] })
+  assert.deepEqual(second.calls, [['late', '{}']])
+})
+
 test('only tools that are offered and allowed are called', async () => {
   const said = 'The tool list is not available.'
   assert.deepEqual((await turn([user('/tool list')])).text, said)

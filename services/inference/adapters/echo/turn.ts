@@ -60,9 +60,19 @@ export function decideTurn(request: GenerationRequest): EchoTurn {
   const done = exchangesOf(request.messages.slice(last + 1))
   const tools = callable(request)
   const wanted = script.calls.filter(({ name }) => tools.some((tool) => tool.name === name))
-  const calls = callsOf(request, script, tools, wanted.slice(done.length), done).map((call) => callOf(call, tools))
+  const calls = callsOf(request, script, tools, pendingOf(wanted, done), done).map((call) => callOf(call, tools))
   const answer = calls.length > 0 ? '' : answerOf(request, script, tools, done)
   return { script, calls, ...stopped(answer, request.sampling?.stop ?? []) }
+}
+
+/** What is left to call. By name, not by number: a tool of which a former step did not know may be offered by now. */
+function pendingOf(wanted: readonly ScriptedCall[], done: readonly Exchange[]): readonly ScriptedCall[] {
+  const made = done.map(({ call }) => call.name)
+  return wanted.filter(({ name }) => {
+    const at = made.indexOf(name)
+    if (at >= 0) made.splice(at, 1)
+    return at < 0
+  })
 }
 
 function callOf({ name, arguments: text }: ScriptedCall, tools: readonly Tool[]): EchoCall {
