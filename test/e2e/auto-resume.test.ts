@@ -44,8 +44,8 @@ describe('five processes whose runs do not go on by themselves', { skip: skipWit
   test('a run that kill -9 cut off ends as interrupted, and what waited stays parked until a prompt or a resume', async () => {
     const [one, two, three] = [await cutOff('a'), await cutOff('b'), await cutOff('c')]
     const [side] = product.sides
-    await side?.session().kill()
-    await side?.restart()
+    await side?.session.process().kill()
+    await side?.session.restart()
     // Its lease lives on for a while: this wakes a session whose owner is dead.
     await client.prompt(three, { id: 'msg_c_4', text: 'Four' })
     await Promise.all([one, two, three].map((id) => client.wait(id)))

@@ -45,8 +45,8 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     }
     product = await startReplicas(mongoUri() ?? '', { dataDirectory: '', project: project.path, environment }, 2)
     ;[a, b] = product.sides as [Side, Side]
-    throughA = new InstanceClient(a.url)
-    throughB = new InstanceClient(b.url)
+    throughA = new InstanceClient(a.gateway.url)
+    throughB = new InstanceClient(b.gateway.url)
   })
   beforeEach(() => {
     calls = join(project.path, `calls-${sessions}`)
@@ -112,12 +112,12 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     const command = `echo started >> ${calls}; sleep ${marker}`
     const sessionId = await runInA(`/tool bash ${JSON.stringify({ command })}`)
     await waitFor('the tool call to start', () => startedCalls() === 1)
-    const answer = await fetch(`${b.url}/api/session/${sessionId}`, { method: 'DELETE' })
+    const answer = await fetch(`${b.gateway.url}/api/session/${sessionId}`, { method: 'DELETE' })
     assert.equal(answer.status, 204)
-    for (const { url } of [a, b]) assert.equal((await fetch(`${url}/api/session/${sessionId}`)).status, 404)
+    for (const { gateway } of [a, b]) assert.equal((await fetch(`${gateway.url}/api/session/${sessionId}`)).status, 404)
     await noneAlive(marker)
     await waitFor('A to notice', () =>
-      a.session().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
+      a.session.process().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
     )
     const left = async (): Promise<string[]> => {
       const found = Object.entries(await readCollections(mongo.db))
@@ -146,12 +146,12 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     const sessionId = await runInA('/slow 60\n/length 60')
     await waitFor('the run to begin', async () => (await throughA.messages(sessionId)).length > 1)
     await throughA.prompt(sessionId, { text: '/length 3', delivery: 'queue' })
-    assert.equal(await a.session().stop(), 0)
+    assert.equal(await a.session.process().stop(), 0)
     await throughB.wait(sessionId)
     const messages = await throughB.messages(sessionId)
     const types = typesOf(messages).filter((type) => type !== 'assistant aborted')
     assert.deepEqual(types, ['user', 'assistant', 'idle succeeded', 'user', 'assistant', 'idle succeeded'])
-    await a.restart()
+    await a.session.restart()
     assert.deepEqual(await throughA.messages(sessionId), messages)
   })
 
@@ -160,32 +160,32 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     const command = `echo started >> ${calls}; sleep ${marker}`
     const sessionId = await runInA(`/tool bash ${JSON.stringify({ command })}`)
     await waitFor('the tool call to start', () => startedCalls() === 1)
-    await a.session().kill()
+    await a.session.process().kill()
     await throughB.wait(sessionId)
     const messages = await throughB.messages(sessionId)
     assert.deepEqual(typesOf(messages), ['user', 'assistant aborted', 'assistant', 'idle succeeded'])
     assert.equal(toolsOf(messages)[0]?.state?.error?.type, 'aborted')
     assert.equal(startedCalls(), 1)
     await noneAlive(marker)
-    await a.restart()
+    await a.session.restart()
   })
 
   /** Has a prompt run in A: B is paused until A has the lease. */
   async function runInA(text: string, session: Record<string, unknown> = {}): Promise<string> {
     const sessionId = await throughA.createSession({ id: `ses_fencing${sessions++}`, ...session })
-    b.session().pause()
+    b.session.process().pause()
     try {
       await throughA.prompt(sessionId, { text })
       await waitFor('A to take the session', async () => (await leaseOf(sessionId)).leaseOwner !== null)
     } finally {
-      b.session().resume()
+      b.session.process().resume()
     }
     return sessionId
   }
 
   /** Pauses A until B has the session, and lets it go on while B is at work. Never do both hold it at once. */
   async function takenOverWhileAIsPaused(sessionId: string): Promise<LeaseRecord> {
-    a.session().pause()
+    a.session.process().pause()
     try {
       const before = await leaseOf(sessionId)
       const after = await waitUntil('B to take the session', async () => {
@@ -197,7 +197,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
       assert.ok(taken >= before.leaseUntil, 'B was given the session before the lease of A had run out')
       return before
     } finally {
-      a.session().resume()
+      a.session.process().resume()
     }
   }
 
@@ -205,7 +205,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
   async function assertFenced(before: LeaseRecord, messages: readonly WireMessage[]): Promise<void> {
     const { workspace, id: sessionId, fence } = before
     await waitFor('A to notice', () =>
-      a.session().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
+      a.session.process().output().includes(`"sessionId":"${sessionId}","msg":"A session was lost`),
     )
     await using port = await openMongoSessionStore({ mongo, clock: systemClock })
     const store = withUseCases(port)

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InstanceClient, type WireMessage } from '#test/support/instance-client.ts'
 import { linesOf } from '#test/support/lines-of.ts'
+import { dropDatabase, freshDatabaseName } from '#test/support/mongo.ts'
 import { noneAlive, processesWith, scratchDirectory } from '#test/support/processes.ts'
-import { type Product, startSingle } from '#test/support/product.ts'
+import { type Product, type Service, startReplicas, startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { assertChildren, assertCompacted, assertEnded, assertKept, assertMadeOnce } from './kill-judge.ts'
 import { type Accepted, ExtendedProject, type Means, PRINTING, type Worker, workers } from './kill-work.ts'
@@ -12,6 +13,8 @@ import { type Accepted, ExtendedProject, type Means, PRINTING, type Worker, work
 /** What a series of kills did. */
 export interface KillReport {
   readonly kills: number
+  /** Of one of five processes, which came back beside the others. */
+  readonly serviceKills: number
   /** Of plugin hosts and of MCP servers, while their owner lived. */
   readonly hostKills: number
   readonly serverKills: number
@@ -35,12 +38,12 @@ const HOST = 'plugins/host/host.ts'
 const SERVER = 'mcp/scripted-server.ts'
 
 /**
- * Kills the single process again and again while prompts are admitted and run, and so its plugin host and its MCP server, then starts it once more and holds it to
- * its promise: every accepted prompt is exactly one user message with its file, every run has ended, no call of a tool, a plugin or a server was made twice,
+ * Kills the single process again and again while prompts are admitted and run, and so its plugin host and its MCP server; with the address of a MongoDB server five
+ * processes, of which one is killed and comes back before all are. Then starts them once more and holds them to their promise: every accepted prompt is exactly one user message with its file, every run has ended, no call of a tool, a plugin or a server was made twice,
  * every summary has ended, every session that worked for a call is there and was asked once, and no process is alive that any of these
  * started. `random` answers numbers from 0 up to 1.
  */
-export async function killRounds(kills: number, random: () => number): Promise<KillReport> {
+export async function killRounds(kills: number, random: () => number, mongo?: string): Promise<KillReport> {
   using data = scratchDirectory()
   using folder = scratchDirectory()
   const marker = `31${Math.floor(random() * 1e9)}`
@@ -48,13 +51,18 @@ export async function killRounds(kills: number, random: () => number): Promise<K
   const accepted: Accepted = { prompts: new Map(), compactions: new Set() }
   const extended = new ExtendedProject(means)
   const all = workers(means, extended, accepted)
-  let [sent, hostKills, serverKills] = [0, 0, 0]
+  let [sent, serviceKills, hostKills, serverKills] = [0, 0, 0, 0]
+  const database = freshDatabaseName()
   const environment = {
     PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([extended.directory]),
     // Whatever is started below the server has it.
     PATH: `${process.env.PATH}:/${marker}`,
   }
-  const start = () => startSingle({ dataDirectory: data.path, project: folder.path, environment })
+  const setting = { dataDirectory: data.path, project: folder.path }
+  const start = async (): Promise<Product & { readonly services?: readonly Service[] }> => {
+    if (mongo === undefined) return startSingle({ ...setting, environment })
+    return startReplicas(mongo, { ...setting, environment: { ...environment, PORTICO_MONGODB_DATABASE: database } }, 1)
+  }
 
   const work = async (client: InstanceClient, { sessionId, create, send }: Worker, signal: AbortSignal) => {
     while (!signal.aborted) {
@@ -100,6 +108,14 @@ export async function killRounds(kills: number, random: () => number): Promise<K
     // Some are killed while they still begin, whatever that takes.
     if (random() < 0.8) await waitFor('a prompt to be accepted', () => accepted.prompts.size > before)
     await moment()
+    const victim = product.services?.[Math.floor(random() * product.services.length)]
+    if (victim !== undefined) {
+      await victim.process().kill()
+      await sleep(random() * 500)
+      await victim.restart()
+      serviceKills++
+      await moments.soon()
+    }
     await product.kill()
     over.abort()
     await Promise.all(working)
@@ -125,7 +141,7 @@ export async function killRounds(kills: number, random: () => number): Promise<K
       summaries.reduce((sum, each) => sum + pick(each), 0)
     await assertUsable(client, extended)
     return {
-      ...{ kills, hostKills, serverKills, sent, accepted: accepted.prompts.size },
+      ...{ kills, serviceKills, hostKills, serverKills, sent, accepted: accepted.prompts.size },
       ...{ toolCalls: made[0].length, serverCalls: made[1].length, abortedCalls },
       ...{ compactions: count(({ completed }) => completed), cutOffCompactions: count(({ cutOff }) => cutOff) },
       ...{ children: children.length, interrupted: messages.filter(({ outcome }) => outcome === 'interrupted').length },
@@ -133,6 +149,7 @@ export async function killRounds(kills: number, random: () => number): Promise<K
   } finally {
     await product.stop()
     await noneAlive(marker)
+    if (mongo !== undefined) await dropDatabase(database)
   }
 }
 

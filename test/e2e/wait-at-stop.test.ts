@@ -20,7 +20,7 @@ const database = freshDatabaseName()
 async function split(setting: Setting): Promise<Stopped> {
   const environment = { ...setting.environment, PORTICO_MONGODB_DATABASE: database }
   const product = await startReplicas(mongoUri() ?? '', { ...setting, environment }, 1)
-  return { product, stopSessions: async () => (await product.sides[0]?.session().stop()) ?? null }
+  return { product, stopSessions: async () => (await product.sides[0]?.session.process().stop()) ?? null }
 }
 
 suite('whoever waits for a session learns that the session service stops', () => {

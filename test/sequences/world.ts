@@ -156,15 +156,15 @@ async function replicas(
   let turn = 0
   let former = ''
   return {
-    url: () => product.sides[turn++ % 2]?.url ?? '',
+    url: () => product.sides[turn++ % 2]?.gateway.url ?? '',
     product: () => product,
     output: () => former + outputOf(product),
     async restart(how) {
       const side = product.sides[turn % 2]
-      if (how === 'kill') await side?.session().kill()
-      else await side?.session().stop()
-      former += side?.session().output() ?? ''
-      await side?.restart()
+      if (how === 'kill') await side?.session.process().kill()
+      else await side?.session.process().stop()
+      former += side?.session.process().output() ?? ''
+      await side?.session.restart()
     },
   }
 }

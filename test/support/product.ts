@@ -36,18 +36,25 @@ export function startSplit(uri: string, setting: Setting): Promise<Product> {
   return startReplicas(uri, setting, 1)
 }
 
+/** A process of the product that can be started again where it was. */
+export interface Service {
+  readonly url: string
+  /** The one that runs now, or ran last. */
+  readonly process: () => Process
+  /** Once the last one has ended. */
+  readonly restart: () => Promise<void>
+}
+
 /** A session service and a gateway that knows no other one. */
 export interface Side {
-  readonly url: string
-  /** The session service that runs now. */
-  readonly session: () => Process
-  /** Starts the session service again, where it was, after it has ended. */
-  readonly restart: () => Promise<void>
+  readonly gateway: Service
+  readonly session: Service
 }
 
 /** Some session services, each with a gateway, on one MongoDB with one service of each other kind. */
 export interface Replicas extends Product {
   readonly sides: readonly Side[]
+  readonly services: readonly Service[]
 }
 
 /** Starts so many session services, each with a gateway of its own, and one service of each other kind. */
@@ -61,42 +68,37 @@ export async function startReplicas(
   const shared = {
     ...common(),
     PORTICO_MONGODB_URI: uri,
-    PORTICO_SERVICE_PORT: '0',
     PORTICO_INTERNAL_SECRET: randomBytes(24).toString('hex'),
     PORTICO_DIRECTORY: project,
     ...environment,
   }
   const [identity, catalog] = await Promise.all([
-    startProcess('services/identity/main.ts', shared),
-    startProcess('services/catalog/main.ts', shared),
+    startService('services/identity/main.ts', shared),
+    startService('services/catalog/main.ts', shared),
   ])
   const known = { ...shared, PORTICO_IDENTITY_URL: identity.url, PORTICO_CATALOG_URL: catalog.url }
-  const inference = await startProcess('services/inference/main.ts', known)
+  const inference = await startService('services/inference/main.ts', known)
   const all = { ...known, PORTICO_INFERENCE_URL: inference.url }
   const sides = await Promise.all(Array.from({ length: count }, () => startSide(all)))
-  return {
-    ...productOf(sides[0]?.url ?? '', () => [
-      ...sides.flatMap(({ gateway, session }) => [gateway, session()]),
-      inference,
-      catalog,
-      identity,
-    ]),
-    sides,
-  }
+  const services = [...sides.flatMap(({ gateway, session }) => [gateway, session]), inference, catalog, identity]
+  const product = productOf(sides[0]?.gateway.url ?? '', () => services.map(({ process }) => process()))
+  return { ...product, sides, services }
 }
 
-async function startSide(all: Readonly<Record<string, string>>): Promise<Side & { readonly gateway: Process }> {
-  const start = (port: string) => startProcess('services/session/main.ts', { ...all, PORTICO_SERVICE_PORT: port })
-  let session = await start('0')
-  const gateway = await startProcess('gateway/main.ts', { ...all, PORTICO_SESSION_URL: session.url })
-  return {
-    url: gateway.url,
-    gateway,
-    session: () => session,
-    restart: async () => {
-      session = await start(new URL(session.url).port)
-    },
+async function startSide(all: Readonly<Record<string, string>>): Promise<Side> {
+  const session = await startService('services/session/main.ts', all)
+  return { session, gateway: await startService('gateway/main.ts', { ...all, PORTICO_SESSION_URL: session.url }) }
+}
+
+async function startService(entry: string, environment: Readonly<Record<string, string>>): Promise<Service> {
+  const start = (port: string) =>
+    startProcess(entry, { ...environment, PORTICO_SERVICE_PORT: port, PORTICO_PORT: port })
+  let process = await start('0')
+  const { url } = process
+  const restart = async (): Promise<void> => {
+    process = await start(new URL(url).port)
   }
+  return { url, process: () => process, restart }
 }
 
 function common(): Record<string, string> {
