@@ -146,12 +146,18 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
       ...{ compactions: count(({ completed }) => completed), cutOffCompactions: count(({ cutOff }) => cutOff) },
       ...{ children: children.length, interrupted: messages.filter(({ outcome }) => outcome === 'interrupted').length },
     }
+  } catch (error) {
+    for (const { output } of product.processes()) process.stderr.write(output())
+    throw error
   } finally {
     await product.stop()
     await noneAlive(marker)
     if (mongo !== undefined) await dropDatabase(database)
   }
 }
+
+/** No run does nothing for so long. */
+const STUCK_MS = 150_000
 
 async function within(ms: number, what: Promise<unknown>): Promise<void> {
   await Promise.race([what, sleep(ms)])
@@ -199,12 +205,30 @@ async function settled(client: InstanceClient, all: readonly Worker[]): Promise<
 
 async function quiet(client: InstanceClient, sessionId: string): Promise<void> {
   const over = new AbortController()
-  const idle = client.wait(sessionId).finally(() => over.abort())
+  const idle = untilIdle(client, sessionId).finally(() => over.abort())
+  // It is awaited once nothing is left to interrupt.
+  idle.catch(() => {})
+  let [before, changed] = ['', performance.now()]
   while (!over.signal.aborted) {
     await sleep(200, undefined, { signal: over.signal }).catch(() => {})
-    const running = (await client.messages(sessionId)).findLast(({ type }) => type === 'user')
+    const messages = await client.messages(sessionId)
+    const last = JSON.stringify(messages.slice(-3))
+    if (last !== before) [before, changed] = [last, performance.now()]
+    if (performance.now() - changed > STUCK_MS) assert.fail(`${sessionId} does not end: ${last}`)
+    const running = messages.findLast(({ type }) => type === 'user')
     if (!over.signal.aborted && running?.text?.includes(PRINTING))
       await client.post(`/api/session/${sessionId}/interrupt`, undefined)
   }
   await idle
+}
+
+/** What is left of many kills may take longer than \`fetch\` waits for an answer. */
+async function untilIdle(client: InstanceClient, sessionId: string): Promise<void> {
+  for (;;) {
+    const late = (error: Error): 'late' => {
+      if ((error.cause as { code?: string } | undefined)?.code === 'UND_ERR_HEADERS_TIMEOUT') return 'late'
+      throw error
+    }
+    if ((await client.wait(sessionId).catch(late)) !== 'late') return
+  }
 }
