@@ -215,6 +215,38 @@ export function removalCases(test: StoreTest): void {
     )
   })
 
+  test('a session that is made anew has its numbers above those of the removed one, however it is made', async (fixture) => {
+    const { store } = fixture
+    await store.createSession(OTHER, newSession())
+    await store.createSession(W, newSession('ses_2'))
+    await begin(fixture)
+    const make = [
+      () => store.createSession(W, newSession()),
+      async () => {
+        const staged = await store.stageSession(W, 'ses_1', 'import')
+        await store.appendStaged(staged, [assistant('msg_imported', { timeCompleted: 2 })])
+        await store.commitStaged(staged, fromStaged('ses_1'))
+      },
+    ]
+    for (const again of [...make, ...make]) {
+      const [deleted] = await eventsOf(store, 1, () => store.removeSession(W, 'ses_1'))
+      assert.equal(deleted?.data.type, 'session-deleted')
+      if (again === make[1]) await finishRemovals(store)
+      await again()
+      const imported = await messages(store)
+      const { events, missed } = await store.listEvents(W, 'ses_1', { afterSeq: deleted.seq - 1, limit: 100 })
+      assert.deepEqual([missed, events.map(({ data }) => data.type)], [false, ['session-created']])
+      const numbers = [deleted, ...imported, ...events].map(({ seq }) => seq)
+      assert.deepEqual(
+        numbers,
+        numbers.map((_, i) => deleted.seq + i),
+      )
+    }
+    await store.removeSession(W, 'ses_2')
+    await store.createSession(W, newSession('ses_3'))
+    assert.equal((await store.listEvents(W, 'ses_3', { afterSeq: 0, limit: 1 })).events[0]?.seq, 1)
+  })
+
   test('an id of one of its messages can be used again at once, in another session', async (fixture) => {
     const { store } = fixture
     await begin(fixture)

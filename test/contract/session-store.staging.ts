@@ -157,6 +157,14 @@ export function stagingCases(test: StoreTest): void {
     assert.equal(textOf(await store.getInput(W, 'ses_1', 'msg_1')), 'of the created one')
   })
 
+  test('one whose id was created and removed meanwhile is over', async ({ store }) => {
+    const staged = await store.stageSession(W, 'ses_1', 'import')
+    await store.createSession(W, newSession())
+    await store.removeSession(W, 'ses_1')
+    await assert.rejects(store.commitStaged(staged, fromStaged('ses_1')), refusal('STORE_UNAVAILABLE'))
+    assert.equal(await store.getSession(W, 'ses_1'), undefined)
+  })
+
   test('one that is staged again wins over the first', async ({ store }) => {
     const first = await store.stageSession(W, 'ses_1', 'import')
     await store.appendStaged(first, [said('msg_1', 'first'), STEP])

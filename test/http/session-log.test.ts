@@ -48,6 +48,28 @@ test('the log of a run has its durable events, each numbered, then log.synced, t
   )
 })
 
+test('a reader of a session that was removed and made anew misses nothing of the new one', async () => {
+  await using portico = await openPortico()
+  const talk = async (): Promise<Entry[]> => {
+    await portico.post('/api/session', { id: 'ses_1' })
+    await portico.post('/api/session/ses_1/prompt', { text: 'Say hello' })
+    await portico.post('/api/experimental/session/ses_1/wait', {})
+    return entriesOf(await (await portico.fetch(PATH)).text()).slice(0, -1)
+  }
+  const numbersOf = (events: Entry[]): number[] => events.map(({ durable }) => durable?.seq ?? 0)
+  const first = await talk()
+  const { data } = (await (await portico.fetch('/api/experimental/session/ses_1/export')).json()) as { data: object }
+  await portico.fetch('/api/session/ses_1', { method: 'DELETE' })
+  const second = await talk()
+  assert.ok(Math.min(...numbersOf(second)) > Math.max(...numbersOf(first)))
+  const after = entriesOf(await (await portico.fetch(`${PATH}?after=${numbersOf(first)[9]}`)).text())
+  assert.deepEqual(after.slice(0, -1), second)
+  await portico.fetch('/api/session/ses_1', { method: 'DELETE' })
+  assert.equal((await portico.post('/api/experimental/session/import', data)).status, 200)
+  const third = entriesOf(await (await portico.fetch(`${PATH}?after=${numbersOf(second).at(-1)}`)).text())
+  assert.deepEqual([third[0]?.type, third.length], ['session.created', 2])
+})
+
 test('with follow, later events come after log.synced; only durable ones', async () => {
   await using portico = await openPortico()
   await portico.post('/api/session', { id: 'ses_1' })

@@ -14,7 +14,8 @@ export interface Removal {
  * How sessions go. A session is visible by its own record and by nothing else: `removeSession` deletes that, and the rest
  * is deleted in the background by whoever takes it up, after any restart and in any process. Until then no reader and no
  * writer comes upon what is left: not by a message's id, an event's position or a request, and a session, or a message, may be
- * made anew under the same id at once. A session with others below it goes first, and these follow; as long as one of them is
+ * made anew under the same id at once. What is made anew has its numbers above that of the removal's event, as long as that is
+ * kept: whoever has read up to a number misses nothing of it. A session with others below it goes first, and these follow; as long as one of them is
  * left, making one anew under its id rejects with STORE_UNAVAILABLE.
  */
 export interface SessionRemoval {

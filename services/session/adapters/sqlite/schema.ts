@@ -75,6 +75,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 11, name: 'sessions below a removed one go after it', up: addAbove },
   { version: 12, name: 'titles are indexed in the order of activity', up: placeTitles },
   { version: 13, name: 'what has expired is known by workspace', up: addExpired },
+  { version: 14, name: 'the last event of a removed session is found by its id', up: indexRemovals },
 ]
 
 /** Also completes files of the time before versions. */
@@ -116,6 +117,11 @@ function hideSessions(database: DatabaseSync): void {
 /** What `log` has of it holds for all workspaces, as before. */
 function addExpired(database: DatabaseSync): void {
   database.exec('CREATE TABLE expired (workspace TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID')
+}
+
+/** Events that are of no session's row are those of removals. */
+function indexRemovals(database: DatabaseSync): void {
+  database.exec('CREATE INDEX eventsOfRemoved ON events (workspace, sessionId, seq) WHERE session IS NULL')
 }
 
 function addArchive(database: DatabaseSync): void {

@@ -99,7 +99,8 @@ class SqliteSessionStore
       if (existing !== undefined) return existing
       if (this.#hidden.hasBelow(workspace, sessionId)) throw stillBelow()
       if (parent !== undefined) this.#find(parent)
-      const { session, revision } = create(this.#clock.now(), this.#newId, 0)
+      this.#hidden.giveUpId(workspace, sessionId)
+      const { session, revision } = create(this.#clock.now(), this.#newId, this.#log.baseOf(workspace, sessionId))
       const record = newSessionRecord(workspace, session, revision.state)
       saveNewSession(this.#file, this.#log, { number: this.#hidden.next(), ...record }, revision)
       return session

@@ -27,13 +27,20 @@ export class SqliteStaging implements SessionStaging {
   }
 
   stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: string): Promise<StagedSession> {
-    const { file, hidden, clock } = this.#parts
+    const { file, log, hidden, clock } = this.#parts
     return file.write(() => {
       if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
       if (hidden.hasBelow(workspace, sessionId)) throw stillBelow()
       hidden.giveUpId(workspace, sessionId)
       const number = hidden.next()
-      hidden.add({ number, workspace, id: sessionId, kind, seq: 0, until: clock.now() + STAGED_MS })
+      hidden.add({
+        number,
+        workspace,
+        id: sessionId,
+        kind,
+        seq: log.baseOf(workspace, sessionId),
+        until: clock.now() + STAGED_MS,
+      })
       return { workspace, sessionId, key: String(number), source }
     })
   }
