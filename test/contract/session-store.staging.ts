@@ -108,6 +108,26 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual(names(await messages(store)), ['msg_1'])
   })
 
+  test('what is staged from a session is refused once that is removed, also when another one has its id', async ({
+    store,
+  }) => {
+    const incarnation = async (): Promise<string> =>
+      (await store.listMessages(W, 'ses_1', { limit: 1, order: 'ascending' }))?.incarnation ?? ''
+    await store.createSession(W, newSession())
+    await store.admitPrompt(W, admission('msg_old'))
+    const source = { sessionId: 'ses_1', incarnation: await incarnation() }
+    const staged = await store.stageSession(W, 'ses_2', 'fork', source)
+    await store.appendStaged(staged, [said('msg_1')])
+    assert.equal(await incarnation(), source.incarnation)
+    await store.removeSession(W, 'ses_1')
+    for (const again of [false, true]) {
+      if (again) await store.createSession(W, newSession())
+      const refused = refusal('SESSION_NOT_FOUND', { session_id: 'ses_1' })
+      await assert.rejects(store.appendStaged(staged, [said('msg_2')]), refused)
+    }
+    assert.notEqual(await incarnation(), source.incarnation)
+  })
+
   test('what is staged is found in its workspace and under its id alone', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'import')
     await store.appendStaged(staged, [said('msg_1')])

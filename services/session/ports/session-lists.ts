@@ -9,6 +9,12 @@ export interface Page<T> {
   readonly more: boolean
 }
 
+/** A page of a session's messages. */
+export interface MessagePage extends Page<StoredMessage> {
+  /** Stays the same as long as the session is there: one that is made under its id after its removal has another. */
+  readonly incarnation: string
+}
+
 /** Filters are exact, but for `search`: part of the title, letter case ignored, `%` and `_` nothing special. */
 export interface SessionQuery {
   readonly limit: number
@@ -65,7 +71,7 @@ export interface SessionLists {
   /** Ids of the sessions with a live lease. */
   listActive(workspace: string): Promise<readonly string[]>
   /** Ordered by seq. Undefined: no such session. */
-  listMessages(workspace: string, sessionId: string, query: MessageQuery): Promise<Page<StoredMessage> | undefined>
+  listMessages(workspace: string, sessionId: string, query: MessageQuery): Promise<MessagePage | undefined>
   getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined>
   /** Requests that wait for an answer and have not expired, oldest first, at most 1,000. */
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>

@@ -8,8 +8,14 @@ export interface StagedSession {
   readonly sessionId: string
   /** Names this attempt: a later one at the same id is another. */
   readonly key: string
-  /** The session that its messages come from; what they refer to is in use as long as that is there. */
-  readonly source?: string | undefined
+  readonly source?: StagedSource | undefined
+}
+
+/** The session that messages come from; what they refer to is in use as long as that is there. */
+export interface StagedSource {
+  readonly sessionId: string
+  /** See MessagePage. */
+  readonly incarnation: string
 }
 
 /** What makes a session other than its creation. */
@@ -40,7 +46,7 @@ export const STAGED_MS = 60_000
  */
 export interface SessionStaging {
   /** Begins. Rejects with SESSION_EXISTS when the session is there. */
-  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: string): Promise<StagedSession>
+  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: StagedSource): Promise<StagedSession>
   /**
    * Appends settled messages, in order, in one transaction, and extends the time. Rejects with MESSAGE_EXISTS when one of their
    * ids names something in the workspace; nothing is written then. Everybody else waits meanwhile: give few at once, 100 or

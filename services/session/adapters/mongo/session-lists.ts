@@ -41,7 +41,8 @@ export class MongoSessionLists implements SessionLists {
       const page = await listMessages(collections, workspace, sessionId, query, base)
       // Read last: a session that is being removed while its messages are read is not there.
       const found = await this.#reads(workspace, sessionId).state()
-      if (found === undefined || found.base === base) return found && page
+      if (found === undefined) return undefined
+      if (found.base === base) return { ...page, incarnation: String(base) }
       base = found.base
     }
   }

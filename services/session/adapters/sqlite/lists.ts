@@ -1,11 +1,10 @@
-import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
-import { type MessageQuery, type Page, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
+import { type MessagePage, type MessageQuery, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { type RequestRecord, toRequest } from '../common/records.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
 import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
-import { readState, SESSION_NUMBER } from './reads.ts'
+import { SESSION_NUMBER } from './reads.ts'
 
 /** What is read of a message, in bytes; long texts are not read for it. */
 const SIZE = `octet_length(data) + ${RECORD_BYTES} + (SELECT coalesce(sum(octet_length(parts.data) + ${RECORD_BYTES}), 0)
@@ -17,20 +16,21 @@ export function listMessages(
   workspace: string,
   sessionId: string,
   query: MessageQuery,
-): Page<StoredMessage> | undefined {
+): MessagePage | undefined {
+  const number = file.statement(`SELECT ${SESSION_NUMBER} AS number`).get(workspace, sessionId)?.number as number | null
+  if (number === null) return undefined
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
   const type = query.type === undefined ? [] : [query.type]
-  const rest = `FROM messages WHERE session = ${SESSION_NUMBER} AND seq ${forward ? '>' : '<'} ?
+  const rest = `FROM messages WHERE session = ? AND seq ${forward ? '>' : '<'} ?
     ${type.length === 0 ? '' : 'AND type = ?'} ORDER BY seq ${forward ? 'ASC' : 'DESC'} LIMIT ?`
-  const values = [workspace, sessionId, from, ...type] as const
+  const values = [number, from, ...type] as const
   const most = query.limit + 1
   const sizes = query.bytes === undefined ? [] : file.statement(`SELECT ${SIZE} ${rest}`).iterate(...values, most)
   const { count, all } = fitting(sizes as Iterable<Sized>, query.bytes)
   const rows = file.statement(`SELECT ${MESSAGE_COLUMNS} ${rest}`).all(...values, all ? most : count)
-  if (rows.length === 0 && readState(file, workspace, sessionId) === undefined) return undefined
   const page = toPage(rows as unknown as MessageRow[], query, (record) => readStored(file, record))
-  return all ? page : { ...page, more: true }
+  return { ...page, more: page.more || !all, incarnation: String(number) }
 }
 
 export function listPermissionRequests(

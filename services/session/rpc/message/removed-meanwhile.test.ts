@@ -50,6 +50,45 @@ for (const [what, read] of Object.entries(READS)) {
   })
 }
 
+/** A session of several pages; after the given page is read, another one has its id. */
+async function replacedSession(page: number): Promise<SessionRpc> {
+  const service = await openSessionRpc(connectLocal)
+  const { client, store } = service
+  const fill = async (agent: string): Promise<void> => {
+    await client.createSession({ sessionId }, service.as())
+    for (let i = 0; i < 130; i++)
+      await client.switchSessionAgent({ sessionId, agent: `${agent}${i % 2}` }, service.as())
+  }
+  await fill('old')
+  const list = store.listMessages.bind(store)
+  let pages = 0
+  store.listMessages = async (workspace, id, query) => {
+    const found = await list(workspace, id, query)
+    if (++pages !== page) return found
+    await client.removeSession({ sessionId }, service.as())
+    await fill('new')
+    return found
+  }
+  return service
+}
+
+const LONG_READS: typeof READS = {
+  'the context': ({ client, as }) => Array.fromAsync(client.streamSessionContext({ sessionId }, as())),
+  'an export': ({ client, as }) => Array.fromAsync(client.exportSession({ sessionId }, as())),
+  'a fork': ({ client, as }) => client.forkSession({ sessionId, forkId: 'ses_fork' }, as()),
+}
+
+for (const [what, read] of Object.entries(LONG_READS)) {
+  test(`${what} of a session in whose place another one is made meanwhile is not found`, async () => {
+    for (const page of [1, 2, 3]) {
+      await using service = await replacedSession(page)
+      assert.equal((await refusalOf(read(service))).reason, 'SESSION_NOT_FOUND', `after page ${page}`)
+      const fork = service.client.getSession({ sessionId: 'ses_fork' }, service.as())
+      assert.equal((await refusalOf(fork)).reason, 'SESSION_NOT_FOUND')
+    }
+  })
+}
+
 test('content that a broken store lacks is an internal error', async () => {
   await using service = await goingSession()
   service.blobs.get = async () => undefined

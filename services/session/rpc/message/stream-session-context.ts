@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { isSummary } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { readMessages } from '#services/session/run/history/read-messages.ts'
+import { readMessages, type SameSession } from '#services/session/run/history/read-messages.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkReadable, readContent, toMessage } from './message-stream.ts'
 
@@ -15,8 +15,9 @@ export function streamSessionContext(dependencies: {
   const { store } = dependencies
   return async function* ({ sessionId }, context) {
     const { workspaceId: workspace } = principalOf(context)
-    const { before, last } = await findContext(store, workspace, sessionId)
-    for await (const stored of readMessages(store, workspace, sessionId, 'ascending', before)) {
+    const same: SameSession = {}
+    const { before, last } = await findContext(store, workspace, sessionId, same)
+    for await (const stored of readMessages(store, workspace, sessionId, 'ascending', { beyond: before, same })) {
       if (stored.seq > last) break
       yield { item: { case: 'message', value: toMessage(stored) } }
       for await (const value of readContent(dependencies, workspace, sessionId, stored))
@@ -26,9 +27,9 @@ export function streamSessionContext(dependencies: {
 }
 
 /** The place before the first message of the context, and that of the last one. */
-async function findContext(store: SessionStore, workspace: string, sessionId: string) {
+async function findContext(store: SessionStore, workspace: string, sessionId: string, same: SameSession) {
   let last = 0
-  for await (const stored of readMessages(store, workspace, sessionId, 'descending')) {
+  for await (const stored of readMessages(store, workspace, sessionId, 'descending', { same })) {
     last ||= stored.seq
     checkReadable(stored)
     if (isSummary(stored.message)) return { before: stored.seq - 1, last }

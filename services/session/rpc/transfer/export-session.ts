@@ -4,7 +4,7 @@ import { isSettled, type StoredMessage } from '#services/session/domain/message.
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { readMessages } from '#services/session/run/history/read-messages.ts'
+import { readMessages, type SameSession } from '#services/session/run/history/read-messages.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkReadable, readContent, toMessage } from '../message/message-stream.ts'
 import { sessionToProto } from '../session/session-to-proto.ts'
@@ -20,15 +20,17 @@ export function exportSession(dependencies: {
   const { store } = dependencies
   return async function* ({ sessionId, withoutContent }, context) {
     const { workspaceId: workspace } = principalOf(context)
-    const session = await store.getSession(workspace, sessionId)
-    if (session === undefined) throw sessionNotFound(sessionId)
+    const same: SameSession = {}
     let last = 0
-    for await (const stored of settled(store, workspace, sessionId)) {
+    for await (const stored of settled(store, workspace, sessionId, same)) {
       checkReadable(stored)
       last = stored.seq
     }
+    // Between the two readings: when it is another one's by now, the second one knows.
+    const session = await store.getSession(workspace, sessionId)
+    if (session === undefined) throw sessionNotFound(sessionId)
     yield { item: { case: 'session', value: sessionToProto(session) } }
-    for await (const stored of settled(store, workspace, sessionId)) {
+    for await (const stored of settled(store, workspace, sessionId, same)) {
       if (stored.seq > last) break
       yield { item: { case: 'message', value: toMessage(stored) } }
       if (withoutContent) continue
@@ -38,8 +40,13 @@ export function exportSession(dependencies: {
   }
 }
 
-async function* settled(store: SessionStore, workspace: string, sessionId: string): AsyncGenerator<StoredMessage> {
-  for await (const stored of readMessages(store, workspace, sessionId, 'ascending')) {
+async function* settled(
+  store: SessionStore,
+  workspace: string,
+  sessionId: string,
+  same: SameSession,
+): AsyncGenerator<StoredMessage> {
+  for await (const stored of readMessages(store, workspace, sessionId, 'ascending', { same })) {
     if (isSettled(stored.message)) yield stored
   }
 }

@@ -1,7 +1,7 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
+import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { ownTurn } from '#shared/own-turn.ts'
-import { Rejection } from '#shared/rejection.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 
 /** So many messages are read at once, unless they have more bytes. */
@@ -9,22 +9,30 @@ const PAGE = 100
 /** So many bytes are read at once: about what takes some milliseconds. */
 export const PAGE_BYTES = 1_048_576
 
+/** What reads a session more than once gives each reader the same object: what is read is of one session then. */
+export interface SameSession {
+  /** See MessagePage; undefined: nothing was read yet. */
+  incarnation?: string
+}
+
 /**
  * All messages of a session beyond a place, in that direction, so few at a time that others have their turns between. Rejects with
- * SESSION_NOT_FOUND.
+ * SESSION_NOT_FOUND, also when another session has its id meanwhile.
  */
 export async function* readMessages(
   store: Pick<SessionStore, 'listMessages'>,
   workspace: string,
   sessionId: string,
   order: 'ascending' | 'descending',
-  beyond?: number,
+  { beyond, same = {} }: { readonly beyond?: number; readonly same?: SameSession } = {},
 ): AsyncGenerator<StoredMessage> {
   let anchor = beyond === undefined ? undefined : ({ seq: beyond, direction: 'next' } as const)
   for (let limit = PAGE; ; ) {
     const query = { limit, bytes: PAGE_BYTES, order, ...(anchor && { anchor }) }
     const page = await withStoreTime(() => store.listMessages(workspace, sessionId, query))
-    if (page === undefined) throw new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
+    if (page === undefined) throw sessionNotFound(sessionId)
+    same.incarnation ??= page.incarnation
+    if (page.incarnation !== same.incarnation) throw sessionNotFound(sessionId)
     // To read a large message takes as long as to do something with it.
     await ownTurn()
     yield* page.items

@@ -1,9 +1,9 @@
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
-import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { ForkOrigin, Session } from '#services/session/domain/session.ts'
 import { ownRules, rulesAbove } from '#services/session/domain/subagent/rules-above.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
+import type { MessagePage } from '#services/session/ports/session-lists.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -50,12 +50,13 @@ const REST_MS = 5
 export async function forkSession(given: ForkDependencies, fork: Fork, call: PeerCall): Promise<Session> {
   const { store, remover, clock } = given
   const { workspace, sessionId, id } = fork
+  const { origin, last, incarnation } = await findBoundary(store, fork)
+  // After that: when it is another one's by now, the first page that is copied knows.
   const source = await store.getSession(workspace, sessionId)
-  if (source === undefined) throw sessionNotFound(fork.sessionId)
-  const { origin, last } = await findBoundary(store, fork)
+  if (source === undefined) throw sessionNotFound(sessionId)
   const permissions = await findPermissions(given, source, call)
   const eventId = timedId('evt', clock)
-  const staged = await store.stageSession(workspace, id, 'fork', sessionId)
+  const staged = await store.stageSession(workspace, id, 'fork', { sessionId, incarnation })
   try {
     await copy(store, fork, staged, last, eventId, call.signal)
     const made = forkedSession(source, permissions, origin, id, eventId)
@@ -87,18 +88,21 @@ async function findPermissions(
 async function findBoundary(
   store: SessionStore,
   fork: Fork,
-): Promise<{ readonly origin: ForkOrigin; readonly last: number }> {
+): Promise<{ readonly origin: ForkOrigin; readonly last: number; readonly incarnation: string }> {
   const { workspace, sessionId, before } = fork
+  const page = await store.listMessages(workspace, sessionId, { limit: 1, bytes: PAGE_BYTES, order: 'descending' })
+  if (page === undefined) throw sessionNotFound(sessionId)
+  const { incarnation } = page
   if (before !== undefined) {
     const found = await store.getMessage(workspace, sessionId, before)
     if (found === undefined) throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: before })
-    return { origin: { sessionId, boundary: { type: 'before', messageId: before } }, last: found.seq - 1 }
+    const origin = { sessionId, boundary: { type: 'before', messageId: before } } as const
+    return { origin, last: found.seq - 1, incarnation }
   }
-  const page = await store.listMessages(workspace, sessionId, { limit: 1, bytes: PAGE_BYTES, order: 'descending' })
-  if (page === undefined) throw sessionNotFound(fork.sessionId)
   const [last] = page.items
   if (last === undefined) throw new Rejection('SESSION_EMPTY', { session_id: sessionId })
-  return { origin: { sessionId, boundary: { type: 'through', messageId: last.message.id } }, last: last.seq }
+  const origin = { sessionId, boundary: { type: 'through', messageId: last.message.id } } as const
+  return { origin, last: last.seq, incarnation }
 }
 
 async function copy(
@@ -113,7 +117,7 @@ async function copy(
   for (let seq = 0; ; ) {
     signal.throwIfAborted()
     const since = systemClock.monotonic()
-    const { items, more } = await withStoreTime(() => readPage(store, fork, seq, limit))
+    const { items, more } = await withStoreTime(() => readPage(store, fork, staged, seq, limit))
     // To read a large message takes as long as to write it.
     await ownTurn()
     const wanted = items.filter((item) => item.seq <= last)
@@ -129,12 +133,13 @@ async function copy(
 async function readPage(
   store: SessionStore,
   fork: Fork,
+  { source }: StagedSession,
   seq: number,
   limit: number,
-): Promise<{ readonly items: readonly StoredMessage[]; readonly more: boolean }> {
+): Promise<MessagePage> {
   const anchor = { seq, direction: 'next' } as const
   const query = { limit, bytes: PAGE_BYTES, order: 'ascending', anchor } as const
   const page = await store.listMessages(fork.workspace, fork.sessionId, query)
-  if (page === undefined) throw sessionNotFound(fork.sessionId)
+  if (page === undefined || page.incarnation !== source?.incarnation) throw sessionNotFound(fork.sessionId)
   return page
 }

@@ -10,6 +10,7 @@ import {
   STAGED_MS,
   type StagedKind,
   type StagedSession,
+  type StagedSource,
 } from '#services/session/ports/session-staging.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
@@ -28,7 +29,7 @@ export class MongoStaging implements SessionStaging {
     this.#parts = parts
   }
 
-  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: string): Promise<StagedSession> {
+  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: StagedSource): Promise<StagedSession> {
     const { collections } = this.#parts
     return this.#run({ workspace, sessionId }, async (batch) => {
       const options = { ...LIMIT, session: batch.session }
@@ -101,9 +102,10 @@ export class MongoStaging implements SessionStaging {
 
   async #requireSource(batch: MongoBatch, { workspace, source }: StagedSession): Promise<void> {
     if (source === undefined) return
-    const options = { ...LIMIT, session: batch.session, projection: { _id: 1 } }
-    const found = await this.#parts.collections.sessions.findOne({ _id: keyOf(workspace, source) }, options)
-    if (found === null) throw sessionNotFound(source)
+    const options = { ...LIMIT, session: batch.session, projection: { base: 1 } }
+    const _id = keyOf(workspace, source.sessionId)
+    const found = await this.#parts.collections.sessions.findOne({ _id }, options)
+    if (found === null || String(found.base ?? 0) !== source.incarnation) throw sessionNotFound(source.sessionId)
   }
 
   /** Writes the parent, too: one that is removed at the same time would leave the child behind. */

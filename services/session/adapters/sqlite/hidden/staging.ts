@@ -10,6 +10,7 @@ import {
   STAGED_MS,
   type StagedKind,
   type StagedSession,
+  type StagedSource,
 } from '#services/session/ports/session-staging.ts'
 import { insertActivity } from '../activity.ts'
 import { readState } from '../reads.ts'
@@ -26,7 +27,7 @@ export class SqliteStaging implements SessionStaging {
     this.#parts = parts
   }
 
-  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: string): Promise<StagedSession> {
+  stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: StagedSource): Promise<StagedSession> {
     const { file, log, hidden, clock } = this.#parts
     return file.write(() => {
       if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
@@ -52,8 +53,9 @@ export class SqliteStaging implements SessionStaging {
     const records = messages.map((message) => messageRecords(workspace, id, { type: 'insert', seq: 0, message }))
     return file.write(() => {
       const { number, seq, kind } = this.#find(staged)
-      if (source !== undefined && readState(file, workspace, source) === undefined) {
-        throw sessionNotFound(source)
+      if (source !== undefined) {
+        const found = readState(file, workspace, source.sessionId)
+        if (String(found?.number) !== source.incarnation) throw sessionNotFound(source.sessionId)
       }
       for (const [i, message] of messages.entries()) {
         if (claimId(file, hidden, workspace, message.id) !== undefined) throw messageExists(message.id)
