@@ -132,6 +132,26 @@ test('an empty title asks for one: at once, or after the first input', async () 
   assert.equal((await info(portico, 'ses_3')).title, undefined)
   await portico.post('/api/session/ses_3/prompt', { text: 'Count the links' })
   assert.equal(await titled('ses_3', ''), 'Count the links')
+
+  const forked = await portico.post('/api/session/ses_1/fork', {})
+  const { data: fork } = (await forked.json()) as { data: { readonly id: string; readonly title: string } }
+  assert.equal((await patch(portico, { title: '' }, fork.id)).status, 204)
+  assert.equal(await titled(fork.id, fork.title), 'Count the files')
+})
+
+test('what has no words uses up no title', async () => {
+  await using portico = await openPortico({}, TITLES)
+  const say = async (path: string, body: object) => {
+    assert.equal((await portico.post(`/api/session/ses_1${path}`, body)).status, 200)
+    await portico.post('/api/experimental/session/ses_1/wait', {})
+  }
+  await portico.post('/api/session', { id: 'ses_1' })
+  await say('/synthetic', { text: 'Done' })
+  assert.equal((await patch(portico, { title: '' })).status, 204)
+  await say('/prompt', { text: ' ' })
+  await say('/prompt', { text: 'Count the steps' })
+  await waitUntil('a title', async () => (await info(portico)).title)
+  assert.equal((await info(portico)).title, 'Count the steps')
 })
 
 test('session.view moves time.viewed forward, never past the end that was', async () => {

@@ -7,6 +7,7 @@ import type { CompactionMessage, Message, StoredMessage } from './message.ts'
 import { isUnfinished, type NextAction, nextAction } from './next-action.ts'
 import type { Revision } from './revision.ts'
 import type { Session } from './session.ts'
+import { isTitleInput } from './title.ts'
 
 /** What the beginning of a step is decided from, besides the state of the session. */
 export interface StepReads {
@@ -61,7 +62,7 @@ export function beginStep(
   { messages: known, limited, full, ...room }: Known,
 ): StepStart {
   const start = (promoted: readonly StoredMessage[], next: StepStart['next']): StepStart => {
-    const spoken = promoted.some(({ message }) => message.type === 'user')
+    const spoken = promoted.some(({ message }) => isTitleInput(message))
     const titleRequest = spoken ? beginTitle(revision) : undefined
     const { lastAdmitter: admitter } = revision.state
     return { messages: [...transcript, ...promoted], session, admitter, titleRequest, next, seq: revision.state.seq }

@@ -12,10 +12,10 @@ test('an empty title that is sent again asks for none while one is being found',
   const revision = () => new Revision({ ...state, titling, lastAdmitter: admitter }, 1, 1, newId)
   const description = { title: '', metadata: undefined, permissions: undefined }
   const same = revision()
-  assert.equal(describeSession(same, description, new Set([titling])), undefined)
+  assert.equal(describeSession(same, description, { words: true, underWay: new Set([titling]) }), undefined)
   assert.ok(same.isEmpty)
   // Nobody looks for it any more.
   const lost = revision()
-  assert.equal(describeSession(lost, description, new Set()), 'msg_1-title')
+  assert.equal(describeSession(lost, description, { words: true, underWay: new Set() }), 'msg_1-title')
   assert.equal(lost.state.titling, 'msg_1-title')
 })

@@ -13,13 +13,13 @@ export interface Description {
 }
 
 /**
- * Replaces what is given. An empty title asks for one to be found: after the first input, where there was none so far, and
- * else at once, by the request that is returned, unless one is `underWay`.
+ * Replaces what is given. An empty title asks for one to be found: at once where there are `words` to find it from, by the request
+ * that is returned, unless one is `underWay`; else after the first input that has some.
  */
 export function describeSession(
   revision: Revision,
   description: Description,
-  underWay: ReadonlySet<string>,
+  { words, underWay }: { readonly words: boolean; readonly underWay: ReadonlySet<string> },
 ): string | undefined {
   const { title, metadata, permissions } = description
   if (metadata !== undefined) {
@@ -41,7 +41,7 @@ export function describeSession(
   const { titling } = revision.state
   if (titling !== undefined && underWay.has(titling)) return undefined
   revision.set({ titling: FIRST_INPUT })
-  return revision.state.lastAdmitter === undefined ? undefined : beginTitle(revision)
+  return words ? beginTitle(revision) : undefined
 }
 
 /** Names the request that is to find the title, where one was to be found after the first input. */

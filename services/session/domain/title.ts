@@ -1,4 +1,4 @@
-import type { Prompt } from './message.ts'
+import type { Message, Prompt } from './message.ts'
 
 /** Characters of an input that a title is found from. */
 const MAX_INPUT_LENGTH = 4_000
@@ -12,6 +12,11 @@ export function titleInput({ text, files }: Prompt): string {
   const said = text.trim()
   const shown = said === '' ? files.map(({ name = '' }) => name).join(' ') : said
   return shown.slice(0, MAX_INPUT_LENGTH).toWellFormed()
+}
+
+/** Whether it is an input that a title can be found from. */
+export function isTitleInput(message: Message): message is Extract<Message, { readonly type: 'user' }> {
+  return message.type === 'user' && titleInput(message.prompt) !== ''
 }
 
 /** The title in what a model answered: its first line that says something, without quotation marks. Undefined: there is none. */

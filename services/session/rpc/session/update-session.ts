@@ -1,12 +1,17 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService, UpdateSessionRequest } from '#gen/portico/session/v1/session_service_pb.js'
 import { type Description, describeSession } from '#services/session/domain/description.ts'
-import type { Admitter } from '#services/session/domain/inbox.ts'
+import type { Prompt } from '#services/session/domain/message.ts'
+import { isTitleInput } from '#services/session/domain/title.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
+import { PAGE_BYTES } from '#services/session/run/history/read-messages.ts'
 import type { Titles } from '#services/session/run/titles/titles.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { parseMetadata, parseRules, parseTitle } from '../parse.ts'
+
+/** Inputs without a word, as of files alone, that are passed over for a title. */
+const MOST_WORDLESS = 20
 
 interface Dependencies {
   readonly store: SessionStore
@@ -20,23 +25,22 @@ export function updateSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const principal = principalOf(context)
     const description = parseUpdateSession(request)
     const key = { workspace: principal.workspaceId, sessionId: request.sessionId }
+    const first = description.title === '' ? await firstWords(store, key) : undefined
     const titleRequest = await store.revise(key, nothing, (revision) =>
-      describeSession(revision, description, titles.underWay),
+      describeSession(revision, description, { words: first !== undefined, underWay: titles.underWay }),
     )
-    if (titleRequest !== undefined) await findTitle(dependencies, key, titleRequest, principal)
+    if (titleRequest === undefined || first === undefined) return {}
+    const session = await store.getSession(key.workspace, key.sessionId)
+    if (session !== undefined) titles.find({ id: titleRequest, session, principal, prompt: first })
     return {}
   }
 }
 
-async function findTitle({ store, titles }: Dependencies, key: SessionKey, id: string, principal: Admitter) {
-  const { workspace, sessionId } = key
-  const [session, page] = await Promise.all([
-    store.getSession(workspace, sessionId),
-    store.listMessages(workspace, sessionId, { limit: 1, order: 'ascending', type: 'user' }),
-  ])
-  const first = page?.items[0]?.message
-  if (session === undefined || first?.type !== 'user') return
-  titles.find({ id, session, principal, prompt: first.prompt })
+/** The first input that a title can be found from. */
+async function firstWords(store: SessionStore, { workspace, sessionId }: SessionKey): Promise<Prompt | undefined> {
+  const query = { limit: MOST_WORDLESS, bytes: PAGE_BYTES, order: 'ascending', type: 'user' } as const
+  const page = await store.listMessages(workspace, sessionId, query)
+  return page?.items.map(({ message }) => message).find(isTitleInput)?.prompt
 }
 
 function parseUpdateSession({ title, metadata, permissions }: UpdateSessionRequest): Description {

@@ -3,6 +3,7 @@ import { COMPACTION_EMPTY } from '#services/session/domain/compaction/compaction
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
 import type { Outcome } from '#services/session/domain/session.ts'
+import { isTitleInput } from '#services/session/domain/title.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import { compact } from '../compaction/compact.ts'
@@ -108,6 +109,6 @@ function contextOf(run: Drain, { admitter, session }: StepStart): RunContext {
 function findTitle({ titles }: Drain, start: StepStart, { conversation }: Course): void {
   const { titleRequest: id, session, admitter } = start
   if (id === undefined) return
-  const first = conversation.messages.find((message) => message.type === 'user')
+  const first = conversation.messages.find(isTitleInput)
   if (first !== undefined) titles.find({ id, session, principal: admitter as Admitter, prompt: first.prompt })
 }
