@@ -6,11 +6,12 @@ import {
   type ShellCommand,
   ShellCommand_Status as ShellStatus,
 } from '#gen/portico/session/v1/message_pb.js'
+import type { SessionLocation } from '#gen/portico/session/v1/session_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { freeObject } from '../shape.ts'
 import { fromError, fromSetError, structuredError } from './error.ts'
-import { fromSessionLocation, sessionLocation } from './location.ts'
+import { fromSessionLocation, locationRef } from './location.ts'
 import { fromModelRef, modelRef } from './model.ts'
 import { fromOutcome, outcome } from './outcome.ts'
 import { fromPrompt, fromSynthetic, prompt, synthetic } from './prompt.ts'
@@ -51,6 +52,9 @@ const compaction = z.discriminatedUnion('status', [
   z.strictObject({ ...summed, status: z.literal('failed'), error: structuredError, ...spent }),
 ])
 
+/** Other servers may leave the project out. */
+const place = { location: locationRef, projectID: z.string().optional(), subpath: z.string().optional() }
+
 /** `Session.Message.Info` (instance facts 1.6). */
 export const message = z
   .discriminatedUnion('type', [
@@ -67,8 +71,8 @@ export const message = z
     z.strictObject({
       ...noted,
       type: z.literal('location-switched'),
-      ...sessionLocation,
-      previous: z.strictObject(sessionLocation).optional(),
+      ...place,
+      previous: z.strictObject(place).optional(),
     }),
     z.strictObject({ ...noted, type: z.literal('idle'), outcome, error: structuredError.optional() }),
     z.strictObject({
@@ -124,7 +128,7 @@ export function fromMessage(message: Message | undefined): MessageJson {
       const { location, previous } = kind.value
       return {
         ...{ ...noted, type: 'location-switched' },
-        ...{ ...fromSessionLocation(location), previous: previous && fromSessionLocation(previous) },
+        ...{ ...fromPlace(location), previous: previous && fromPlace(previous) },
       }
     }
     case 'idle': {
@@ -177,4 +181,9 @@ function fromCompaction(noted: Noted, compaction: Compaction): MessageJson {
     default:
       return { ...begun, status: 'running', summary, recent }
   }
+}
+
+function fromPlace(at: SessionLocation | undefined): JsonOf<z.ZodObject<typeof place>> {
+  const { location, ...project } = fromSessionLocation(at)
+  return project.projectID === '' ? { location } : { location, ...project }
 }

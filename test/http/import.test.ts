@@ -153,6 +153,10 @@ test('what an import leaves out stays left out, and what it gives as empty stays
     { ...head, id: 'msg_3', type: 'agent-switched', agent: 'a' },
     { ...head, id: 'msg_4', type: 'agent-switched', agent: 'a', previous: '' },
     { ...head, id: 'msg_5', type: 'compaction', reason: 'auto', status: 'failed', error },
+    {
+      ...{ ...head, id: 'msg_9', type: 'location-switched', location: { directory: '/a' } },
+      previous: { location: { directory: '/b' } },
+    },
     { ...head, id: 'msg_6', type: 'compaction', reason: 'auto', status: 'completed', summary: '', recent: '' },
     {
       ...{ ...head, id: 'msg_7', type: 'user', text: '' },
@@ -178,7 +182,8 @@ test('what an import leaves out stays left out, and what it gives as empty stays
       ],
     },
   ]
-  const bare = { id: 'ses_1', ...{ cost: info.cost, tokens: info.tokens, time: info.time } }
+  const tokens = { ...info.tokens, context: 5 }
+  const bare = { id: 'ses_1', ...{ cost: info.cost, tokens, time: info.time } }
   const answer = await portico.post(IMPORT, { info: { ...bare, agent: '' }, messages: said })
   assert.equal(answer.status, 200, await answer.clone().text())
   const out = await exported(portico)

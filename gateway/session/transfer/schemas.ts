@@ -4,6 +4,7 @@ import { messageID, sessionID } from '#gateway/records/ids.ts'
 import { locationRef } from '#gateway/records/location.ts'
 import { message } from '#gateway/records/message.ts'
 import { time } from '#gateway/records/time.ts'
+import { tokenUsage } from '#gateway/records/usage.ts'
 import { freeObject } from '#gateway/shape.ts'
 import { sessionInfo } from '../schemas.ts'
 import { tidy } from './tidy.ts'
@@ -29,6 +30,7 @@ const importedInfo = z.strictObject({
   location: locationRef.optional().meta({ description: notTakenOver }),
   subpath: z.string().optional().meta({ description: notTakenOver }),
   revert: freeObject(notTakenOver).optional(),
+  tokens: tokenUsage.extend({ context: z.number().optional().meta({ description: notTakenOver }) }),
   time: z.strictObject({
     created: time,
     updated: time.optional().meta({ description: notTakenOver }),

@@ -114,8 +114,8 @@ function toCompaction(said: Of<'compaction'>): Kind {
 
 function toLocation(at: {
   readonly location: { readonly directory: string }
-  readonly projectID: string
-  readonly subpath: string
+  readonly projectID?: string | undefined
+  readonly subpath?: string | undefined
 }): MessageInitShape<typeof SessionLocationSchema> {
-  return { directory: at.location.directory, projectId: at.projectID, subpath: at.subpath }
+  return { directory: at.location.directory, projectId: at.projectID ?? '', subpath: at.subpath ?? '' }
 }
