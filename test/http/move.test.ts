@@ -120,7 +120,14 @@ test('a directory that is not there, is not one, or may not be used is refused',
   ] as const) {
     assert.deepEqual(await move(portico, { directory }), invalid(message))
   }
-  for (const body of [{}, { directory: '' }, { directory: null }, { directory: '.', more: 1 }, { directory: 'a\0' }]) {
+  for (const body of [
+    {},
+    { directory: '' },
+    { directory: '  ' },
+    { directory: null },
+    { directory: '.', more: 1 },
+    { directory: 'a\0' },
+  ]) {
     const { status, body: error } = await move(portico, body)
     assert.deepEqual([status, error._tag, error.kind], [400, 'InvalidRequestError', 'Payload'], JSON.stringify(body))
   }

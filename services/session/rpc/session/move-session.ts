@@ -9,6 +9,7 @@ import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { digestOf, notAdmitted, parseDelivery } from '../inbox/parse-admission.ts'
 import { parseMessageId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
@@ -28,6 +29,7 @@ export function moveSession(dependencies: {
     const delivery = parseDelivery(request.delivery)
     checkRequest(request)
     const { directory } = request
+    check(directory.trim() !== '', 'directory', 'must not be blank')
     const key = { workspace: admitter.workspaceId, sessionId: request.sessionId }
     const { from, known } = await store.inspect(
       key,
