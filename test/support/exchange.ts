@@ -68,10 +68,12 @@ export interface TestExchange extends AsyncDisposable {
   unavailable: boolean
   /** What appending to the audit log waits for. */
   appended: () => Promise<void>
+  /** What minting waits for. */
+  minting: () => Promise<void>
   /** Claims of a token that its policy admits. */
   claims(more?: object): Record<string, unknown>
-  /** Exchanges a token; default: one that is admitted. */
-  exchange(token?: string, policyId?: string): ReturnType<Exchange['exchange']>
+  /** Exchanges a token; default: one that is admitted, for somebody who waits. */
+  exchange(token?: string, policyId?: string, signal?: AbortSignal): ReturnType<Exchange['exchange']>
   /** What an exchange came to: `accepted`, or the reason of the rejection and the true one in the audit log. */
   outcome(token?: string, policyId?: string): Promise<string>
 }
@@ -126,6 +128,7 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
     tokens: {
       async mint(grant) {
         counts.minted += 1
+        await test.minting()
         const claims = claimsOf(grant, { issuer: OUR_ISSUER, tokenId: `t${counts.minted}`, now: clock.time })
         if (claims === undefined) return undefined
         const { exp, iat, jti: tokenId } = claims
@@ -136,13 +139,14 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
   })
   const test: TestExchange = {
     ...{ key, clock, counts, steps, entries: [], unavailable: false, appended: async () => {} },
+    minting: async () => {},
     grounds: new Map([[POLICY_ID, groundWith(key)]]),
     claims: (claims = {}) => ({
       ...{ iss: 'https://issuer.test', sub: 'repo:acme/app', aud: OUR_ISSUER },
       ...{ exp: clock.time / 1000 + 300, iat: clock.time / 1000, ...claims },
     }),
-    exchange: (token = signToken(test.claims(), key), policyId = POLICY_ID) =>
-      exchange.exchange({ policyId, subjectToken: token, clientNetwork: '192.0.2.1' }),
+    exchange: (token = signToken(test.claims(), key), policyId = POLICY_ID, signal = new AbortController().signal) =>
+      exchange.exchange({ policyId, subjectToken: token, clientNetwork: '192.0.2.1', signal }),
     async outcome(token, policyId) {
       const before = test.entries.length
       try {

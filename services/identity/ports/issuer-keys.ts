@@ -9,11 +9,11 @@ export interface KeyHint {
 }
 
 /**
- * `found`: the keys that may have signed the token, at most 4; none: the issuer has no such key. `unavailable`: nobody knows, since its
- * keys could not be fetched; `problem` is a line for an admin and names no secret.
+ * `found`: the keys that may have signed the token, at most 4; none: the issuer has no such key; `waited`: they had to be fetched first.
+ * `unavailable`: nobody knows, since its keys could not be fetched; `problem` is a line for an admin and names no secret.
  */
 export type IssuerKeyAnswer =
-  | { readonly kind: 'found'; readonly keys: readonly PublicKey[] }
+  | { readonly kind: 'found'; readonly keys: readonly PublicKey[]; readonly waited: boolean }
   | { readonly kind: 'unavailable'; readonly problem: string; readonly retryAfterSeconds: number }
 
 /** Why an issuer can't be saved: `field` is that of the proto's IssuerSettings, `problem` completes a sentence that begins with it. */
@@ -28,8 +28,9 @@ export interface IssuerProblem {
  */
 export interface IssuerKeys {
   /**
-   * The keys that may have signed a token. Never throws for what an issuer says or does, nor waits longer than 6 s. A key is the same
-   * object for as long as it is kept, so that what was made of it can be kept beside it.
+   * The keys that may have signed a token. Never throws for what an issuer says or does, nor waits longer than 6 s; for newer keys than those
+   * that are known no longer than 100 ms, which is no waiting. A key is the same object for as long as it is kept, so that what was made
+   * of it can be kept beside it.
    */
   candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer>
   /**

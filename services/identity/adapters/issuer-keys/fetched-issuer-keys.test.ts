@@ -214,6 +214,21 @@ test('an issuer may say that its keys are fresh for less than 10 minutes, down t
   }
 })
 
+test('whoever had to wait for keys gets to know it, and nobody who found them, fresh or not', async () => {
+  await using server = await publisher(one)
+  await using tested = openKeys(server)
+  const waited = async (hint = named('one')) => {
+    const answer = await tested.keys.candidates(issuerOf(server), hint)
+    return answer.kind === 'found' && answer.waited
+  }
+  assert.deepEqual(await Promise.all([waited(), waited()]), [true, true])
+  assert.deepEqual([await waited(), await waited(named('two'))], [false, false])
+  tested.pass(600_000)
+  assert.equal(await waited(), false)
+  tested.pass(30_000)
+  assert.equal(await waited(named('two')), true)
+})
+
 test('known keys that are fresh no more are waited for only shortly', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server, { patience: { unknownMs: NEVER_MS, knownMs: 10 } })

@@ -39,7 +39,7 @@ export interface IssuerKeysDependencies {
 
 const LIMITS: FetchLimits = {
   fetchMs: 5_000,
-  // Known keys are waited for well below the time for which an exchange takes what it read as fresh.
+  // An exchange does not read its policy again after `knownMs`.
   patience: { unknownMs: 5_500, knownMs: 100 },
   most: 32,
   mostOfOrganization: 4,
@@ -158,5 +158,5 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
 function inline(revision: number, jwks: string): Held {
   const set = readInlineKeySet(jwks)
   const keys = 'problem' in set ? { keys: [], unusable: [] } : set
-  return { revision, candidates: async (hint) => ({ kind: 'found', keys: candidatesOf(keys, hint) }) }
+  return { revision, candidates: async (hint) => ({ kind: 'found', keys: candidatesOf(keys, hint), waited: false }) }
 }

@@ -52,11 +52,14 @@ export class IssuerEntry {
     const { patience } = this.#dependencies
     const known = this.#usable()
     if (known === undefined || lacks(known.set, hint)) {
-      if (known !== undefined && this.#failures === 0 && this.#age(known) < COOLDOWN_MS) return found(known.set, hint)
+      if (known !== undefined && this.#failures === 0 && this.#age(known) < COOLDOWN_MS)
+        return found(known.set, hint, false)
       const before = this.#known
       const fetching = this.#fetch()
       if (fetching !== undefined) await settleWithin(fetching, patience.unknownMs)
-      return this.#known === before || this.#known === undefined ? this.#unavailable() : found(this.#known.set, hint)
+      return this.#known === before || this.#known === undefined
+        ? this.#unavailable()
+        : found(this.#known.set, hint, true)
     }
     if (this.#age(known) >= known.freshMs / 2) {
       const fetching = this.#fetch()
@@ -65,7 +68,7 @@ export class IssuerEntry {
         await settleWithin(fetching, patience.knownMs)
       }
     }
-    return found((this.#known ?? known).set, hint)
+    return found((this.#known ?? known).set, hint, false)
   }
 
   /** The keys that may still be used, fresh or not. */
@@ -117,6 +120,6 @@ export class IssuerEntry {
   }
 }
 
-function found(set: KeySet, hint: KeyHint): IssuerKeyAnswer {
-  return { kind: 'found', keys: candidatesOf(set, hint) }
+function found(set: KeySet, hint: KeyHint, waited: boolean): IssuerKeyAnswer {
+  return { kind: 'found', keys: candidatesOf(set, hint), waited }
 }

@@ -11,10 +11,10 @@ export function exchangeToken({
 }: {
   readonly exchange: Exchange
 }): ServiceImpl<typeof FederationService>['exchangeToken'] {
-  return async (request) => {
+  return async (request, { signal }) => {
     checkRequest(request)
     const { federationPolicyId: policyId, subjectToken, clientNetwork } = request
-    const { token, expiresIn } = await exchange.exchange({ policyId, subjectToken, clientNetwork })
+    const { token, expiresIn } = await exchange.exchange({ policyId, subjectToken, clientNetwork, signal })
     return { accessToken: token, expiresInSeconds: expiresIn }
   }
 }

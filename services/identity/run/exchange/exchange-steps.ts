@@ -39,16 +39,20 @@ export interface ExchangeStepsOptions {
 /**
  * What became of a candidate. `failed`: the first step that failed; undefined: all passed, or the keys of the issuer could not be
  * fetched (`unavailable`: when it is worth trying again) and nothing else speaks against it. `verified`: the issuer has signed the token.
+ * `waited`: its keys had to be fetched first, and what was read of the policy is old.
  */
 export interface Evaluation {
   readonly steps: readonly Step[]
   readonly failed: Step | undefined
   readonly verified: boolean
   readonly unavailable: { readonly retryAfterSeconds: number } | undefined
+  readonly waited: boolean
 }
 
 type NamedCheck = readonly [StepName, (candidate: Candidate) => Verdict]
-type Signature = Pick<Evaluation, 'verified' | 'unavailable'> & { readonly verdict: Verdict }
+/** What is known of a signature that nobody has looked at. */
+const UNKNOWN = { verified: false, unavailable: undefined, waited: false } as const
+type Signature = Pick<Evaluation, 'verified' | 'unavailable' | 'waited'> & { readonly verdict: Verdict }
 
 /** A key that has signed nothing: whatever is refused before its signature is looked at costs a signature all the same. */
 const NOBODY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }) as PublicKey
@@ -91,22 +95,23 @@ export class ExchangeSteps {
     const before = firstFailure(this.#before, candidate)
     if (before !== undefined) {
       await this.refuse()
-      return { steps: [before], failed: before, verified: false, unavailable: undefined }
+      return { steps: [before], failed: before, ...UNKNOWN }
     }
-    const { verdict, verified, unavailable } = await this.#checkSignature(candidate)
+    const { verdict, ...known } = await this.#checkSignature(candidate)
     const signature = { name: 'signature', ...verdict } as const
-    if (!verified && unavailable === undefined) return { steps: [signature], failed: signature, verified, unavailable }
+    if (!known.verified && known.unavailable === undefined) return { steps: [signature], failed: signature, ...known }
     const failed = firstFailure(this.#after, candidate)
-    return { steps: [signature], failed, verified, unavailable: failed === undefined ? unavailable : undefined }
+    const unavailable = failed === undefined ? known.unavailable : undefined
+    return { steps: [signature], failed, ...known, unavailable }
   }
 
   /** Takes every step, also after one has failed. */
   async all(candidate: Candidate): Promise<Evaluation> {
     const before = this.#before.map(([name, check]) => ({ name, ...check(candidate) }))
-    const { verdict, verified, unavailable } = await this.#checkSignature(candidate)
+    const { verdict, ...known } = await this.#checkSignature(candidate)
     const after = this.#after.map(([name, check]) => ({ name, ...check(candidate) }))
     const steps: readonly Step[] = [...before, { name: 'signature', ...verdict }, ...after]
-    return { steps, failed: steps.find((step) => step.verdict === 'failed'), verified, unavailable }
+    return { steps, failed: steps.find((step) => step.verdict === 'failed'), ...known }
   }
 
   /** Does what a signature costs, for a token that is refused anyway. */
@@ -118,19 +123,19 @@ export class ExchangeSteps {
     const { keys, signatures } = this.#options
     const choice = keyChoiceOf(token.header)
     if (choice === undefined || issuer === undefined) {
-      return { verdict: SKIPPED, verified: false, unavailable: undefined }
+      return { verdict: SKIPPED, ...UNKNOWN }
     }
     const expected = `a signature by a key of ${issuer.url}`
     const answer = await keys.candidates(issuer, choice)
     if (answer.kind === 'unavailable') {
       const found = `its keys cannot be fetched: ${answer.problem}`
-      return { verdict: verdict(false, expected, found), verified: false, unavailable: answer }
+      return { verdict: verdict(false, expected, found), ...UNKNOWN, unavailable: answer }
     }
     const { input, signature } = token
     const parts = answer.keys.length > 0 ? { algorithm: choice.algorithm, input, signature } : NOTHING
     const verified = await signatures.verify(parts, answer.keys.length > 0 ? answer.keys : [NOBODY])
     const found = verified ? 'a valid signature' : answer.keys.length > 0 ? 'another signature' : 'no key of that name'
-    return { verdict: verdict(verified, expected, found), verified, unavailable: undefined }
+    return { verdict: verdict(verified, expected, found), ...UNKNOWN, verified, waited: answer.waited }
   }
 
   #checkCondition({ token: { claims }, ground: { policy } }: Candidate): Verdict {

@@ -33,9 +33,8 @@ test('what is changed while the keys of the issuer are fetched counts; keys that
       refuse: () => real.steps.refuse(),
       async untilFailure(candidate) {
         const evaluation = await real.steps.untilFailure(candidate)
-        if (late-- > 0) exchange.clock.time += 1_000
         meanwhile()
-        return evaluation
+        return { ...evaluation, waited: late-- > 0 }
       },
     },
   })
@@ -52,8 +51,16 @@ test('what is changed while the keys of the issuer are fetched counts; keys that
   assert.equal(await outcomeAfter(1), 'GRANT_REFUSED policy')
 })
 
-test('a store that is slow makes no keys unavailable', async () => {
+test('a store that is slow makes no keys unavailable, nor does a process that is busy', async () => {
+  await using real = openExchange()
   await using exchange = openExchange('ES256', {
+    steps: {
+      refuse: () => real.steps.refuse(),
+      untilFailure(candidate) {
+        exchange.clock.time += 1_000
+        return real.steps.untilFailure(candidate)
+      },
+    },
     federation: {
       async findPolicy(id) {
         exchange.clock.time += 1_000
@@ -62,6 +69,22 @@ test('a store that is slow makes no keys unavailable', async () => {
     },
   })
   assert.equal(await exchange.outcome(signToken(exchange.claims(), exchange.key)), 'accepted')
+})
+
+test('whoever hangs up before the token is claimed can come back with it; after that it is exchanged', async () => {
+  await using exchange = openExchange()
+  const { counts, entries } = exchange
+  exchange.grounds.set(POLICY_ID, groundWith(exchange.key, { issuer: { singleUse: true } }))
+  const token = signToken(exchange.claims({ jti: 'a' }), exchange.key)
+  const gone = new AbortController()
+  exchange.minting = async () => gone.abort(new Error('they hung up'))
+  await assert.rejects(exchange.exchange(token, POLICY_ID, gone.signal), /they hung up/)
+  assert.deepEqual([counts.claims, entries], [0, []])
+  exchange.minting = async () => {}
+  const late = new AbortController()
+  exchange.appended = async () => late.abort()
+  await exchange.exchange(token, POLICY_ID, late.signal)
+  assert.deepEqual([counts.claims, entries.length], [1, 1])
 })
 
 test('no access token is given out before the audit log holds it durably, nor when it does not', async () => {

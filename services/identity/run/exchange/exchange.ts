@@ -12,8 +12,6 @@ import type { RefusalLog } from './refusal-log.ts'
 
 /** How long a claimed token is remembered after it has expired, in milliseconds: the clocks of processes differ. */
 const CLAIM_MARGIN_MS = 120_000
-/** What was read of a policy counts for so long, in milliseconds: longer checks have waited for the keys of the issuer. */
-const FRESH_MS = 250
 /** How often a policy is read in one exchange; keys that are waited for each time count as unavailable. */
 const MOST_READS = 3
 
@@ -33,6 +31,8 @@ export interface ExchangeRequest {
   readonly subjectToken: string
   /** Where the request came from, for the audit log. */
   readonly clientNetwork: string
+  /** Aborted when nobody waits for the token any more. */
+  readonly signal: AbortSignal
 }
 
 /** An exchange of a known policy. */
@@ -40,6 +40,7 @@ interface Attempt {
   readonly ground: ExchangeGround
   readonly token: SubjectToken
   readonly clientNetwork: string
+  readonly signal: AbortSignal
 }
 
 /** Exchanges subject tokens for access tokens. */
@@ -55,25 +56,23 @@ export class Exchange {
    * ISSUER_KEYS_UNAVAILABLE (`retry_after`: seconds) where only the signature is open, and with GRANT_REFUSED for everything else:
    * after one read of the policy and one look at a signature, whether there is such a policy or not; where keys were waited for
    * after another read, so that what was changed meanwhile counts. Only the audit log gets to know why.
+   * When the signal aborts before the subject token is claimed, it is not: whoever hung up may come back with it.
    */
-  async exchange({ policyId, subjectToken, clientNetwork }: ExchangeRequest): Promise<MintedToken> {
+  async exchange({ policyId, subjectToken, ...caller }: ExchangeRequest): Promise<MintedToken> {
     const { federation, steps, clock } = this.#options
     const read = readSubjectToken(subjectToken)
     if ('problem' in read) throw new Rejection('SUBJECT_TOKEN_INVALID')
     for (let reads = 1; ; reads++) {
       const ground = await federation.findPolicy(policyId)
-      // From here on: a store that is slow makes no keys unavailable.
-      const since = clock.monotonic()
       if (ground === undefined) {
         await steps.refuse()
         throw new Rejection('GRANT_REFUSED')
       }
-      const attempt: Attempt = { ground, token: read.token, clientNetwork }
-      const { failed, verified, unavailable } = await steps.untilFailure({ ...attempt, now: clock.now() })
+      const attempt: Attempt = { ground, token: read.token, ...caller }
+      const { failed, verified, unavailable, waited } = await steps.untilFailure({ ...attempt, now: clock.now() })
       if (failed !== undefined) throw this.#refused(attempt, failed.name, verified ? failed.found : undefined)
-      const isFresh = clock.monotonic() - since < FRESH_MS
       if (unavailable !== undefined) throw this.#unavailable(attempt, unavailable.retryAfterSeconds)
-      if (isFresh) return this.#accept(attempt)
+      if (!waited) return this.#accept(attempt)
       if (reads === MOST_READS) throw this.#unavailable(attempt, 1)
     }
   }
@@ -85,7 +84,7 @@ export class Exchange {
 
   async #accept(attempt: Attempt): Promise<MintedToken> {
     const { tokens, audit, clock } = this.#options
-    const { ground, token, clientNetwork } = attempt
+    const { ground, token, clientNetwork, signal } = attempt
     const { policy, issuer, key } = ground
     const [subject, times] = [claimOf(token.claims, 'sub'), timesOf(token.claims)]
     if (issuer === undefined || typeof subject !== 'string' || times === undefined) throw new Error('a step is missing')
@@ -94,6 +93,7 @@ export class Exchange {
     const grant = { subject, subjectExpires: times.expires, policyId, issuerId, target, keyExpires: key?.timeExpires }
     const minted = await tokens.mint(grant)
     if (minted === undefined) throw this.#refused(attempt, 'lifetime', undefined)
+    signal.throwIfAborted()
     if (issuer.singleUse) await this.#claim(attempt, issuer.id, times.expires)
     const { tokenId, timeExpires } = minted
     const exchanged = { policyId, policyRevision, issuerId, issuerRevision, target, subject, tokenId, timeExpires }
