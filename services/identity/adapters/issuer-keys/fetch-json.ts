@@ -10,8 +10,6 @@ import { FetchProblem } from './fetch-problem.ts'
 /** What a URL answered. */
 export interface FetchedJson {
   readonly value: unknown
-  /** Length of its text. */
-  readonly bytes: number
   /** For how long it may be kept, as it says itself; undefined: it does not say. */
   readonly maxAgeSeconds: number | undefined
 }
@@ -33,7 +31,7 @@ export async function fetchJson(
     const response = await respond(url, await optionsOf(url, destination, signal))
     checkHead(response, mostBytes)
     const text = await read(response, mostBytes)
-    return { value: parse(text), bytes: text.length, maxAgeSeconds: maxAgeOf(response.headers['cache-control']) }
+    return { value: parse(text), maxAgeSeconds: maxAgeOf(response.headers['cache-control']) }
   } catch (error) {
     signal.throwIfAborted()
     const problem = error instanceof FetchProblem ? error.message : `cannot be reached${codeOf(error)}`

@@ -9,8 +9,6 @@ import { FetchProblem } from './fetch-problem.ts'
 /** The keys of an issuer, fetched. */
 export interface FetchedKeySet {
   readonly set: KeySet
-  /** Length of its text. */
-  readonly bytes: number
   /** For how long they may be kept, as they say themselves; undefined: they do not say. */
   readonly maxAgeSeconds: number | undefined
 }
@@ -29,10 +27,10 @@ export async function fetchKeySet(
 ): Promise<FetchedKeySet> {
   const address = keySource.kind === 'url' ? keySource.url : await discover(issuerUrl, rules, signal)
   const url = checked(address, 'key set', rules)
-  const { value, bytes, maxAgeSeconds } = await fetchJson(url, { rules, mostBytes: MOST_KEY_SET_BYTES, signal })
+  const { value, maxAgeSeconds } = await fetchJson(url, { rules, mostBytes: MOST_KEY_SET_BYTES, signal })
   const set = readKeySet(value)
   if ('problem' in set) throw new FetchProblem(`${shown(url)}: the key set ${set.problem}`)
-  return { set, bytes, maxAgeSeconds }
+  return { set, maxAgeSeconds }
 }
 
 async function discover(issuerUrl: string, rules: DestinationRules, signal: AbortSignal): Promise<string> {

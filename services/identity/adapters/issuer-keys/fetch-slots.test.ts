@@ -3,13 +3,15 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FetchSlots } from './fetch-slots.ts'
 
+const NEVER = new AbortController().signal
+
 test('never more than 32 run at once, nor 4 of one organization; all get their turn, those of one organization in order', async () => {
   const slots = new FetchSlots(32, 4)
   const running = new Map<string, number>()
   const [begun, peaks]: [string[], number[]] = [[], []]
   const total = () => [...running.values()].reduce((sum, count) => sum + count, 0)
   const work = (organization: string, index: number) =>
-    slots.run(organization, async () => {
+    slots.run(organization, NEVER, async () => {
       begun.push(`${organization} ${index}`)
       running.set(organization, (running.get(organization) ?? 0) + 1)
       assert.ok(total() <= 32 && (running.get(organization) ?? 0) <= 4)
@@ -32,4 +34,17 @@ test('never more than 32 run at once, nor 4 of one organization; all get their t
       Array.from({ length: 20 }, (_, index) => `${organization} ${index}`),
     )
   }
+})
+
+test('what waits is taken out by its signal, and what runs goes on', async () => {
+  const slots = new FetchSlots(1, 1)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const superseded = new AbortController()
+  const first = slots.run('org_1', superseded.signal, () => promise)
+  const second = slots.run('org_1', superseded.signal, async () => assert.fail('it was superseded'))
+  const third = slots.run('org_1', NEVER, async () => 'third')
+  superseded.abort(new Error('superseded'))
+  await assert.rejects(second, /superseded/)
+  resolve('first')
+  assert.deepEqual(await Promise.all([first, third]), ['first', 'third'])
 })

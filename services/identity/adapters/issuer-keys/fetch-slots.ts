@@ -16,16 +16,32 @@ export class FetchSlots {
     this.#mostOfOrganization = mostOfOrganization
   }
 
-  /** Does the work once there is room for it; in the order of the calls, as far as there is room for their organizations. */
-  async run<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
-    if (!this.#hasRoom(organizationId)) {
-      await new Promise<void>((begin) => this.#waiting.push({ organizationId, begin }))
-    } else this.#take(organizationId)
+  /**
+   * Does the work once there is room for it; in the order of the calls, as far as there is room for their organizations.
+   * When the signal aborts what still waits, it is taken out and rejects with the reason.
+   */
+  async run<T>(organizationId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#hasRoom(organizationId)) this.#take(organizationId)
+    else await this.#wait(organizationId, signal)
     try {
       return await work()
     } finally {
       this.#release(organizationId)
     }
+  }
+
+  #wait(organizationId: string, signal: AbortSignal): Promise<void> {
+    return new Promise((begin, reject) => {
+      const waiting = { organizationId, begin }
+      this.#waiting.push(waiting)
+      const leave = () => {
+        const place = this.#waiting.indexOf(waiting)
+        if (place === -1) return
+        this.#waiting.splice(place, 1)
+        reject(signal.reason)
+      }
+      signal.addEventListener('abort', leave, { once: true })
+    })
   }
 
   #hasRoom(organizationId: string): boolean {

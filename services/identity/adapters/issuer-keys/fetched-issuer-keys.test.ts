@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import type { Issuer, KeySource } from '#services/identity/domain/issuer.ts'
 import type { FetchAttempt, FetchedIssuer } from '#services/identity/ports/issuer-health.ts'
@@ -297,7 +298,8 @@ test('a changed issuer counts from its next use on: its earlier keys, failures a
 test('inline keys are used as they were saved, and nothing is fetched', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
-  const inline = (jwks: string) => issuerOf(server, { keySource: { kind: 'inline', jwks }, revision: Math.random() })
+  let revision = 0
+  const inline = (jwks: string) => issuerOf(server, { keySource: { kind: 'inline', jwks }, revision: ++revision })
   const issuer = inline(JSON.stringify({ keys: [one, two] }))
   const hint = { algorithm: 'ES256', kid: undefined } as const
   assert.deepEqual(await tested.found(issuer), [one.x])
@@ -342,6 +344,53 @@ test('200 hanging issuers of one organization delay no other organization, and n
   tested.pass(600_000)
   assert.deepEqual(await tested.found(known), [one.x])
   assert.deepEqual([server.open, server.seen.filter(({ path }) => path === '/hang').length], [4, 4])
+})
+
+test('fetches of earlier revisions of an issuer wait no more, and an earlier one that comes late fetches nothing', async () => {
+  await using server = await startIssuer()
+  const hanging: ServerResponse[] = []
+  server.answer = (_path, response) => hanging.push(response)
+  await using tested = openKeys(server)
+  for (let i = 0; i < 4; i++) void tested.found(issuerOf(server, { id: `iss_hangs_${i}` }))
+  await waitFor('4 of them hang', () => server.open === 4)
+  const keySource = (revision: number) => ({ kind: 'url', url: `${server.url}/${revision}` }) as const
+  const issuer = (revision: number) => issuerOf(server, { revision, keySource: keySource(revision) })
+  const waiting = Array.from({ length: 50 }, (_, revision) => tested.found(issuer(revision)))
+  const last = waiting.pop()
+  assert.deepEqual(await Promise.all(waiting), Array(49).fill('unavailable for 1 s'))
+  const problems = new Set(tested.recorded.map(({ failure }) => failure))
+  assert.deepEqual([tested.recorded.length, ...problems], [49, 'the issuer was changed meanwhile'])
+  const late = tested.keys.candidates(issuer(3), named('one'))
+  server.answer = (_path, response) => json(response, { keys: [one] })
+  for (const response of hanging) response.destroy()
+  assert.deepEqual(await last, [one.x])
+  const answer = await late
+  assert.ok(answer.kind === 'found' && answer.waited && answer.keys.length === 1)
+  const answered = await tested.keys.candidates(issuer(3), named('one'))
+  assert.ok(answered.kind === 'found' && answered.waited)
+  assert.deepEqual(
+    server.seen.map(({ path }) => path).filter((path) => path.length < 5),
+    ['/49'],
+  )
+})
+
+test('padded key sets of two organizations take no key from a third', async () => {
+  await using server = await publisher(one)
+  await using tested = openKeys(server)
+  const known = issuerOf(server)
+  assert.deepEqual(await tested.found(known), [one.x])
+  const padding = 'x'.repeat(250_000)
+  const many = Array.from({ length: 100 }, (_, index) => ({ ...two, kid: `${index}${'k'.repeat(2_000)}` }))
+  for (const [revision, keys] of [[{ ...two, padding }], many, [{ ...two, kid: padding }]].entries()) {
+    const keySource = { kind: 'inline', jwks: JSON.stringify({ keys }) } as const
+    for (const organizationId of ['org_2', 'org_3']) {
+      for (let i = 0; i < 70; i++) {
+        await tested.found(issuerOf(server, { organizationId, id: `iss_${i}`, keySource, revision }))
+      }
+    }
+  }
+  assert.deepEqual(await tested.found(known), [one.x])
+  assert.deepEqual(asked(server), [1, 1])
 })
 
 test('each fetch is recorded: when it ended, why it failed, when the next one may be', async () => {

@@ -1,7 +1,11 @@
-import { LRUCache } from 'lru-cache'
 import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
 import { addressProblem, type FederationNetwork } from '#services/identity/domain/issuer-keys/address.ts'
-import { candidatesOf, inlineKeySetProblem, readInlineKeySet } from '#services/identity/domain/issuer-keys/key-set.ts'
+import {
+  candidatesOf,
+  inlineKeySetProblem,
+  type KeySet,
+  readInlineKeySet,
+} from '#services/identity/domain/issuer-keys/key-set.ts'
 import type { FetchAttempt, IssuerHealth } from '#services/identity/ports/issuer-health.ts'
 import type { IssuerKeyAnswer, IssuerKeys, IssuerProblem, KeyHint } from '#services/identity/ports/issuer-keys.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -11,6 +15,7 @@ import { type FetchedKeySet, fetchKeySet } from './fetch-key-set.ts'
 import { FetchProblem } from './fetch-problem.ts'
 import { FetchSlots } from './fetch-slots.ts'
 import { IssuerEntry, type Patience } from './issuer-entry.ts'
+import { KeptByOrganization } from './kept-by-organization.ts'
 import { Networks } from './networks.ts'
 import { byDns, bySystem, type ResolveName } from './resolve-name.ts'
 
@@ -45,15 +50,17 @@ const LIMITS: FetchLimits = {
   mostOfOrganization: 4,
 }
 
-/** Least recently used entries are forgotten beyond either: their keys are fetched again. */
-const MOST_ENTRIES = 10_000
+/** Beyond that keys are forgotten, and fetched again when they are asked for. */
 const MOST_BYTES = 32 * 1_024 * 1_024
-/** What an entry takes besides its keys. */
+/** What an entry takes besides its keys, and a key besides its id. */
 const ENTRY_BYTES = 1_024
+const KEY_BYTES = 2_048
 const MOST_FAILURE_CHARACTERS = 300
 
 interface Held {
   readonly revision: number
+  /** Aborts what waits to be fetched for this revision. */
+  readonly superseded: AbortController
   readonly candidates: (hint: KeyHint) => Promise<IssuerKeyAnswer>
 }
 
@@ -63,7 +70,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   readonly #limits: FetchLimits
   readonly #rules: DestinationRules
   readonly #slots: FetchSlots
-  readonly #held = new LRUCache<string, Held>({ max: MOST_ENTRIES, maxSize: MOST_BYTES })
+  readonly #held = new KeptByOrganization<Held>(MOST_BYTES)
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
 
@@ -78,13 +85,16 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
 
   async candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer> {
     // Never by `iss` or the key's id: what one organization says of its issuer is nothing to another one.
-    const place = `${issuer.organizationId} ${issuer.id}`
-    const held = this.#held.get(place)
+    const held = this.#held.get(issuer.organizationId, issuer.id)
     if (held?.revision === issuer.revision) return await held.candidates(hint)
-    const made =
-      issuer.keySource.kind === 'inline' ? inline(issuer.revision, issuer.keySource.jwks) : this.#fetching(issuer)
-    const bytes = issuer.keySource.kind === 'inline' ? issuer.keySource.jwks.length : 0
-    this.#held.set(place, made, { size: ENTRY_BYTES + bytes })
+    if (held !== undefined && held.revision > issuer.revision) {
+      // It was changed after it was read; whoever waited reads it again.
+      const answer = await held.candidates(hint)
+      return answer.kind === 'found' ? { ...answer, waited: true } : answer
+    }
+    held?.superseded.abort(new FetchProblem('the issuer was changed meanwhile'))
+    const { keySource } = issuer
+    const made = keySource.kind === 'inline' ? this.#inline(issuer, keySource.jwks) : this.#fetching(issuer)
     return await made.candidates(hint)
   }
 
@@ -107,23 +117,39 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
+  #inline(issuer: Issuer, jwks: string): Held {
+    const read = readInlineKeySet(jwks)
+    const set = 'problem' in read ? { keys: [], unusable: [] } : read
+    const candidates: Held['candidates'] = async (hint) => {
+      return { kind: 'found', keys: candidatesOf(set, hint), waited: false }
+    }
+    return this.#keep(issuer, { revision: issuer.revision, superseded: new AbortController(), candidates }, set)
+  }
+
+  /** By what is kept of its keys: a document may hold much more. */
+  #keep({ organizationId, id }: Issuer, held: Held, set: KeySet | undefined): Held {
+    const keys = set?.keys ?? []
+    const size = keys.reduce((sum, { kid = '' }) => sum + KEY_BYTES + 2 * kid.length, ENTRY_BYTES)
+    this.#held.keep(organizationId, id, held, size)
+    return held
+  }
+
   #fetching(issuer: Issuer): Held {
     const { clock } = this.#dependencies
-    const place = `${issuer.organizationId} ${issuer.id}`
+    const superseded = new AbortController()
     const entry = new IssuerEntry({
       clock,
       patience: this.#limits.patience,
-      fetch: () => this.#follow(this.#slots.run(issuer.organizationId, () => this.#fetch(issuer))),
-      report: (attempt, bytes) => {
+      fetch: () => this.#follow(this.#slots.run(issuer.organizationId, superseded.signal, () => this.#fetch(issuer))),
+      report: (attempt, set) => {
         void this.#follow(this.#record(issuer, attempt))
-        if (bytes === 0 || this.#held.peek(place) !== held) return
-        // The size of what is held already is only counted anew when it is put there anew.
-        this.#held.delete(place)
-        this.#held.set(place, held, { size: ENTRY_BYTES + bytes })
+        if (set !== undefined && this.#held.get(issuer.organizationId, issuer.id) === held)
+          this.#keep(issuer, held, set)
       },
     })
-    const held = { revision: issuer.revision, candidates: (hint: KeyHint) => entry.candidates(hint) }
-    return held
+    const candidates = (hint: KeyHint) => entry.candidates(hint)
+    const held: Held = { revision: issuer.revision, superseded, candidates }
+    return this.#keep(issuer, held, undefined)
   }
 
   async #fetch(issuer: Issuer): Promise<FetchedKeySet> {
@@ -153,10 +179,4 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     this.#running.add(followed)
     return followed
   }
-}
-
-function inline(revision: number, jwks: string): Held {
-  const set = readInlineKeySet(jwks)
-  const keys = 'problem' in set ? { keys: [], unusable: [] } : set
-  return { revision, candidates: async (hint) => ({ kind: 'found', keys: candidatesOf(keys, hint), waited: false }) }
 }

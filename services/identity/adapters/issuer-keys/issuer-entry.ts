@@ -30,8 +30,8 @@ export interface EntryDependencies {
   readonly patience: Patience
   /** Fetches the keys once there is room. Rejects with an error whose message is for admins; never hangs. */
   readonly fetch: () => Promise<FetchedKeySet>
-  /** Is called after every fetch, with the size of what it brought. */
-  readonly report: (attempt: FetchAttempt, bytes: number) => void
+  /** Is called after every fetch, with what it brought. */
+  readonly report: (attempt: FetchAttempt, set: KeySet | undefined) => void
 }
 
 /** The fetched keys of one revision of an issuer, and when they may be fetched again. */
@@ -98,7 +98,7 @@ export class IssuerEntry {
   async #attempt(): Promise<void> {
     const { clock, fetch, report } = this.#dependencies
     try {
-      const { set, bytes, maxAgeSeconds } = await fetch()
+      const { set, maxAgeSeconds } = await fetch()
       const freshMs = Math.min(
         Math.max((maxAgeSeconds ?? Number.POSITIVE_INFINITY) * 1_000, LEAST_FRESH_MS),
         MOST_FRESH_MS,
@@ -108,14 +108,14 @@ export class IssuerEntry {
       this.#nextTry = Number.NEGATIVE_INFINITY
       // Its issuer has spoken, and nothing that it signs is accepted: whoever administers it has to know why.
       const failure = set.keys.length === 0 ? ['No key can be used', ...set.unusable].join('; ') : undefined
-      report({ time: clock.now(), failure, timeNextTry: undefined }, bytes)
+      report({ time: clock.now(), failure, timeNextTry: undefined }, set)
     } catch (error) {
       const wait = Math.min(FIRST_WAIT_MS * 2 ** this.#failures, LONGEST_WAIT_MS)
       this.#failures += 1
       this.#nextTry = clock.monotonic() + wait
       this.#problem = error instanceof Error ? error.message : String(error)
       const time = clock.now()
-      report({ time, failure: this.#problem, timeNextTry: time + wait }, 0)
+      report({ time, failure: this.#problem, timeNextTry: time + wait }, undefined)
     }
   }
 }
