@@ -62,3 +62,18 @@ test('MongoDB: entries of exchanges are appended while a change is under way, or
     await mongo.db.dropDatabase()
   }
 })
+
+test('MongoDB: claims of tokens end by its own clock a day after their time', { skip: skipWithoutMongo }, async () => {
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  try {
+    const { replayClaims } = await openMongoStores(mongo)
+    const until = Date.now() + 60_000
+    await replayClaims.claim({ organizationId: 'org_1', issuerId: 'iss_1', jti: 'one' }, until)
+    const claims = collectionsOf(mongo.db).replayClaims
+    const [ends] = (await claims.indexes()).filter(({ expireAfterSeconds }) => expireAfterSeconds === 0)
+    assert.deepEqual(ends?.key, { until: 1 })
+    assert.equal((await claims.findOne())?.until.getTime(), until + 86_400_000)
+  } finally {
+    await mongo.db.dropDatabase()
+  }
+})

@@ -40,13 +40,13 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
       assert.equal(await store.replayClaims.claim(use, clock.time + 100_000), false)
     })
 
-    rule('a clock that was an hour ahead lets no token pass again', async ({ store, clock }) => {
+    rule('a clock that was nearly a day ahead lets no token pass again', async ({ store, clock }) => {
       clock.time = Date.now()
       const until = clock.time + 100_000
       assert.equal(await store.replayClaims.claim(use, until), true)
-      clock.time += 3_600_000
+      clock.time = until + 86_399_999
       await store.replayClaims.claim({ ...use, jti: 'later' }, clock.time + 10)
-      clock.time -= 3_600_000
+      clock.time = until - 100_000
       assert.equal(await store.replayClaims.claim(use, until), false)
     })
 
