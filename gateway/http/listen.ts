@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ConfigError } from '#shared/config/config-error.ts'
 import type { Leaving } from '#shared/process/leave.ts'
@@ -14,6 +15,9 @@ import { JSON_HEADERS } from './respond.ts'
 
 /** How often a port that drains looks for connections on which nothing goes on, in milliseconds. */
 const SWEEP_MS = 50
+
+/** So long is waited for requests that were cut off, in milliseconds: one that was never begun on its connection may not say that it is over. */
+const CUT_MS = 100
 
 /** The facade's port. Disposal drains it with no time for what is open. */
 export interface Listener extends Required<Leaving>, AsyncDisposable {
@@ -67,6 +71,9 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
       server.closeAllConnections()
     }, ms)
     await closed
+    // Requests that were cut off learn of it a moment later, and before what they use is closed.
+    const over = [...open].map((response) => new Promise<void>((resolve) => response.once('close', resolve)))
+    await Promise.race([Promise.all(over), sleep(CUT_MS)])
     clearInterval(sweep)
     clearTimeout(cut)
   }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { KEYS, noneAlive, scratchDirectory } from '#test/support/processes.ts'
@@ -64,6 +65,29 @@ describe('a stop', { concurrency: true }, () => {
     } finally {
       assert.equal(await second.stop(), 0)
     }
+  })
+
+  test('a request that is cut off by a stop is no error', async () => {
+    using data = scratchDirectory()
+    using project = scratchDirectory()
+    const plugins = join(project.path, '.opencode/plugins')
+    mkdirSync(plugins, { recursive: true })
+    writeFileSync(
+      join(plugins, 'slow.js'),
+      `export default { id: 'slow', setup: () => new Promise((done) => setTimeout(done, 3000)) }`,
+    )
+    const environment = {
+      PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([project.path]),
+      PORTICO_DRAIN_SECONDS: '1',
+    }
+    const product = await startSingle({ dataDirectory: data.path, project: project.path, environment })
+    const client = new InstanceClient(product.url)
+    await client.get('/api/plugin')
+    const reloaded = assert.rejects(client.post('/api/location/reload', undefined), /fetch failed/)
+    await sleep(200)
+    assert.equal(await product.stop(), 0)
+    await reloaded
+    assert.doesNotMatch(product.processes()[0]?.output() ?? '', /"level":"error"/)
   })
 
   test('npm start -- DIR takes the folder from where it is called, and Ctrl-C ends it cleanly', async () => {

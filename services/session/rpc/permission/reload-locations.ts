@@ -42,6 +42,8 @@ async function rejectWaiting(store: SessionStore, workspace: string, signal: Abo
   const places = new Places(SESSIONS_AT_ONCE)
   let waiting: readonly PermissionRequest[]
   do {
+    // At a stop the catalog has ended what it did, and the store is closed next.
+    signal.throwIfAborted()
     waiting = await store.listPermissionRequests(workspace)
     const bySession = Map.groupBy(waiting, ({ sessionId }) => sessionId)
     await Promise.all([...bySession].map((one) => rejectOf(store, workspace, one, places, signal)))
