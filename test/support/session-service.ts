@@ -93,6 +93,7 @@ export function scriptedPeers(): Peers {
   const reasons = {
     AGENT_NOT_FOUND: { code: Code.NotFound, message: 'no agent' },
     TOOL_NOT_FOUND: { code: Code.NotFound, message: 'no tool' },
+    TOOL_UNAVAILABLE: { code: Code.FailedPrecondition, message: 'gone' },
     PROVIDER_UNAVAILABLE: { code: Code.Unavailable, message: 'away' },
     PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: 'slow down' },
     PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: 'refused' },

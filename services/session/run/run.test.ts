@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Message_Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Rejection } from '#shared/rejection.ts'
 import { plain } from '#test/support/inference.ts'
 import {
   asKey,
@@ -178,12 +179,17 @@ test('what goes wrong with a call is shown to the model, and the run goes on', a
     yield { event: { case: 'failed', value: { type: 'timeout', message: 'too slow' } } }
   }
   service.peers.tools.vanish = async function* () {}
+  // biome-ignore lint/correctness/useYield: it is refused before it begins
+  service.peers.tools.gone = async function* () {
+    throw new Rejection('TOOL_UNAVAILABLE', { name: 'gone', problem: 'its plugin has failed' })
+  }
   service.peers.turns.push(
     calls(
       { id: 'a', name: 'break' },
       { id: 'b', name: 'nothing' },
       { id: 'c', name: 'look', raw: '{"path":' },
       { id: 'd', name: 'vanish' },
+      { id: 'e', name: 'gone' },
     ),
   )
   await service.prompt('Try')
@@ -194,6 +200,7 @@ test('what goes wrong with a call is shown to the model, and the run goes on', a
     [4, 'tool.not_found'],
     [4, 'tool.input_invalid'],
     [4, 'aborted'],
+    [4, 'tool.refused'],
   ])
   const results = service.peers.requests[1]?.messages.at(-1)?.parts.map(({ part }) => part.value as never)
   assert.ok(results?.every(({ failed }) => failed === true))

@@ -109,7 +109,7 @@ async function runTool(
     const next = await events.next().catch((error: unknown) => ({ error }))
     if ('error' in next) {
       signal.throwIfAborted()
-      return failed(cutOffBy(run, next.error))
+      return failed(cutOffBy(run, next.error, name))
     }
     if (next.done === true) return failed(TOOL_ABORTED)
     const event = next.value
@@ -121,13 +121,17 @@ async function runTool(
   }
 }
 
-function cutOffBy(run: RunContext, error: unknown): StructuredError {
+/** Reasons for which a call is not begun, though it was prepared before: its plugin or server is gone since. */
+const NOT_BEGUN: ReadonlySet<string> = new Set(['TOOL_NOT_FOUND', 'TOOL_UNAVAILABLE'])
+
+function cutOffBy(run: RunContext, error: unknown, name: string): StructuredError {
   const reason = error instanceof Rejection ? error.reason : ''
   if (reason === 'TOOL_FENCED') {
     run.tenure.stop('lost')
     run.tenure.check()
   }
   if (isGenerationGone(error)) return CHANGED
+  if (NOT_BEGUN.has(reason)) return refusal(error, name, run.session.location.directory)
   if (reason !== 'TOOL_ACCESS_CHANGED') return TOOL_ABORTED
   return {
     type: 'tool.access_changed',
