@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
+import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
+import { NodeVerifier } from '#services/identity/adapters/node-crypto/node-verifier.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { STEPS } from '#services/identity/domain/subject-token/step.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
-import { groundWith, OUR_ISSUER, openExchange, POLICY_ID, type TestExchange } from '#test/support/exchange.ts'
+import { groundWith, NOW, OUR_ISSUER, openExchange, POLICY_ID, type TestExchange } from '#test/support/exchange.ts'
 import { randomOf } from '#test/support/generated-conditions.ts'
+import { json, startIssuer } from '#test/support/https-issuer.ts'
 import { newTokenKey, signToken } from '#test/support/subject-tokens.ts'
+import { silentLogger } from '#test/support/transports.ts'
+import { ExchangeSteps } from './exchange-steps.ts'
 
 const candidateOf = (exchange: TestExchange, text: string, ground = exchange.grounds.get(POLICY_ID)) => {
   const read = readSubjectToken(text)
@@ -150,4 +156,39 @@ test('a rehearsal and an exchange come to the same verdict on 1,000 mutated toke
   }
   assert.ok((outcomes.get('accepted') ?? 0) > 20, JSON.stringify([...outcomes]))
   assert.ok(outcomes.size > 12, JSON.stringify([...outcomes]))
+})
+
+test('with 200 fetches that hang, keys that are known serve at once, and unknown ones are unavailable in time', async () => {
+  await using server = await startIssuer()
+  let isDown = false
+  server.answer = (_path, response) => !isDown && json(response, { keys: [exchange.key.jwk] })
+  const clock = { time: NOW, now: () => NOW, monotonic: () => clock.time }
+  await using keys = new FetchedIssuerKeys({
+    ...{ clock, logger: silentLogger, health: { record: async () => {} }, ownOrigin: OUR_ISSUER },
+    ...{ networks: [server.network], limits: { patience: { unknownMs: 1_000, knownMs: 50 } } },
+  })
+  const rest = { signatures: new NodeVerifier(), conditions: new CelConditions(), ownIssuer: OUR_ISSUER }
+  await using exchange = openExchange('ES256', { steps: new ExchangeSteps({ keys, ...rest }) })
+  const exchangeBy = (id: string) => {
+    const issuer = { id, keySource: { kind: 'url', url: `${server.url}/${id}` } } as const
+    exchange.grounds.set(id, groundWith(exchange.key, { policy: { id, issuerId: id }, issuer }))
+    return exchange.exchange(undefined, id)
+  }
+  await exchangeBy('known')
+  // What was read of the policy before the keys came is read again.
+  assert.deepEqual(exchange.counts, { lookups: 2, verifications: 0, minted: 1, claims: 0 })
+  isDown = true
+  // Fresh no more.
+  clock.time += 600_000
+  const start = performance.now()
+  let ended = 0
+  const waiting = Array.from({ length: 200 }, (_, i) => exchangeBy(`hangs_${i}`).finally(() => ended++))
+  const hanging = Promise.allSettled(waiting)
+  await exchangeBy('known')
+  assert.deepEqual([exchange.counts.lookups, ended], [203, 0])
+  for (const result of await hanging) {
+    assert.ok(result.status === 'rejected')
+    assert.deepEqual([result.reason.reason, result.reason.metadata], ['ISSUER_KEYS_UNAVAILABLE', { retry_after: '1' }])
+  }
+  assert.ok(performance.now() - start < 6_000)
 })
