@@ -27,3 +27,12 @@ export function projectIdOf(rootCommits: string): string | undefined {
     .filter((line) => /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(line))
     .sort()[0]
 }
+
+/** Whether two locations of one directory belong to the same project, at the same place in it. */
+export function isSamePlace(one: Location, other: Location): boolean {
+  return (
+    one.subpath === other.subpath &&
+    one.project.id === other.project.id &&
+    one.project.directory === other.project.directory
+  )
+}

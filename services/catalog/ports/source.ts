@@ -23,4 +23,6 @@ export interface Offer<T> {
   readonly value: T
   /** Differs whenever the value says something else; the same for the same, in every process. */
   readonly digest: string
+  /** Why configuration that is there could not be read, so that it counts as it was before, if it was. */
+  readonly problems?: readonly string[] | undefined
 }

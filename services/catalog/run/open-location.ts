@@ -1,63 +1,12 @@
 import { hash } from 'node:crypto'
 import { Rejection } from '#shared/rejection.ts'
-import type { AgentSet } from '../domain/agent-merge.ts'
 import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
-import type { PluginEvent } from '../domain/plugins/registration.ts'
 import type { Skill } from '../domain/skill.ts'
-import type { AgentSource } from '../ports/agents.ts'
-import type { InstructionSource } from '../ports/instructions.ts'
-import type { PluginSource, Plugins } from '../ports/plugins.ts'
-import type { SkillSource } from '../ports/skills.ts'
 import type { Offer, OpenSource } from '../ports/source.ts'
-import type { ToolSource, Tools } from '../ports/tools.ts'
+import type { Tools } from '../ports/tools.ts'
 import { joined } from './join-tools.ts'
-
-/** What a location offers at one time, by its kind. */
-export interface Offered {
-  readonly agents: AgentSet
-  readonly skills: readonly Skill[]
-  /** Instructions for every agent, most general first. */
-  readonly instructions: readonly string[]
-  readonly plugins: Plugins
-  readonly tools: Tools
-}
-
-type Kind = keyof Offered
-
-/** What locations offer comes from these. */
-export interface Sources {
-  readonly agents: AgentSource
-  readonly skills: SkillSource
-  readonly instructions: InstructionSource
-  readonly plugins: PluginSource
-  readonly tools: ToolSource
-}
-
-/** What is offered at one time, under a name. */
-export interface Generation extends Offered {
-  /** The same for the same offer, in every process and whether the location was closed meanwhile or not. */
-  readonly id: string
-}
-
-/** What the sources offered, by digests. */
-export type Digests = Readonly<Record<Kind, string>>
-
-/** The event that says that another one is offered than before; undefined: clients are not shown it. */
-const UPDATES: Readonly<Record<Kind, CatalogChange | undefined>> = {
-  agents: { type: 'agents-updated' },
-  skills: { type: 'skills-updated' },
-  instructions: undefined,
-  plugins: { type: 'plugins-updated' },
-  tools: undefined,
-}
-
-/** What plugins know the events by. */
-const EVENTS: Readonly<Partial<Record<CatalogChange['type'], PluginEvent>>> = {
-  'agents-updated': 'agent.updated',
-  'skills-updated': 'skill.updated',
-  'plugins-updated': 'plugin.updated',
-}
+import { type Digests, EVENTS, type Generation, type Kind, type Offered, type Sources, UPDATES } from './offered.ts'
 
 const KINDS = Object.keys(UPDATES) as readonly Kind[]
 
@@ -87,6 +36,7 @@ export class OpenLocation implements Disposable {
   /** Id → generation, the one that was used last at the end. */
   readonly #generations = new Map<string, Generation>()
   #digests: Digests | undefined
+  #problems: readonly string[] = []
   /** Reloads that began, and the last of them that counted. */
   #begun = 0
   #counted = 0
@@ -110,6 +60,11 @@ export class OpenLocation implements Disposable {
   /** What it offered when that was last looked at; undefined: it never was. */
   get digests(): Digests | undefined {
     return this.#digests
+  }
+
+  /** Why configuration could not be read when it was last looked at: what it said before counts. */
+  get problems(): readonly string[] {
+    return this.#problems
   }
 
   /** Whether a call goes on in it. */
@@ -160,6 +115,7 @@ export class OpenLocation implements Disposable {
     // One that began later may have ended earlier, and knows better.
     if (turn < this.#counted) return generation
     this.#counted = turn
+    this.#problems = offers.flatMap(([, { problems }]) => problems ?? [])
     const before = this.#digests
     this.#digests = digests
     for (const kind of KINDS) {

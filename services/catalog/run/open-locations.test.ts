@@ -5,7 +5,7 @@ import type { CatalogEvent } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
 import type { Plugins } from '../ports/plugins.ts'
 import type { Offer, Source } from '../ports/source.ts'
-import type { Sources } from './open-location.ts'
+import type { Sources } from './offered.ts'
 import { OpenLocations } from './open-locations.ts'
 
 /** Locations whose agents are a number that the test sets; its timers are the test's. */

@@ -3,11 +3,12 @@ import { timedId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { CatalogChange } from '../domain/catalog-event.ts'
-import type { Location } from '../domain/location.ts'
+import { isSamePlace, type Location } from '../domain/location.ts'
 import type { Skill } from '../domain/skill.ts'
 import type { Tools } from '../ports/tools.ts'
 import { EventHub } from './event-hub.ts'
-import { type Digests, OpenLocation, type Sources } from './open-location.ts'
+import type { Digests, Sources } from './offered.ts'
+import { OpenLocation } from './open-location.ts'
 
 interface Dependencies {
   readonly sources: Sources
@@ -74,7 +75,7 @@ export class OpenLocations implements Disposable {
   open(location: Location): OpenLocation {
     const { directory } = location
     const entry = this.#entries.get(directory)
-    if (entry !== undefined && !isSame(entry.open.location, location)) this.#close(directory, entry)
+    if (entry !== undefined && !isSamePlace(entry.open.location, location)) this.#close(directory, entry)
     const open = this.#entries.get(directory)?.open ?? this.#beginAgain(location)
     this.#entries.delete(directory)
     this.#entries.set(directory, { open, usedAt: this.#dependencies.clock.monotonic() })
@@ -90,19 +91,23 @@ export class OpenLocations implements Disposable {
 
   /**
    * Builds the open locations that `wanted` admits anew, all at the same time, as what `look` finds, and puts each in the place of the
-   * one before, in which calls that go on end. Resolves when each is built or has failed: then the one before stays. Returns what
-   * failed, and why.
+   * one before, in which calls that go on end. Resolves when each is built or has failed: then the one before stays, unless its
+   * directory is gone. Returns what failed, and why.
    */
   async reload(wanted: (directory: string) => boolean, look: Look): Promise<readonly ReloadFailure[]> {
     const entries = [...this.#entries].filter(([directory]) => wanted(directory))
     const failures = await Promise.all(entries.map(([directory, { open }]) => this.#replace(directory, open, look)))
     for (const [directory] of entries) this.publish(directory, { type: 'location-shutdown' })
-    return failures.filter((failure) => failure !== undefined)
+    return failures
+      .filter((failure) => failure !== undefined)
+      .sort((one, other) => (one.directory < other.directory ? -1 : 1))
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#sweep)
-    for (const [directory, entry] of this.#entries) this.#close(directory, entry)
+    for (const { open } of this.#entries.values()) open[Symbol.dispose]()
+    this.#entries.clear()
+    this.#signalled.clear()
   }
 
   async #replace(directory: string, former: OpenLocation, look: Look): Promise<ReloadFailure | undefined> {
@@ -110,8 +115,12 @@ export class OpenLocations implements Disposable {
     try {
       open = this.#begin(await look(directory), former.digests)
       await open.reload()
+      if (open.problems.length > 0) throw new Error(open.problems.join('; '))
     } catch (error) {
       open?.[Symbol.dispose]()
+      const entry = this.#entries.get(directory)
+      const gone = error instanceof Rejection && error.reason === 'LOCATION_NOT_FOUND'
+      if (gone && entry?.open === former) this.#close(directory, entry)
       this.#dependencies.logger.warn({ err: error, directory }, 'A location could not be reloaded')
       return { directory, problem: problemOf(error) }
     }
@@ -178,7 +187,7 @@ export class OpenLocations implements Disposable {
   #close(directory: string, { open }: Entry): void {
     this.#entries.delete(directory)
     this.#signalled.delete(open)
-    open[Symbol.dispose]()
+    open.retire()
     if (open.digests === undefined) return
     this.#closed.set(directory, open.digests)
     const [oldest] = this.#closed.keys()
@@ -191,14 +200,4 @@ function problemOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref())
-}
-
-function isSame(one: Location, other: Location): boolean {
-  return (
-    one.subpath === other.subpath &&
-    one.project.id === other.project.id &&
-    one.project.directory === other.project.directory
-  )
-}
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds).unref())

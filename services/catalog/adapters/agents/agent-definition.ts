@@ -9,6 +9,7 @@ export function agentFiles(configDirectory: string): Definition<AgentFile, Agent
     name: 'An agent file',
     find: (location) => findAgentFiles(configDirectory, location),
     parse: readAgentFile,
+    isConfiguration: ({ kind }) => kind === 'config',
     merge: (documents) => documents,
   }
 }

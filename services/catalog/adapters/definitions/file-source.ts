@@ -23,9 +23,14 @@ export interface Definition<F extends DefiningFile, D, V> {
   find(location: Location): Promise<Places & { readonly files: readonly F[] }>
   /** What a file says; what it left out it reports. Throws when nothing can be made of it. */
   parse(file: F, onProblem: (problem: string) => void): Promise<D>
+  /** Whether a reload that was asked for fails when nothing can be made of this file; else it is only skipped. */
+  isConfiguration?(file: F): boolean
   /** Makes one of what the files say, in their order. */
   merge(documents: readonly D[], onProblem: (problem: string) => void): V
 }
+
+/** What a file says, or why nothing can be made of it. */
+type Parsed<D> = { readonly document: D } | { readonly problem: string }
 
 interface Options {
   readonly watchers: DirectoryWatchers
@@ -46,8 +51,8 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
   readonly #definition: Definition<F, D, V>
   readonly #options: Options
   readonly #turns = new Turns()
-  /** Fingerprint → what the file says; undefined: it could not be read. */
-  readonly #documents = new LRUCache<string, Promise<{ readonly parsed: D | undefined }>>({ max: MAX_DOCUMENTS })
+  /** Fingerprint → what the file says. */
+  readonly #documents = new LRUCache<string, Promise<Parsed<D>>>({ max: MAX_DOCUMENTS })
 
   /** Directory → path → what the file last said. */
   readonly #last = new LRUCache<string, ReadonlyMap<string, D>>({ max: MAX_LOCATIONS })
@@ -58,7 +63,7 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
   }
 
   open(location: Location, changed: () => void): OpenSource<V> {
-    const { find, merge, name } = this.#definition
+    const { find, merge, name, isConfiguration = () => false } = this.#definition
     const watch = new PlaceWatch({ watchers: this.#options.watchers, turns: this.#turns, changed })
     const skip = (problem: string): void => {
       this.#options.logger.warn({ directory: location.directory, problem }, `${name} was skipped`)
@@ -66,6 +71,7 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
     return new LocationFiles<F, D, V>({
       watch,
       find: () => find(location),
+      isConfiguration,
       parse: (file) => this.#parse(file),
       merge: (documents) => merge(documents, skip),
       last: () => this.#last.get(location.directory) ?? new Map(),
@@ -73,29 +79,29 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
     })
   }
 
-  async #parse(file: F): Promise<D | undefined> {
-    let document = this.#documents.get(file.fingerprint)
-    if (document === undefined) {
-      document = this.#read(file).then((parsed) => ({ parsed }))
-      this.#documents.set(file.fingerprint, document)
-      document.catch(() => this.#documents.delete(file.fingerprint))
+  #parse(file: F): Promise<Parsed<D>> {
+    let parsed = this.#documents.get(file.fingerprint)
+    if (parsed === undefined) {
+      parsed = this.#read(file)
+      this.#documents.set(file.fingerprint, parsed)
+      parsed.catch(() => this.#documents.delete(file.fingerprint))
     }
-    return (await document).parsed
+    return parsed
   }
 
-  async #read(file: F): Promise<D | undefined> {
+  async #read(file: F): Promise<Parsed<D>> {
     const skip = (problem: unknown): void => {
       const { name } = this.#definition
       this.#options.logger.warn({ path: file.path, problem: String(problem) }, `${name} was skipped`)
     }
     try {
-      return await this.#definition.parse(file, skip)
+      return { document: await this.#definition.parse(file, skip) }
     } catch (error) {
       // What an agent must not do is not forgotten for a moment's want.
       if (isOutOfDescriptors(error)) throw error
       // Unreadable, too large, or not of the right form: the others still count.
       skip(error)
-      return undefined
+      return { problem: `${file.path}: ${error instanceof Error ? error.message : String(error)}` }
     }
   }
 }
@@ -103,7 +109,8 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
 interface Access<F, D, V> {
   readonly watch: PlaceWatch
   readonly find: () => Promise<Places & { readonly files: readonly F[] }>
-  readonly parse: (file: F) => Promise<D | undefined>
+  readonly isConfiguration: (file: F) => boolean
+  readonly parse: (file: F) => Promise<Parsed<D>>
   readonly merge: (documents: readonly D[]) => V
   /** Path → what each file last said. */
   readonly last: () => ReadonlyMap<string, D>
@@ -120,20 +127,21 @@ class LocationFiles<F extends DefiningFile, D, V> implements OpenSource<V> {
   }
 
   async read(): Promise<Offer<V>> {
-    const { find, parse, merge, watch, last, keep } = this.#access
+    const { find, isConfiguration, parse, merge, watch, last, keep } = this.#access
     const found = await find()
     watch.follow(found)
     const fingerprint = found.files.map((file) => file.fingerprint).join('\n')
     if (this.#offer !== undefined && this.#fingerprint === fingerprint) return this.#offer
-    const read = await Promise.all(
-      found.files.map(async (file) => {
-        const document = (await parse(file)) ?? last().get(file.path)
-        return document === undefined ? [] : [[file.path, document] as const]
-      }),
+    const read = await Promise.all(found.files.map(async (file) => ({ file, parsed: await parse(file) })))
+    const documents = read.flatMap(({ file: { path }, parsed }) => {
+      const document = 'document' in parsed ? parsed.document : last().get(path)
+      return document === undefined ? [] : [[path, document] as const]
+    })
+    const problems = read.flatMap(({ file, parsed }) =>
+      'problem' in parsed && isConfiguration(file) ? [parsed.problem] : [],
     )
-    const documents = read.flat()
     const value = merge(documents.map(([, document]) => document))
-    const offer = { value, digest: hash('sha256', JSON.stringify(value, mapsAsLists), 'hex') }
+    const offer = { value, digest: hash('sha256', JSON.stringify(value, mapsAsLists), 'hex'), problems }
     keep(new Map(documents))
     this.#fingerprint = fingerprint
     this.#offer = offer

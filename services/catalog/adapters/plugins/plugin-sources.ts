@@ -107,10 +107,11 @@ export class PluginSources implements AsyncDisposable {
         let last: { readonly found: F; readonly plugins: Plugins; readonly offer: Offer<V> } | undefined
         return {
           read: async () => {
-            const [{ value: found }, { value: plugins }] = await Promise.all([open.files.read(), open.plugins.read()])
+            const [ofFiles, { value: plugins }] = await Promise.all([open.files.read(), open.plugins.read()])
+            const { value: found, problems } = ofFiles
             if (last?.found === found && last.plugins === plugins) return last.offer
             const value = merge(found, plugins)
-            const offer = { value, digest: hash('sha256', JSON.stringify(value), 'hex') }
+            const offer = { value, digest: hash('sha256', JSON.stringify(value), 'hex'), problems }
             last = { found, plugins, offer }
             return offer
           },
