@@ -77,3 +77,26 @@ test('MongoDB: claims of tokens end by its own clock a day after their time', { 
     await mongo.db.dropDatabase()
   }
 })
+
+test('MongoDB: changes of an organization take turns: of many at once none is refused', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  try {
+    const stores = await openMongoStores(mongo)
+    const { organizationId } = await makeOrganization(stores)
+    const ids = Array.from({ length: 150 }, (_, n) => `iss_${n}`)
+    const create = (id: string) => stores.federation.createIssuer(organizationId, id, () => issuerSettings(), byAdmin())
+    assert.deepEqual(
+      (await Promise.all(ids.map(create))).map(({ id }) => id),
+      ids,
+    )
+    const { items } = await stores.federation.listIssuers(organizationId, { offset: 0, limit: 150 })
+    assert.deepEqual(
+      items.map(({ issuer }) => issuer.id),
+      ids,
+    )
+  } finally {
+    await mongo.db.dropDatabase()
+  }
+})

@@ -7,33 +7,18 @@ import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
 import { keySnapshot, organizationSnapshot } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { creatorOf, toStoredTerms } from '../stored/terms.ts'
-import { beginChange, logChange } from './audit-entries.ts'
+import { logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, toKey } from './documents.ts'
+import type { OrganizationChange } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** A change of a key in a transaction that has begun a change of the organization. */
-interface KeyChange {
-  readonly session: ClientSession
+/** A change of a key. */
+export interface KeyChange extends OrganizationChange {
   readonly organizationId: string
-  readonly position: number
   readonly by: By
-}
-
-/** Runs a change of a key of an organization in a transaction. */
-export function changeKey<R>(
-  mongo: Mongo,
-  collections: Collections,
-  organizationId: string,
-  by: By,
-  work: (change: KeyChange) => Promise<R>,
-): Promise<R> {
-  return mongo.transact(async (session) => {
-    const position = await beginChange(collections, session, organizationId)
-    return work({ session, organizationId, position, by })
-  })
 }
 
 /** Writes a key and its entry. */

@@ -29,21 +29,6 @@ export async function takePositions(
   return found.last - count + 1
 }
 
-/**
- * Begins a change of an organization, as the first thing in a transaction: until that is over every other change meets its lock, so that
- * changes have an order. Returns the position of its entry, which is taken outside of the transaction, since exchanges take theirs
- * from the same counter: they wait neither for a change nor for one whose process was killed.
- */
-export async function beginChange(
-  collections: Collections,
-  session: ClientSession,
-  organizationId: string,
-): Promise<number> {
-  const { changeLocks } = collections
-  await changeLocks.updateOne({ _id: organizationId }, { $inc: { changes: 1 } }, { session, ...LIMIT })
-  return takePositions(collections, organizationId, 1)
-}
-
 /** Writes the entry of a change at a position that the same transaction has taken. */
 export async function logChange(
   collections: Collections,

@@ -9,7 +9,7 @@ import type {
   Slice,
 } from '#services/identity/ports/federation-store.ts'
 import type { FetchAttempt, FetchedIssuer, IssuerHealth } from '#services/identity/ports/issuer-health.ts'
-import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { issuerKind, policyKind, toRecord } from '../stored/kinds.ts'
 import { healthChanges, toHealth } from '../stored/records.ts'
 import {
@@ -20,6 +20,7 @@ import {
   toKey,
   toOrganization,
 } from './documents.ts'
+import type { OrganizationChanges } from './organization-changes.ts'
 import { RecordCollection, recordOf } from './record-collection.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
@@ -42,10 +43,10 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
   readonly #issuers: RecordCollection<IssuerSettings>
   readonly #policies: RecordCollection<PolicySettings>
 
-  constructor(mongo: Mongo, collections: Collections) {
+  constructor(changes: OrganizationChanges, collections: Collections) {
     this.#collections = collections
-    this.#issuers = new RecordCollection(mongo, collections, issuerKind)
-    this.#policies = new RecordCollection(mongo, collections, policyKind)
+    this.#issuers = new RecordCollection(changes, collections, issuerKind)
+    this.#policies = new RecordCollection(changes, collections, policyKind)
   }
 
   async findPolicy(policyId: string): Promise<ExchangeGround | undefined> {

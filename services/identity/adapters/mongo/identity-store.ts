@@ -13,19 +13,22 @@ import type {
 import { isSame, keySnapshot, workspaceSnapshot } from '#services/identity/run/snapshots.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { changeKey, insertKey, insertOrganization, logKey, updateKey } from './api-keys.ts'
+import { insertKey, insertOrganization, type KeyChange, logKey, updateKey } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, type DeploymentDocument, toKey } from './documents.ts'
+import type { OrganizationChanges } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /** Workspaces and keys in MongoDB. Writes are transactions: two bootstraps at once conflict on one document, and one is repeated. */
 export class MongoIdentityStore implements IdentityStore {
   readonly #mongo: Mongo
+  readonly #changes: OrganizationChanges
   readonly #collections: Collections
 
-  constructor(mongo: Mongo, collections: Collections) {
+  constructor(mongo: Mongo, changes: OrganizationChanges, collections: Collections) {
     this.#mongo = mongo
+    this.#changes = changes
     this.#collections = collections
   }
 
@@ -134,8 +137,8 @@ export class MongoIdentityStore implements IdentityStore {
     })
   }
 
-  #change<R>(organizationId: string, by: By, work: Parameters<typeof changeKey<R>>[4]): Promise<R> {
-    return changeKey(this.#mongo, this.#collections, organizationId, by, work)
+  #change<R>(organizationId: string, by: By, work: (change: KeyChange) => Promise<R>): Promise<R> {
+    return this.#changes.run(organizationId, (change) => work({ ...change, organizationId, by }))
   }
 
   async #isDeleted(hash: string, session?: ClientSession): Promise<boolean> {

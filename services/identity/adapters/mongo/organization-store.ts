@@ -4,18 +4,21 @@ import type { NewOrganization, OrganizationStore } from '#services/identity/port
 import { organizationSnapshot } from '#services/identity/run/snapshots.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { insertKey, insertOrganization } from './api-keys.ts'
-import { beginChange, logChange } from './audit-entries.ts'
+import { logChange } from './audit-entries.ts'
 import { type Collections, toOrganization } from './documents.ts'
+import type { OrganizationChanges } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /** Organizations in MongoDB. */
 export class MongoOrganizationStore implements OrganizationStore {
   readonly #mongo: Mongo
+  readonly #changes: OrganizationChanges
   readonly #collections: Collections
 
-  constructor(mongo: Mongo, collections: Collections) {
+  constructor(mongo: Mongo, changes: OrganizationChanges, collections: Collections) {
     this.#mongo = mongo
+    this.#changes = changes
     this.#collections = collections
   }
 
@@ -44,8 +47,7 @@ export class MongoOrganizationStore implements OrganizationStore {
 
   async setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
     if ((await this.getOrganization(organizationId)) === undefined) return undefined
-    return this.#mongo.transact(async (session) => {
-      const position = await beginChange(this.#collections, session, organizationId)
+    return this.#changes.run(organizationId, async ({ session, position }) => {
       const found = await this.#collections.organizations.findOneAndUpdate(
         { _id: organizationId },
         { $set: { plan } },

@@ -3,10 +3,11 @@ import type { By } from '#services/identity/domain/audit.ts'
 import type { Page, Slice } from '#services/identity/ports/federation-store.ts'
 import { isSame } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { type RecordHead, type RecordKind, toRecord } from '../stored/kinds.ts'
-import { beginChange, logChange } from './audit-entries.ts'
+import { logChange } from './audit-entries.ts'
 import type { Collections, RecordDocument } from './documents.ts'
+import type { OrganizationChange, OrganizationChanges } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
@@ -16,11 +17,7 @@ interface Place {
   readonly id: string
 }
 
-/** A change that has its place in the order of all changes of the organization. */
-interface Change {
-  readonly session: ClientSession
-  /** Position of its entry. */
-  readonly position: number
+interface Change extends OrganizationChange {
   log(change: { before?: JsonObject; after?: JsonObject }): Promise<void>
 }
 
@@ -34,13 +31,13 @@ export function recordOf<S>(
 
 /** A collection of issuers or policies, and the entries that the audit log gets of their changes. */
 export class RecordCollection<S> {
-  readonly #mongo: Mongo
+  readonly #changes: OrganizationChanges
   readonly #collections: Collections
   readonly #documents: Collection<RecordDocument>
   readonly #kind: RecordKind<S>
 
-  constructor(mongo: Mongo, collections: Collections, kind: RecordKind<S>) {
-    this.#mongo = mongo
+  constructor(changes: OrganizationChanges, collections: Collections, kind: RecordKind<S>) {
+    this.#changes = changes
     this.#collections = collections
     this.#documents = collections[kind.table]
     this.#kind = kind
@@ -95,10 +92,8 @@ export class RecordCollection<S> {
     })
   }
 
-  /** Runs a change in a transaction; one that has nothing to log leaves a gap in the positions. */
   #change<R>({ organizationId, id }: Place, by: By, work: (change: Change) => Promise<R>): Promise<R> {
-    return this.#mongo.transact(async (session) => {
-      const position = await beginChange(this.#collections, session, organizationId)
+    return this.#changes.run(organizationId, ({ session, position }) => {
       const of = { organizationId, by, resource: this.#kind.resource, resourceId: id, position }
       const log = (change: { before?: JsonObject; after?: JsonObject }) =>
         logChange(this.#collections, session, { ...of, ...change })

@@ -6,6 +6,7 @@ import { collectionsOf } from './documents.ts'
 import { MongoExchangeCounts } from './exchange-counts.ts'
 import { MongoFederationStore } from './federation-store.ts'
 import { MongoIdentityStore } from './identity-store.ts'
+import { OrganizationChanges } from './organization-changes.ts'
 import { MongoOrganizationStore } from './organization-store.ts'
 import { MongoReplayClaims } from './replay-claims.ts'
 import { SCHEMA } from './schema.ts'
@@ -15,11 +16,12 @@ import { MongoSigningKeys } from './signing-keys.ts'
 export async function openMongoStores(mongo: Mongo): Promise<Stores> {
   await prepareMongoSchema(mongo, SCHEMA)
   const collections = collectionsOf(mongo.db)
-  const federation = new MongoFederationStore(mongo, collections)
+  const changes = new OrganizationChanges(mongo, collections)
+  const federation = new MongoFederationStore(changes, collections)
   return {
     probe: () => mongo.probe('identity'),
-    identity: new MongoIdentityStore(mongo, collections),
-    organizations: new MongoOrganizationStore(mongo, collections),
+    identity: new MongoIdentityStore(mongo, changes, collections),
+    organizations: new MongoOrganizationStore(mongo, changes, collections),
     federation,
     issuerHealth: federation,
     auditLog: new MongoAuditLog(collections),

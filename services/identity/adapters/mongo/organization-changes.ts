@@ -1,0 +1,54 @@
+import type { ClientSession } from 'mongodb'
+import { systemClock } from '#shared/clock.ts'
+import { KeyedQueue } from '#shared/keyed-queue.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { OutOfTime } from '#shared/stores/mongo-transactions.ts'
+import { takePositions } from './audit-entries.ts'
+import type { Collections } from './documents.ts'
+
+/** A change of an organization that is under way. */
+export interface OrganizationChange {
+  readonly session: ClientSession
+  /** Of its entry in the audit log. */
+  readonly position: number
+}
+
+/** Changes of organizations, each in a transaction. */
+export class OrganizationChanges {
+  readonly #mongo: Mongo
+  readonly #collections: Collections
+  readonly #queue = new KeyedQueue()
+
+  constructor(mongo: Mongo, collections: Collections) {
+    this.#mongo = mongo
+    this.#collections = collections
+  }
+
+  /**
+   * Runs a change, which is ordered among all changes of its organization: those of this process wait for their turn, and those of
+   * others meet its lock and are tried again. It may run several times; one that has nothing to log leaves a gap in the positions. Throws
+   * OutOfTime when its turn does not come in time.
+   */
+  run<R>(organizationId: string, work: (change: OrganizationChange) => Promise<R>): Promise<R> {
+    const until = systemClock.monotonic() + this.#mongo.limitMs
+    return this.#queue.run(organizationId, () => {
+      const limitMs = until - systemClock.monotonic()
+      if (limitMs <= 0) throw new OutOfTime('changes that came earlier have taken all of its time')
+      return this.#mongo.transact(async (session) => {
+        const position = await this.#begin(session, organizationId)
+        return work({ session, position })
+      }, limitMs)
+    })
+  }
+
+  /**
+   * Takes the lock, as the first thing in a transaction. The position is taken outside of the transaction, since exchanges take theirs from
+   * the same counter: they wait neither for a change nor for one whose process was killed.
+   */
+  async #begin(session: ClientSession, organizationId: string): Promise<number> {
+    const { changeLocks } = this.#collections
+    const options = { session, maxTimeMS: MAX_TIME_MS }
+    await changeLocks.updateOne({ _id: organizationId }, { $inc: { changes: 1 } }, options)
+    return takePositions(this.#collections, organizationId, 1)
+  }
+}
