@@ -33,7 +33,13 @@ export function groupTests(tree: string, pattern: string, folder: string): strin
       return group
     })
   })
-  return [...groups, ...alone]
+  return spread(groups, alone)
+}
+
+/** Groups work, files with a process of their own mostly wait: dealt out evenly, the ones use what the others leave free. */
+function spread(groups: readonly string[], alone: readonly string[]): string[] {
+  const places = [groups, alone].flatMap((files) => files.map((file, n) => [(n + 0.5) / files.length, file] as const))
+  return places.sort(([one], [other]) => one - other).map(([, file]) => file)
 }
 
 /** The part of the product that a group is of; undefined: it is of none. */

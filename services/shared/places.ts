@@ -8,6 +8,11 @@ export class Places {
     this.#free = size
   }
 
+  /** How many wait for a place. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
   /** Takes a place, to be given back by disposing it once. Throws the signal's reason. */
   async take(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted()

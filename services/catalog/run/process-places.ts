@@ -27,15 +27,14 @@ const START_MS = 2_000
  * once, none would be ready in time.
  */
 export class ProcessPlaces {
-  #free: number
+  readonly #places: Places
+  readonly #starts: Places
   /** Who has a place; the one that was used least recently first. */
   readonly #holders = new Set<Holder>()
-  readonly #waiting = new Set<() => void>()
-  readonly #starts: Places
 
   /** `starts`: how many may start at a time. */
   constructor(size: number, starts: number) {
-    this.#free = size
+    this.#places = new Places(size)
     this.#starts = new Places(starts)
   }
 
@@ -44,10 +43,10 @@ export class ProcessPlaces {
    * disposed of. Throws the signal's reason.
    */
   async take(signal: AbortSignal, onWanted: () => void): Promise<ProcessPlace> {
-    signal.throwIfAborted()
-    if (this.#free > 0) this.#free--
-    else await this.#turn(signal)
-    const started = await this.#mayStart(signal)
+    const taking = this.#places.take(signal)
+    this.#askIdle()
+    const place = await taking
+    const started = await this.#mayStart(place, signal)
     const holder: Holder = { onWanted, uses: 0, idle: false, wanted: false }
     this.#holders.add(holder)
     return {
@@ -55,18 +54,18 @@ export class ProcessPlaces {
       use: () => this.#use(holder),
       [Symbol.dispose]: () => {
         started()
-        if (this.#holders.delete(holder)) this.#giveBack()
+        if (this.#holders.delete(holder)) place[Symbol.dispose]()
       },
     }
   }
 
   /** Returns what is called when it has started. */
-  async #mayStart(signal: AbortSignal): Promise<() => void> {
+  async #mayStart(place: Disposable, signal: AbortSignal): Promise<() => void> {
     let start: Disposable | undefined
     try {
       start = await this.#starts.take(signal)
     } catch (error) {
-      this.#giveBack()
+      place[Symbol.dispose]()
       throw error
     }
     const started = (): void => {
@@ -76,22 +75,6 @@ export class ProcessPlaces {
     }
     const late = setTimeout(started, START_MS).unref()
     return started
-  }
-
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const go = (): void => {
-        signal.removeEventListener('abort', stop)
-        resolve()
-      }
-      const stop = (): void => {
-        this.#waiting.delete(go)
-        reject(signal.reason)
-      }
-      this.#waiting.add(go)
-      signal.addEventListener('abort', stop, { once: true })
-      this.#askIdle()
-    })
   }
 
   #use(holder: Holder): Disposable {
@@ -112,7 +95,7 @@ export class ProcessPlaces {
 
   /** Asks as many idle processes to end as are waited for. */
   #askIdle(): void {
-    let missing = this.#waiting.size
+    let missing = this.#places.waiting
     for (const { wanted } of this.#holders) if (wanted) missing--
     for (const holder of [...this.#holders]) {
       if (missing <= 0) return
@@ -121,16 +104,5 @@ export class ProcessPlaces {
       missing--
       holder.onWanted()
     }
-  }
-
-  /** To the one who has waited longest. */
-  #giveBack(): void {
-    const [next] = this.#waiting
-    if (next === undefined) {
-      this.#free++
-      return
-    }
-    this.#waiting.delete(next)
-    next()
   }
 }
