@@ -91,7 +91,7 @@ export function routesOf(operations: readonly Operation[], facade: Facade, { wro
     const allow = (methods.includes('GET') ? ['HEAD', ...methods] : methods).toSorted().join(', ')
     at.all((request, response) => {
       if (request.method !== 'OPTIONS') throw new Rejection('METHOD_NOT_ALLOWED', { allow })
-      response.writeHead(204, [...callOf(response).headers, 'allow', allow]).end()
+      response.writeHead(204, [...callOf(response).headers, 'cache-control', 'no-store', 'allow', allow]).end()
     })
   }
   return router

@@ -43,7 +43,9 @@ export function authenticate(facade: Facade, operations: readonly Operation[], w
       if (gateway) await byBearer(facade, call, request)
       else await byMode(facade, config.auth, call, request)
     } catch (error) {
-      const wrong = (error instanceof Rejection ? error : reasonOf(error))?.reason === 'CREDENTIAL_REFUSED'
+      const { reason, metadata } = (error instanceof Rejection ? error : reasonOf(error)) ?? {}
+      // A token that was good until now is the sign to get another one, and not guessed.
+      const wrong = reason === 'CREDENTIAL_REFUSED' && metadata?.ours === undefined
       const seconds = wrong ? wrongKeys.add(call.clientNetwork()) : undefined
       throw seconds === undefined ? error : new Rejection('WRONG_KEYS', { retry_after: String(seconds) })
     }

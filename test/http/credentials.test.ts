@@ -60,15 +60,19 @@ test('what an access token may not be used for says so, in the form of its API',
   assert.equal((await facade.fetch('/api/v1/nothing', { headers })).status, 404)
 })
 
-test('65: an access token that is refused is 401, and wrong ones count like wrong keys', async () => {
+test('65: an access token that is refused is 401; wrong ones count like wrong keys, and those that were good do not', async () => {
   await using facade = await openFacade()
   const ask = (token: string) =>
     facade.fetch('/api/v1/responses', { method: 'POST', headers: { authorization: `Bearer ${token}` } })
-  const wrong = await ask(`${TEST_KEYS.accessToken}x`)
-  assert.equal(wrong.status, 401)
-  assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="portico", error="invalid_token"')
+  const [over, wrong] = [await ask(TEST_KEYS.expiredToken), await ask(`${TEST_KEYS.accessToken}x`)]
+  for (const { status, headers } of [over, wrong]) {
+    assert.equal(status, 401)
+    assert.equal(headers.get('www-authenticate'), 'Bearer realm="portico", error="invalid_token"')
+  }
+  assert.deepEqual(await over.json(), await wrong.json())
   assert.equal((await ask(`eyJ${'x'.repeat(8_200)}.e30.c2ln`)).status, 401)
   for (let i = 2; i < 20; i++) assert.equal((await ask(`${TEST_KEYS.accessToken}x`)).status, 401)
   assert.equal((await ask(`${TEST_KEYS.accessToken}x`)).status, 429)
+  for (let i = 0; i < 30; i++) assert.equal((await ask(TEST_KEYS.expiredToken)).status, 401)
   assert.equal((await ask(TEST_KEYS.accessToken)).status, 400, 'a body is missing, and the token is good')
 })

@@ -201,6 +201,7 @@ test('54: another method is 405 with Allow; nothing of CORS, whatever origins ar
   assert.deepEqual([preflight.status, preflight.headers.allow], [204, 'POST'])
   const posted = await postToken(exchange.url, tokenForm(), { origin: 'https://app.example' })
   for (const { headers } of [head, preflight, posted]) {
+    assert.equal(headers['cache-control'], 'no-store')
     for (const name of Object.keys(headers)) assert.doesNotMatch(name, /^(access-control-|vary$)/)
   }
 })

@@ -54,6 +54,7 @@ export const TEST_KEYS = {
   personal: 'pk-portico-test',
   management: 'mk-portico-test',
   accessToken: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl',
+  expiredToken: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJiIn0.c2lnbmF0dXJl',
 }
 
 /**
@@ -152,6 +153,7 @@ const authenticate: ServiceImpl<typeof IdentityService>['authenticate'] = ({ cre
     return { principal: { ...ids, apiKeyId: '', kind: Principal_Kind.LOCAL_OPERATOR } }
   }
   if (credential.case === 'accessToken') {
+    if (credential.value === TEST_KEYS.expiredToken) throw new Rejection('CREDENTIAL_REFUSED', { ours: 'true' })
     if (credential.value !== TEST_KEYS.accessToken) throw new Rejection('CREDENTIAL_REFUSED')
     return { principal: { ...ids, apiKeyId: 'key_1', kind: Principal_Kind.WORKSPACE } }
   }

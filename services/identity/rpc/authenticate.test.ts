@@ -18,6 +18,9 @@ const refused = {
 const present = ({ client }: TestIdentity, key: string) =>
   client.authenticate({ credential: { case: 'apiKey', value: key } })
 
+/** Of a token that was made here. */
+const refusedOurs = { ...refused, metadata: { ours: 'true' } }
+
 const presentToken = ({ client }: TestIdentity, token: string) =>
   client.authenticate({ credential: { case: 'accessToken', value: token } })
 
@@ -97,7 +100,7 @@ forEachTransport((name, connect) => {
         { keyId, disabled, updateMask: { paths: ['disabled'] } },
         identity.as('management'),
       )
-      if (disabled) assert.deepEqual(await refusalOf(presentToken(identity, token)), refused)
+      if (disabled) assert.deepEqual(await refusalOf(presentToken(identity, token)), refusedOurs)
       else await presentToken(identity, token)
     }
     const expiring = await identity.create({ expireTime: timestampFromMs(clock.time + 60_000) })
@@ -105,17 +108,17 @@ forEachTransport((name, connect) => {
     clock.time += 59_999
     await presentToken(identity, second)
     clock.time += 1
-    assert.deepEqual(await refusalOf(presentToken(identity, second)), refused)
+    assert.deepEqual(await refusalOf(presentToken(identity, second)), refusedOurs)
     await presentToken(identity, token)
     clock.time += 900_000
-    assert.deepEqual(await refusalOf(presentToken(identity, token)), refused)
-    assert.deepEqual(await refusalOf(presentToken(identity, await tokenFor('key_ofnobody'))), refused)
+    assert.deepEqual(await refusalOf(presentToken(identity, token)), refusedOurs)
+    assert.deepEqual(await refusalOf(presentToken(identity, await tokenFor('key_ofnobody'))), refusedOurs)
     for (const kind of [Principal_Kind.MANAGEMENT, Principal_Kind.PERSONAL]) {
       const other = await identity.create({ kind })
-      assert.deepEqual(await refusalOf(presentToken(identity, await tokenFor(other.keyId))), refused)
+      assert.deepEqual(await refusalOf(presentToken(identity, await tokenFor(other.keyId))), refusedOurs)
     }
     const elsewhere = await mintNow(identity, beside, { target: { workspaceId: 'wrk_other', keyId } })
-    assert.deepEqual(await refusalOf(presentToken(identity, elsewhere)), refused)
+    assert.deepEqual(await refusalOf(presentToken(identity, elsewhere)), refusedOurs)
   })
 
   test(`what is no token of ours, and a key in its place, get that answer too (${name})`, async () => {

@@ -12,6 +12,9 @@ import { SharedReads } from '../run/shared-reads.ts'
 import { principalToProto } from './convert.ts'
 import { termsToProto } from './key-terms.ts'
 
+/** Of a token that was made here: it was not guessed. */
+const OURS = { ours: 'true' }
+
 /**
  * Turns a credential into a principal, and the terms of its key, which were read with it. A key that is unknown, malformed, disabled or expired gets one and the same
  * answer, so that nobody learns which keys exist; so does an access token that is none of ours, has expired, or acts as such a key.
@@ -30,24 +33,28 @@ export function authenticate(dependencies: {
   const localOperator = create(AuthenticateResponseSchema, { principal })
   const reads = new SharedReads<OwnedApiKey | undefined>()
 
-  const findKey = (apiKey: string) => {
+  const findKey = async (apiKey: string) => {
     const hash = hashOf(apiKey)
-    return reads.read(hash, () => store.findKey(hash))
+    const found = await reads.read(hash, () => store.findKey(hash))
+    if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
+    return found
   }
   const findTarget = async (token: string) => {
     const target = await tokens.verify(token)
-    if (target === undefined) return undefined
+    if (target === undefined) throw new Rejection('CREDENTIAL_REFUSED')
+    if (target === 'expired') throw new Rejection('CREDENTIAL_REFUSED', OURS)
     const { workspaceId, keyId } = target
     const found = await reads.read(`${workspaceId} ${keyId}`, () => store.getKey(workspaceId, keyId))
     // No policy targets another kind; nor would a token of one that did be good.
-    return found?.key.kind === 'workspace' ? found : undefined
+    if (found?.key.kind !== 'workspace' || !isUsable(found.key, clock.now()))
+      throw new Rejection('CREDENTIAL_REFUSED', OURS)
+    return found
   }
 
   return async ({ credential }) => {
     if (credential.case === 'localOperator') return localOperator
     check(credential.case !== undefined, 'credential', 'must be set')
     const found = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
-    if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
     const { id: apiKeyId, kind, workspaceId } = found.key
     const terms = termsToProto(found.key.terms, found.workspaceLimitNanos)
     return { principal: principalToProto({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }), terms }

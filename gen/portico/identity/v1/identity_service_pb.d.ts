@@ -429,7 +429,8 @@ export declare const IdentityService: GenService<{
   /**
    * Turns a credential into a principal. The state of the key, that of an access token's as well, is read on each call, so
    * that disabling or deleting a key takes effect at once. Rejects with CREDENTIAL_REFUSED when the key is unknown, disabled or
-   * expired, or the token is none of ours or has expired.
+   * expired, or the token is none of ours or has expired; with metadata "ours" ("true") where it is a token that was made here, and has
+   * expired or acts as such a key.
    *
    * @generated from rpc portico.identity.v1.IdentityService.Authenticate
    */

@@ -92,4 +92,6 @@ test('what was expected and found is shown as JSON, which shows the type, and cu
   })
   assert.deepEqual(checkSubject({}, rules), { verdict: 'failed', expected: '"repo:acme/app"' })
   assert.equal(checkSubject({ sub: '\u{1f600}'.repeat(3000) }, rules).found?.length, 1024)
+  // What turns the direction of writing, or is not seen at all, is shown as what it is.
+  assert.equal(checkSubject({ sub: 'a\u202e\u{e0061}\n' }, rules).found, '"a\\u202e\\udb40\\udc61\\n"')
 })

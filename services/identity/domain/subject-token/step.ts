@@ -49,9 +49,14 @@ export function claimOf(claims: JsonObject, name: string): JsonValue | undefined
   return Object.hasOwn(claims, name) ? claims[name] : undefined
 }
 
-/** The value of a claim for people. */
+/** The value of a claim for people; characters that would only change how the others look are escaped. */
 export function shown(value: JsonValue | undefined): string | undefined {
-  return value === undefined ? undefined : JSON.stringify(value)
+  return value === undefined ? undefined : JSON.stringify(value).replace(/\p{Cf}/gu, escaped)
+}
+
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }
 
 function cut(text: string): string {

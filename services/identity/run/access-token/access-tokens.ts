@@ -76,14 +76,15 @@ export class AccessTokens {
   }
 
   /**
-   * The key that a token acts as; undefined: the token is none of ours, or has expired. Whether that key is there and may be used
-   * is not looked at.
+   * The key that a token acts as; undefined: the token is none of ours. Whether that key is there and may be used is not looked at.
    */
-  async verify(token: string): Promise<TokenTarget | undefined> {
+  async verify(token: string): Promise<TokenTarget | 'expired' | undefined> {
     if (token.length > MAX_TOKEN_LENGTH) return undefined
     const digest = hash('sha256', token, 'binary')
     const known = this.#remembered.get(digest) ?? (await this.#verify(token, digest))
-    return known !== undefined && this.#isCurrent(known) ? known.target : undefined
+    if (known === undefined) return undefined
+    if (this.#isCurrent(known)) return known.target
+    return known.expires * 1_000 <= this.#clock.now() ? 'expired' : undefined
   }
 
   async #verify(token: string, digest: string): Promise<AccessToken | undefined> {

@@ -140,6 +140,8 @@ test('a signature by another key, by another algorithm or in another form is ref
       'signature',
     ],
     [signed({ alg: 'none' }, () => Buffer.alloc(1)), 'header'],
+    [signed({ alg: 'none' }, () => Buffer.alloc(0)), 'header'],
+    [signed(header, () => Buffer.alloc(0)), 'signature'],
     [
       signed({ alg: 'HS256', kid: 'k1' }, (text) =>
         createHmac('sha256', key.publicKey.export({ format: 'pem', type: 'spki' }))
