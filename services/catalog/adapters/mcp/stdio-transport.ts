@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
-import { type Command, settledWithin } from '../commands/command.ts'
+import { type Command, readToEnd, settledWithin } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
 import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
 import { knownMessage } from './known-message.ts'
@@ -87,7 +87,8 @@ export class StdioTransport implements Transport {
 
   async #lost(why: string): Promise<void> {
     const waiting = new AbortController()
-    await settledWithin(once(this.#channel, 'close', { signal: waiting.signal }), LAST_WORDS_MS)
+    const last = settledWithin(once(this.#channel, 'close', { signal: waiting.signal }), LAST_WORDS_MS)
+    await Promise.all([last, readToEnd(this.#command.output)])
     waiting.abort()
     const words = this.#errors.tail(ERROR_BYTES).trim().slice(-ERROR_CHARACTERS)
     await this.#end(words === '' ? why : `${why}: ${words}`)

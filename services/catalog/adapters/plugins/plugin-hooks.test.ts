@@ -28,9 +28,13 @@ test('a plugin that fails in a hook, in whatever way, is failed with its error, 
   await writeFiles(catalog.config, { 'plugins/good.js': plugin('good', `hook('instructions', () => 'It is here.')`) })
   const list = async () => states(await catalog.client.listPlugins({}, asOperator))
   assert.deepEqual(new Set(Object.values(await list())), new Set(['active']))
-  const { instructions } = await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
-  assert.equal(instructions.at(-1), 'It is here.')
-  const found = await list()
+  let found: Record<string, string> = {}
+  // One that the excess of another has ended with its process is tried again in one of its own.
+  for (let i = 0; i < 3 && Object.values(found).filter((state) => state === 'active').length !== 1; i++) {
+    const { instructions } = await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
+    assert.equal(instructions.at(-1), 'It is here.')
+    found = await list()
+  }
   for (const [name, [, error]] of Object.entries(FAILING)) assert.match(found[name] ?? '', error, name)
   assert.equal(found['good.js'], 'active')
 })
