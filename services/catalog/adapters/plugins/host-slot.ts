@@ -1,12 +1,11 @@
 import type { ProcessPlace, ProcessPlaces } from '#services/catalog/run/process-places.ts'
-import type { CommandEnd } from '../commands/command.ts'
-import type { PluginHost } from './plugin-host.ts'
+import type { HostEnd, PluginHost } from './plugin-host.ts'
 
 interface Options {
   readonly places: ProcessPlaces
   readonly start: () => Promise<PluginHost>
   /** The process has ended by itself. */
-  readonly onEnd: (host: PluginHost, end: CommandEnd) => void
+  readonly onEnd: (host: PluginHost, end: HostEnd) => void
 }
 
 interface Running {

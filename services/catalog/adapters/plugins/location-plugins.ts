@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Location } from '#services/catalog/domain/location.ts'
 import type { Offer } from '#services/catalog/ports/source.ts'
-import type { CommandEnd } from '../commands/command.ts'
 import type { OpenConfiguration } from '../configuration/configuration.ts'
 import type { PlaceWatch } from '../watch/place-watch.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
@@ -9,7 +8,7 @@ import type { HostSlot } from './host-slot.ts'
 import { Plugin } from './plugin.ts'
 import { digestOf, type PluginContext } from './plugin-context.ts'
 import type { FoundPlugins } from './plugin-files.ts'
-import type { PluginHost } from './plugin-host.ts'
+import type { HostEnd, PluginHost } from './plugin-host.ts'
 import { PluginSet } from './plugin-set.ts'
 
 interface Options extends Omit<PluginContext, 'slot' | 'retire' | 'directory'> {
@@ -18,7 +17,7 @@ interface Options extends Omit<PluginContext, 'slot' | 'retire' | 'directory'> {
   /** The names of tools that plugins must not take. */
   readonly taken: ReadonlySet<string>
   find(documents: Awaited<ReturnType<OpenConfiguration['read']>>): Promise<FoundPlugins>
-  openSlot(onEnd: (host: PluginHost, end: CommandEnd) => void): HostSlot
+  openSlot(onEnd: (host: PluginHost, end: HostEnd) => void): HostSlot
 }
 
 /** Signals that nobody sends a process but itself, or the system because of what it did. */
@@ -142,10 +141,11 @@ export class LocationPlugins implements AsyncDisposable {
   }
 
   /** A process has ended by itself. Of several that were in it any may have done it: then each gets a process of its own, where it shows. */
-  #observeEnd(host: PluginHost, { code, signal }: CommandEnd): void {
+  #observeEnd(host: PluginHost, { code, signal, misuse }: HostEnd): void {
     const inside = this.#plugins.filter((plugin) => plugin.isIn(host))
     const alone = inside.length === 1
-    const how = signal === null ? `exit code ${code}` : signal
+    const died = signal === null ? `exit code ${code}` : signal
+    const how = misuse === undefined ? died : `something else wrote to its channel (${misuse})`
     this.#options.logger.warn({ directory: this.#location.directory, how }, 'A process of plugins has ended')
     for (const plugin of inside) {
       if (!alone && !this.#own.has(plugin)) this.#own.set(plugin, this.#openSlot())

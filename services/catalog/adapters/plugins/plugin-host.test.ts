@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -18,9 +19,11 @@ const PATH = process.env.PATH ?? '/usr/bin:/bin'
 async function openHost(files: Readonly<Record<string, string>>, observe: (chunk: Buffer) => void = () => {}) {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'portico-host-')))
   await writeFiles(directory, files)
+  let channel: Socket | undefined
   const host = await PluginHost.start({
     start: async (options) => {
       const command = await SupervisedCommand.start(options, tmpdir())
+      if (command.channel instanceof Socket) channel = command.channel
       command.output.on('data', observe)
       return command
     },
@@ -29,6 +32,8 @@ async function openHost(files: Readonly<Record<string, string>>, observe: (chunk
   return {
     directory,
     host,
+    /** Bytes that were read of its channel. */
+    bytesRead: () => channel?.bytesRead ?? Number.NaN,
     start: (entry: string) => ({
       ...{ entry: join(directory, entry), options: null, directory },
       ...{ memoryBytes: 256 << 20, blockedMs: 4_000 },
@@ -92,3 +97,42 @@ test('an error is cut, however long it is', async () => {
   const error = await Promise.race([failed.promise, opened.host.ended])
   assert.equal(typeof error === 'string' && error.length, 2_000)
 })
+
+const FORGED: Readonly<Record<string, string>> = {
+  garbage: "'garbage\\n'",
+  'the failure of its neighbour': `'{"run":1,"type":"failed","error":"forged"}\\n'`,
+  'the start of its neighbour': `'{"run":1,"type":"started"}\\n'`,
+  'an answer of the process': `'{"type":"pong"}\\n'`,
+  '100 MB of lines': "'{}\\n'.repeat(35e6)",
+  '100 MB without an end': "'x'.repeat(1e8)",
+}
+
+for (const [what, text] of Object.entries(FORGED)) {
+  test(`a plugin that writes to the channel of its process ends that process, and says nothing for others: ${what}`, async () => {
+    await using opened = await openHost({
+      'neighbour.mjs': 'export default { id: "neighbour", setup() {} }',
+      'hostile.mjs': `import { writeSync } from 'node:fs'
+        let rest = Buffer.from(${text})
+        while (rest.length > 0) try { rest = rest.subarray(writeSync(4, rest)) } catch {}
+        setInterval(() => {}, 1_000)`,
+    })
+    const { host, start, bytesRead } = opened
+    const observed: string[] = []
+    const ready = Promise.withResolvers<void>()
+    const said = (text: string): void => {
+      if (JSON.parse(text).type === 'ready') ready.resolve()
+    }
+    const listen = {
+      busy: false,
+      started: () => void observed.push('started'),
+      failed: (error: string) => void observed.push(error),
+    }
+    host.run(start('neighbour.mjs'), { ...listen, said })
+    await ready.promise
+    host.run(start('hostile.mjs'), { busy: false, started() {}, said() {}, failed() {} })
+    const end = await Promise.race([host.ended, delay(20_000, undefined, { ref: false })])
+    assert.match(end?.misuse ?? '', /not from the process|more than 16777216 bytes/)
+    assert.deepEqual(observed, ['started'])
+    assert.ok(bytesRead() < 20e6, `${bytesRead()} bytes`)
+  })
+}

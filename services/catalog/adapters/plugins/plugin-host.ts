@@ -5,7 +5,8 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Command, CommandEnd, StartCommand } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
 import { quoted } from '../commands/quoted.ts'
-import { CHANNEL_FD, type FromHost, type PluginStart, type ToHost, type ToPlugin } from './host/protocol.ts'
+import { CHANNEL_FD, type PluginStart, type ToHost, type ToPlugin } from './host/protocol.ts'
+import { ChannelMisused, HostMessages } from './host-messages.ts'
 
 interface Options {
   readonly start: StartCommand
@@ -13,6 +14,12 @@ interface Options {
   /** All that a plugin sees of the environment. */
   readonly environment: Readonly<Record<string, string>>
   readonly logger: Logger
+}
+
+/** How a process ended, or why it must be. */
+export interface HostEnd extends CommandEnd {
+  /** What was written to its channel that it does not say. */
+  readonly misuse?: string
 }
 
 /** Observes one plugin. */
@@ -37,34 +44,39 @@ const MAX_LOGGED_AT_ONCE = 4 << 10
 /** A process that plugins of one location run in. Disposal ends it with all that it started. */
 export class PluginHost implements AsyncDisposable {
   /** Resolves when the process has ended, or must be: it says what no honest one says. */
-  readonly ended: Promise<CommandEnd>
+  readonly ended: Promise<HostEnd>
   readonly #command: Command
   readonly #channel: Duplex
+  readonly #messages = new HostMessages()
   readonly #listeners = new Map<number, HostListener>()
-  readonly #breakOff: (end: CommandEnd) => void
+  readonly #breakOff: (end: HostEnd) => void
   readonly #watch: NodeJS.Timeout
   #runs = 0
   #sent = 0
   #begun = false
   #asked: Promise<boolean> | undefined
-  #answered: () => void = () => {}
+  #answered: (() => void) | undefined
 
   private constructor(command: Command, channel: Duplex, options: Options) {
     this.#command = command
     this.#channel = channel
-    const broken = Promise.withResolvers<CommandEnd>()
+    const broken = Promise.withResolvers<HostEnd>()
     this.#breakOff = broken.resolve
     const breakOff = (): void => broken.resolve({ code: 1, signal: null })
     const lines = new LineReader()
     channel.on('data', (chunk: Buffer) => {
       try {
-        for (const line of lines.push(chunk)) this.#receive(line)
-      } catch {
-        breakOff()
+        const read = lines.push(chunk)
+        this.#messages.count(chunk.length, read.length)
+        for (const line of read) this.#receive(line)
+      } catch (error) {
+        const misuse = error instanceof Error ? error.message : String(error)
+        broken.resolve({ code: 1, signal: null, misuse })
         channel.destroy()
       }
     })
     channel.on('error', () => {}).on('close', breakOff)
+    channel.write(`${JSON.stringify({ type: 'open', key: this.#messages.key } satisfies ToHost)}\n`)
     this.ended = Promise.race([command.ended, broken.promise]).catch(() => ({ code: null, signal: 'SIGKILL' as const }))
     this.#watch = setInterval(() => {
       if (this.#begun && [...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()
@@ -150,17 +162,19 @@ export class PluginHost implements AsyncDisposable {
   // Throws for what no host says.
   #receive(line: string): void {
     this.#begun = true
-    const message = JSON.parse(line) as FromHost
+    const message = this.#messages.read(line, this.#runs)
     if (message.type === 'pong') {
+      if (this.#answered === undefined) throw new ChannelMisused('an answer to nothing')
       this.#answered()
+      this.#answered = undefined
       return
     }
     const listener = this.#listeners.get(message.run)
-    if (message.type === 'said') listener?.said(String(message.text))
+    if (message.type === 'said') listener?.said(message.text)
     else if (message.type === 'started') listener?.started()
     else {
       this.#listeners.delete(message.run)
-      listener?.failed(String(message.error))
+      listener?.failed(message.error)
     }
   }
 }

@@ -52,6 +52,14 @@ const GUILTY: Readonly<Record<string, readonly [string, RegExp]>> = {
     `act() { setTimeout(() => execSync('kill -SEGV ' + process.pid), 200) }`,
     /It ended its process: SIGSEGV/,
   ],
+  'writes to the channel of its process': [
+    `act() {
+      for (let run = 1; run < 9; run++) {
+        process.getBuiltinModule('fs').writeSync(4, JSON.stringify({ run, type: 'failed', error: 'forged' }) + '\\n')
+      }
+    }`,
+    /It ended its process: something else wrote to its channel \(a message that is not from the process\)/,
+  ],
   'takes memory outside of its thread': [
     `act() { globalThis.kept = new Uint8Array(new SharedArrayBuffer(320 << 20)).fill(1) }`,
     /It took more than|Its process took \d+ MiB outside of its thread/,

@@ -123,6 +123,7 @@ export class PluginRun {
       this.#loaded.resolve()
       return
     }
+    if (message.id > this.#ids) throw new Error('it is about no call')
     const call = this.#calls.get(message.id)
     if (message.type === 'progress') {
       const metadata = readMetadata(message.metadata)

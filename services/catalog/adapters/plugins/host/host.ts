@@ -11,9 +11,10 @@ const CALM_MS = 500
 const channel = new Socket({ fd: CHANNEL_FD })
 const threads = new Map<number, PluginThread>()
 let received = 0
+let key = ''
 
 const say = (message: FromHost): void => {
-  channel.write(`${JSON.stringify(message)}\n`)
+  channel.write(`${key} ${JSON.stringify(message)}\n`)
 }
 
 // Whatever a plugin does to it: the catalog notices that the process has ended.
@@ -22,6 +23,10 @@ channel.on('error', leave).on('close', leave)
 
 createInterface({ input: channel }).on('line', (line) => {
   const message = JSON.parse(line) as ToHost
+  if (message.type === 'open') {
+    key = message.key
+    return
+  }
   if (message.type === 'ping') {
     // A plugin may have read what was not for it.
     if (message.sent === received) say({ type: 'pong' })

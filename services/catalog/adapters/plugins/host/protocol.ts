@@ -14,6 +14,8 @@ export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.af
 
 /** To the host. `run` names one start of one plugin: what a former one still says is nobody's. */
 export type ToHost =
+  /** The first one, before there is any thread: each message from the host begins with the key and a space. */
+  | { readonly type: 'open'; readonly key: string }
   /** It is answered with `pong`, if so many messages before it have come. */
   | { readonly type: 'ping'; readonly sent: number }
   | ({ readonly run: number } & (

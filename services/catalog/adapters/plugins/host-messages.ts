@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import { isObject } from '#shared/json.ts'
+import type { FromHost } from './host/protocol.ts'
+
+/** Messages and bytes of one process in a second. */
+const MAX_MESSAGES = 65_536
+const MAX_BYTES = 64 << 20
+const SECOND_MS = 1_000
+
+/** Something was written to the channel of a process that it does not say. */
+export class ChannelMisused extends Error {
+  override readonly name = 'ChannelMisused'
+}
+
+/** Reads what a process of plugins says: its plugins share the descriptor of its channel, and may write to it too. */
+export class HostMessages {
+  /** What the process has to begin each of its messages with; its threads are not given. */
+  readonly key = randomBytes(16).toString('hex')
+  #second = 0
+  #messages = 0
+  #bytes = 0
+
+  /** Counts what has come. Throws ChannelMisused when it is too much for one second. */
+  count(bytes: number, messages: number): void {
+    const second = Math.floor(performance.now() / SECOND_MS)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#messages = 0
+      this.#bytes = 0
+    }
+    this.#bytes += bytes
+    this.#messages += messages
+    if (this.#bytes > MAX_BYTES || this.#messages > MAX_MESSAGES) throw new ChannelMisused('too much in a second')
+  }
+
+  /** Throws ChannelMisused for what the process did not say; `runs`: how many of them have begun. */
+  read(line: string, runs: number): FromHost {
+    if (!line.startsWith(`${this.key} `)) throw new ChannelMisused('a message that is not from the process')
+    const message: unknown = JSON.parse(line.slice(this.key.length + 1))
+    if (!isObject(message)) throw new ChannelMisused('no message')
+    const { type, run, text, error } = message
+    if (type === 'pong') return { type }
+    if (typeof run !== 'number' || !Number.isInteger(run) || run < 1 || run > runs)
+      throw new ChannelMisused('a message about no plugin')
+    if (type === 'started') return { type, run }
+    if (type === 'said' && typeof text === 'string') return { type, run, text }
+    if (type === 'failed' && typeof error === 'string') return { type, run, error }
+    throw new ChannelMisused('no message')
+  }
+}
