@@ -111,4 +111,10 @@ test('at most 256 of a location count, the nearest ones, and those that lie too 
   assert.deepEqual([ids.includes('a/b/c/d'), ids.includes('a/b/c/e/f')], [true, false])
   assert.equal(ids.filter((id) => id.startsWith('k')).length, 5, 'of those further away the rest')
   assert.match(catalog.warnings[0]?.problem ?? '', /more than 256/)
+  for (const folder of [join(config, 'skills'), join(project, '.claude')]) await rm(folder, { recursive: true })
+  assert.equal((await skillsOf(catalog)).length, 250)
+  const { length } = catalog.warnings
+  await writeFiles(project, many('.opencode/skills', 300))
+  assert.equal((await skillsOf(catalog)).length, 256)
+  assert.match(catalog.warnings[length]?.problem ?? '', /more than 256/, 'of one folder')
 })

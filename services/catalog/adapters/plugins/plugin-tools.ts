@@ -49,7 +49,8 @@ export class PluginTools implements Tools {
   async #validate({ name, plugin, tool }: OfferedTool, input: JsonObject): Promise<void> {
     const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
     const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch((error: unknown) => {
-      throw new Rejection('TOOL_UNAVAILABLE', { name, problem: problemOf(error).slice(0, MAX_PROBLEM) })
+      const problem = error instanceof HostGone ? `${error.message}; the call was not begun` : problemOf(error)
+      throw new Rejection('TOOL_UNAVAILABLE', { name, problem: problem.slice(0, MAX_PROBLEM) })
     })
     if (problem === null) return
     throw new Rejection('TOOL_INPUT_INVALID', { name, problem: String(problem).slice(0, MAX_PROBLEM) })

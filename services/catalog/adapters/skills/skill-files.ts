@@ -87,7 +87,8 @@ class Search {
     const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
     const found: SkillFile[] = []
     for (const name of names.sort()) {
-      if (this.#skills === MAX_SKILLS || this.#folders === MAX_FOLDERS) break
+      // With one more than count, whoever merges them says so.
+      if (this.#skills > MAX_SKILLS || this.#folders === MAX_FOLDERS) break
       this.#folders++
       const id = prefix + name
       const path = join(directory, name, FILE)
