@@ -50,7 +50,7 @@ test('configuration that cannot be read fails a reload, and counts as it was; a 
     '.claude/skills/one/SKILL.md': '---\n[\n---\n',
   })
   const path = join(catalog.project, 'opencode.json')
-  await assertFails(catalog, `${catalog.project}: ${path}: no JSON at character 33`)
+  await assertFails(catalog, `${catalog.project}: ${path}: not valid JSON at line 1, column 34`)
   assert.deepEqual(await read(), before)
   await writeFiles(catalog.project, { 'opencode.json': whole })
   await catalog.client.reloadLocations({}, asOperator)

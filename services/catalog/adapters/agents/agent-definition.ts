@@ -6,7 +6,7 @@ import { readAgentFile } from './read-agent-file.ts'
 /** Agents are defined by configuration documents and Markdown files (instance facts 3.12). */
 export function agentFiles(configDirectory: string): Definition<AgentFile, AgentDocument, readonly AgentDocument[]> {
   return {
-    name: 'An agent file',
+    name: 'A configuration file',
     find: (location) => findAgentFiles(configDirectory, location),
     parse: readAgentFile,
     isConfiguration: ({ kind }) => kind === 'config',

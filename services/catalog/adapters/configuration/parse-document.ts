@@ -5,9 +5,15 @@ import { DocumentError } from '#services/catalog/domain/agent-document.ts'
 export const MAX_DOCUMENT_BYTES = 1 << 20
 
 /** Parses a document of the configuration: JSON with comments and trailing commas. Throws DocumentError. */
-export function parseDocument(text: string): unknown {
+export function parseDocument(document: string): unknown {
   const errors: ParseError[] = []
-  const value: unknown = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true })
-  if (errors[0] !== undefined) throw new DocumentError(`no JSON at character ${errors[0].offset}`)
+  const text = document.replace(/^\uFEFF/, '')
+  const value: unknown = parse(text, errors, { allowTrailingComma: true })
+  if (errors[0] !== undefined) throw new DocumentError(`not valid JSON ${placeOf(text, errors[0].offset)}`)
   return value
+}
+
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset).split('\n')
+  return `at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
 }
