@@ -2,7 +2,7 @@ import type { DurableEvent } from '../domain/event.ts'
 
 /**
  * The durable events of sessions, in the order in which they were committed; they are kept for a time. Of a session that was
- * removed only its session-deleted event is read.
+ * removed only its session-deleted event is read, as soon as the process knows of the removal.
  */
 export interface EventLog {
   /**
