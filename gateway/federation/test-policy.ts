@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { type ExchangeStep, ExchangeStep_Verdict as Verdict } from '#gen/portico/identity/v1/federation_pb.js'
+import { TestPolicyRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { operation } from '../operation.ts'
+import { limitedBy } from '../shape.ts'
 import { ADMIN, ORGANIZATION_PATH, ofOrganization, policyId, publicField } from './common.ts'
 import { createPolicyBody, toPolicySettings } from './policy.ts'
 
 /** Body of policies.test. */
 export const testPolicyBody = z
   .strictObject({
-    subject_token: z
-      .string()
-      .min(1)
-      .meta({ maxLength: 16_384, description: 'Nothing of it is kept or shown but its claims' }),
+    subject_token: limitedBy(TestPolicyRequestSchema.field.subjectToken, z.string().min(1)).meta({
+      description: 'Nothing of it is kept or shown but its claims',
+    }),
     policy_id: policyId.optional().meta({ description: 'A policy that is saved, paused or not' }),
     policy: createPolicyBody.optional().meta({ description: 'One that need not be saved' }),
   })

@@ -1,12 +1,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import {
-  type AttributionSchema,
+  AttributionSchema,
   type GenerationRequest,
   GenerationRequestSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { timedText } from '#shared/ids.ts'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import type { Call } from '../call.ts'
 import { limitedBy } from '../shape.ts'
 import { cacheHeaders } from './response-cache.ts'
@@ -82,15 +83,19 @@ export function generationOf({ generationId }: Call): GenerationIds {
   return { text: generationId.slice(PREFIX.length), requestId: generationId }
 }
 
-const CATEGORIES = 256
+const { referer, title, categories, userAgent } = AttributionSchema.field
+const MOST = {
+  ...{ referer: limitOf(referer).most, title: limitOf(title).most },
+  ...{ categories: limitOf(categories).most, userAgent: limitOf(userAgent).most },
+}
 
 /** Who calls, for the ledger. What is too long is cut: it is no reason to refuse a request. */
 export function attributionOf(headers: GenerationHeaders): Attribution | undefined {
   const said = {
-    referer: short(headers['http-referer'], 1_024),
-    title: short(headers['x-openrouter-title'] ?? headers['x-title'], 256),
-    categories: short(headers['x-openrouter-categories'], CATEGORIES),
-    userAgent: short(headers['user-agent'], 512),
+    referer: short(headers['http-referer'], MOST.referer),
+    title: short(headers['x-openrouter-title'] ?? headers['x-title'], MOST.title),
+    categories: short(headers['x-openrouter-categories'], MOST.categories),
+    userAgent: short(headers['user-agent'], MOST.userAgent),
   }
   const known = Object.entries(said).filter(([, value]) => value !== undefined)
   return known.length === 0 ? undefined : Object.fromEntries(known)

@@ -1,14 +1,19 @@
 import { z } from 'zod'
 import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import { CreateApiKeyRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { workspaceId } from '../records/ids.ts'
 import { moment } from '../records/time.ts'
 import { limitedBy } from '../shape.ts'
 
-const dollars = z.number().min(0).max(9_000_000_000)
 const reset = z.enum(['daily', 'weekly', 'monthly'])
 const dialects = z.enum(['both', 'openai', 'specification'])
 const terms = KeyTermsSchema.field
+const { least, most } = limitOf(terms.limitNanos)
+const dollars = z
+  .number()
+  .min(least / 1e9)
+  .max(most / 1e9)
 
 /** What may be said of a key when it is created, and later. */
 const settings = {

@@ -1,5 +1,9 @@
+import { ExchangeTokenRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import { MOST_CHARACTERS } from './schemas.ts'
+import { limitOf } from '#shared/rpc/field-limits.ts'
+
+/** Longest token of an identity provider, in characters. */
+const { most: MOST_CHARACTERS } = limitOf(ExchangeTokenRequestSchema.field.subjectToken)
 
 /** Three parts in base64url; the signature of a token that has none is empty. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { ExchangeTokenRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { limitedBy } from '../shape.ts'
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt'
-/** Longest token of an identity provider, in characters. */
-export const MOST_CHARACTERS = 16_384
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 export const SCOPE = 'inference'
 
@@ -49,8 +49,7 @@ export const SERVED = {
  */
 export const exchangeForm = z.object({
   grant_type: z.literal(GRANT_TYPE),
-  subject_token: z.string().min(1).meta({
-    maxLength: MOST_CHARACTERS,
+  subject_token: limitedBy(ExchangeTokenRequestSchema.field.subjectToken, z.string().min(1)).meta({
     description: 'The JWT of the identity provider, signed with `RS256` or `ES256`',
   }),
   subject_token_type: z.literal(JWT_TYPE),

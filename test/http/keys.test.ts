@@ -143,7 +143,8 @@ test('what cannot be said of a key is refused by the member that says it', async
   const path = `/${hashOf(PORTICO_KEYS.api)}`
   for (const [body, message] of [
     [{ name: '' }, /^name: must not be empty/],
-    [{ name: 'a', limit: -1 }, /^limit: /],
+    [{ name: 'a', limit: -1 }, /^limit: must be at least 0$/],
+    [{ name: 'a', limit: 9_000_000_001 }, /^limit: must be at most 9000000000$/],
     [{ name: 'a', limit_reset: 'yearly' }, /^limit_reset: must be/],
     [{ name: 'a', expires_at: '2020-01-01T00:00:00Z' }, /^expires_at: must be in the future/],
     [{ name: 'a', requests_per_minute: 0 }, /^requests_per_minute: must be at least 1/],

@@ -100,9 +100,10 @@ forEachTransport((name, connect) => {
   test(`terms that cannot be kept are refused, and the limit of a workspace is the operator's (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
-    const { keyId } = await identity.create()
+    const { keyId } = await identity.create({ terms: { limitNanos: 9_000_000_000_000_000_000n } })
     for (const [field, bad] of [
       ['terms.limit_nanos', { limitNanos: -1n }],
+      ['terms.limit_nanos', { limitNanos: 9_000_000_001_000_000_000n }],
       ['terms.requests_per_minute', { requestsPerMinute: 0 }],
       ['terms.tokens_per_minute', { tokensPerMinute: 0n }],
       ['terms.concurrent_requests', { concurrentRequests: 0 }],

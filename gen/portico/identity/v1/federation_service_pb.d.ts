@@ -24,8 +24,6 @@ export declare type ExchangeTokenRequest = Message<"portico.identity.v1.Exchange
   federationPolicyId: string;
 
   /**
-   * At most 16,384 characters.
-   *
    * @generated from field: string subject_token = 2;
    */
   subjectToken: string;
