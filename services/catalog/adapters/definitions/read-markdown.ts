@@ -5,9 +5,13 @@ import { readBounded } from '../files/read-bounded.ts'
 /** Characters; the time to parse YAML grows with their square, to 20 s for 256 KiB of quotes. */
 const MAX_MATTER = 16 << 10
 
+/** A top-level key with a value on the same line, which is neither quoted nor a block, and not a collection that goes on below. */
+const PLAIN_VALUE = /^([A-Za-z_][\w-]*):[ \t]+(?![\s"'|>#])(.*[^[{,\s])[ \t]*$/gm
+
 /**
  * Reads a Markdown file of at most `limit` bytes: what the YAML before its text says, in at most 16,384 characters (undefined or
- * null: nothing), and its text. Throws when it is not of that form.
+ * null: nothing), and its text. Where that is no YAML, a value that is none by itself is the text it looks like (`description: Use
+ * when: a release is due`), as in OpenCode and Claude Code. Throws when it is not of that form either; the message names the file's line.
  */
 export async function readMarkdown(
   path: string,
@@ -17,5 +21,20 @@ export async function readMarkdown(
   if (matter.length > MAX_MATTER) throw new DocumentError(`the front matter has more than ${MAX_MATTER} characters`)
   // Many projects have no such file.
   const { parse } = await import('yaml')
-  return { fields: parse(matter), body }
+  const read = (text: string): { readonly fields: unknown } | { readonly problem: string } => {
+    try {
+      return { fields: parse(text) }
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error) }
+    }
+  }
+  // The fence is a line, too.
+  const strict = read(`\n${matter}`)
+  if ('fields' in strict) return { ...strict, body }
+  // A block may go on in indented lines below.
+  const lenient = read(
+    matter.replaceAll(PLAIN_VALUE, (line, key, value) => ('fields' in read(line) ? line : `${key}: >-\n  ${value}`)),
+  )
+  if ('fields' in lenient) return { ...lenient, body }
+  throw new DocumentError(`the front matter is not YAML: ${strict.problem.split('\n', 1)[0]?.replace(/:$/, '')}`)
 }
