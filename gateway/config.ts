@@ -1,6 +1,7 @@
 import { homedir, tmpdir } from 'node:os'
 import { z } from 'zod'
-import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { readEnvironment } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { booleanVariable, integerVariable, mustBe, portVariable, urlVariable } from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isNetwork } from './auth/client-network.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { PublicError } from './errors/public-error.ts'
+import type { PublicError } from './errors/error-table.ts'
 import type { EventSource } from './http/sse.ts'
 
 type DeepReadonly<T> = T extends readonly (infer E)[]

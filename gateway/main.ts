@@ -1,7 +1,8 @@
 // The process of the facade alone; the four services are processes of their own.
 
 import { systemClock } from '#shared/clock.ts'
-import { type Environment, readTogether } from '#shared/config/config.ts'
+import { readTogether } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { peerVariable, readProcessConfig } from '#shared/config/process-config.ts'
 import { createHttp2Transport } from '#shared/http2/transport.ts'
 import { beginProcess } from '#shared/process/begin-process.ts'

@@ -24,7 +24,7 @@ const FEATURE = [
     '../call.ts',
     '../clients.ts',
   ],
-  ...['../errors/{schemas,provider,public-error}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
+  ...['../errors/{schemas,provider,error-table}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
   ...[
     '#shared/{ids,clock,json,rejection}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
@@ -210,7 +210,7 @@ const MATRIX: readonly MatrixRow[] = [
     allow: [
       ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
       '../http/json-gauge.ts',
-      ...['../errors/{schemas,provider,public-error}.ts', '#shared/{ids,clock,reasons,rejection}.ts'],
+      ...['../errors/{schemas,provider,error-table}.ts', '#shared/{ids,clock,reasons,rejection}.ts'],
       ...['#shared/rpc/{enum-table,field-limits}.ts', 'zod'],
       ...CONNECT,
     ],

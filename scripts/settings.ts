@@ -6,7 +6,8 @@ import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
 import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
 import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
-import { type Environment, variablesOf } from '#shared/config/config.ts'
+import { variablesOf } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { readProcessConfig, readServiceProcessConfig, SERVICES } from '#shared/config/process-config.ts'
 
 const file = fileURLToPath(new URL('../services/shared/config/setting-names.ts', import.meta.url))

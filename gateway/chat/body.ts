@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { modelOf, routingSettings } from '../generation/routing.ts'
+import { namesPreset, routingSettings } from '../generation/routing.ts'
 import {
   cacheControl,
   efforts,
@@ -115,7 +115,7 @@ function refuseContradictions(body: CreateChatBody, refuse: Refuse): void {
     refuse(['top_logprobs'], 'requires "logprobs": true')
   }
   // The tools of a preset are known to the service.
-  if (body.preset != null || modelOf(body)?.includes('@preset/')) return
+  if (namesPreset(body)) return
   if (choice === 'required' && (body.tools ?? []).length === 0) {
     refuse(['tool_choice'], 'requires a call, but there are no tools')
   }

@@ -1,4 +1,4 @@
-import type { PublicError } from '../errors/public-error.ts'
+import type { PublicError } from '../errors/error-table.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 import type { ChatError } from './completion.ts'
 

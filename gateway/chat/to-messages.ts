@@ -1,26 +1,14 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import {
-  Message_Role,
-  type MessageSchema,
-  type Part as PartMessage,
-  type PartSchema,
-} from '#gen/portico/inference/v1/inference_pb.js'
+import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { given } from '../generation/to-shared.ts'
 import type { CreateChatBody } from './body.ts'
 import type { AssistantMessage, ChatInputMessage } from './messages.ts'
-import { textPart, toParts, urlPart } from './to-parts.ts'
+import { type Made, textPart, toParts, urlPart } from './to-parts.ts'
 import { toThoughts } from './to-thoughts.ts'
 
 type Message = MessageInitShape<typeof MessageSchema>
-type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
 type Conversation = Pick<CreateChatBody, 'messages' | 'prompt' | 'prompt_cache_options'>
-
-/** A part, and the member of the body that it was made of. */
-export interface Made {
-  readonly part: Part
-  readonly path: string
-}
 
 /**
  * The conversation; results of calls that follow one another are one message. Rejects with BODY_INVALID where a picture, file or sound

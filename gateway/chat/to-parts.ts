@@ -2,10 +2,15 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { MediaPartSchema, Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { mediaFromUrl } from '../generation/media.ts'
 import { AUDIO_TYPES, type ContentPart } from './parts.ts'
-import type { Made } from './to-messages.ts'
 
 type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
 type Media = MessageInitShape<typeof MediaPartSchema>
+
+/** A part, and the member of the body that it was made of. */
+export interface Made {
+  readonly part: Part
+  readonly path: string
+}
 
 /** The parts of a content; `ttl` is that of breakpoints that name none. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
 export function toParts(content: string | readonly ContentPart[], at: string, ttl: string | undefined): Made[] {

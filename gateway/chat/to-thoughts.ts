@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ReasoningPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { openItem } from '../generation/sealed-item.ts'
 import type { AssistantMessage, InputDetail } from './messages.ts'
-import type { Made } from './to-messages.ts'
+import type { Made } from './to-parts.ts'
 
 type Detail = Exclude<InputDetail, { type: 'reasoning.server_tool_call' }>
 type Thought = {

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Call } from '../call.ts'
+import type { PublicError } from './error-table.ts'
 import { errorTypeOf } from './error-type.ts'
-import { type PublicError, publicError } from './public-error.ts'
+import { publicError } from './public-error.ts'
 
 /** What the client of a call sees of an error; an internal one is logged, with the reference that the client gets. */
 export function explain({ logger }: { readonly logger: Logger }, call: Call, error: unknown): PublicError {

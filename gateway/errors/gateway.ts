@@ -1,8 +1,8 @@
 import type { Reason } from '#shared/reasons.ts'
 import type { ReasonsOf } from '#shared/rejection.ts'
 import { challengeHeader } from './challenge.ts'
+import type { ErrorTable, PublicError } from './error-table.ts'
 import { providerFailure } from './provider.ts'
-import type { ErrorTable, PublicError } from './public-error.ts'
 
 const INVALID = 'Invalid request parameters'
 

@@ -1,7 +1,7 @@
 import type { Reason } from '#shared/reasons.ts'
 import type { ReasonsOf } from '#shared/rejection.ts'
 import { challengeHeader } from './challenge.ts'
-import type { ErrorTable, PublicError } from './public-error.ts'
+import type { ErrorTable, PublicError } from './error-table.ts'
 
 /** Errors of `/api`: `{_tag, message, …}` (instance facts 2). */
 export const instanceErrors = {

@@ -1,8 +1,8 @@
 import type { Reason } from '#shared/reasons.ts'
 import type { ReasonsOf } from '#shared/rejection.ts'
+import type { ErrorTable, PublicError } from './error-table.ts'
 import { typeOfStatus } from './error-type.ts'
 import { gatewayErrors } from './gateway.ts'
-import type { ErrorTable, PublicError } from './public-error.ts'
 
 type Rows = typeof gatewayErrors.reasons
 

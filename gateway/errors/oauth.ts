@@ -1,6 +1,6 @@
 import type { Reason } from '#shared/reasons.ts'
 import type { ReasonsOf } from '#shared/rejection.ts'
-import type { ErrorTable, PublicError } from './public-error.ts'
+import type { ErrorTable, PublicError } from './error-table.ts'
 import type { ExchangeReason, InputReason, RequestReason } from './reasons.ts'
 
 /** Errors of `/api/v1/oauth`: `{error, error_description}` (RFC 6749 section 5.2), never cached. */

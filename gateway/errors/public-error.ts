@@ -4,33 +4,11 @@ import { type Reason, reasonOf } from '#shared/reasons.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import type { Family } from '../call.ts'
 import { askedService } from './asked-service.ts'
+import type { ErrorRow, ErrorTable, PublicError } from './error-table.ts'
 import { gatewayErrors } from './gateway.ts'
 import { instanceErrors } from './instance.ts'
 import { messagesErrors } from './messages.ts'
 import { oauthErrors } from './oauth.ts'
-
-/** An error as a client sees it. */
-export interface PublicError {
-  readonly status: number
-  readonly body: Readonly<Record<string, unknown>>
-  /** Names and values in turn. */
-  readonly headers?: readonly string[]
-  /** Set for internal errors; the log line with this reference has the cause. */
-  readonly ref?: string
-}
-
-/** What a reason becomes; `internal`: no request of the family can meet it, so that it would be our mistake. */
-export type ErrorRow = ((reason: Reason) => PublicError) | 'internal'
-
-/** How one API family shows errors; `R` is every reason of the facade and of the services that its operations call. */
-export interface ErrorTable<R extends string> {
-  /** Reason → public error; one that is unknown here, of a newer service, is an internal error. */
-  readonly reasons: Readonly<Record<R, ErrorRow>>
-  /** A service did not answer, or not in time. */
-  readonly unavailable: (deadlinePassed: boolean, service: string) => PublicError
-  /** Anything else; says nothing but the reference. */
-  readonly internal: (ref: string) => PublicError
-}
 
 const tables = { instance: instanceErrors, gateway: gatewayErrors, messages: messagesErrors, oauth: oauthErrors }
 type Tables = typeof tables

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { fromSetError } from '../records/error.ts'
-import type { Described } from './mappers.ts'
+import type { Described } from './described.ts'
 
 type CompactionCase = `compaction${'Started' | 'Extended' | 'Ended' | 'Failed'}`
 type CompactionEvent = Extract<SessionEvent['event'], { case: CompactionCase }>

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { fromRetry } from '../records/error.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
-import type { Described } from './mappers.ts'
+import type { Described } from './described.ts'
 
 /** What only those who listen get, because it follows from events that are kept: whether a session is busy, and what it has used. */
 export function liveOf({ event }: SessionEvent): Described[] {

@@ -1,6 +1,5 @@
 import type { ExecutionEnded, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { type ForkOrigin, type InboxItem, Outcome } from '#gen/portico/session/v1/session_pb.js'
-import type { JsonOf } from '../kinds.ts'
 import { fromRetry, fromSetError } from '../records/error.ts'
 import { fromFinish } from '../records/finish.ts'
 import { fromFork } from '../records/fork.ts'
@@ -15,17 +14,9 @@ import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
 import { fromCompactionEvent } from './compaction.ts'
 import { EVENT_VERSION, fromCreated } from './created.ts'
+import type { Described, EventJson } from './described.ts'
 import { liveOf } from './live.ts'
 import { fromPartEnded, fromPartExtended, fromPartStarted } from './parts.ts'
-import type { event } from './schemas.ts'
-
-type EventJson = JsonOf<typeof event>
-type Shape<E> = E extends { readonly type: infer T; readonly data: infer D extends { readonly sessionID: string } }
-  ? readonly [type: T, data: Omit<D, 'sessionID'>]
-  : never
-
-/** Type of an event, and its data beside `sessionID`. */
-export type Described = Shape<EventJson>
 
 /** Undefined for an event of a kind that only a newer session service knows. */
 export function fromEvent(given: SessionEvent): EventJson | undefined {

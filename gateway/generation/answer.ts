@@ -1,7 +1,7 @@
 import type { Generation } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
-import type { PublicError } from '../errors/public-error.ts'
+import type { PublicError } from '../errors/error-table.ts'
 import { type EventAnswer, type WholeAnswer, whole } from '../kinds.ts'
 import { asked, type GenerationHeaders, type GenerationInit } from './call.ts'
 import { cacheNotApplied } from './response-cache.ts'

@@ -99,6 +99,11 @@ export function modelOf({ model, models: several }: Named): string | undefined {
   return model ?? several?.[0]
 }
 
+/** Whether a preset says what a body does not. */
+export function namesPreset(body: Named & { readonly preset?: string | null | undefined }): boolean {
+  return body.preset != null || modelOf(body)?.includes('@preset/') === true
+}
+
 /** Finds that a body names no model at all. */
 export function requireModel(body: Named, problems: Problems): void {
   if (modelOf(body) === undefined) problems.addIssue({ code: 'custom', path: ['model'], message: 'is required' })

@@ -1,5 +1,5 @@
 import type { GenerationEvent, StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
-import type { PublicError } from '../errors/public-error.ts'
+import type { PublicError } from '../errors/error-table.ts'
 import { type EventAnswer, stream } from '../kinds.ts'
 
 /** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */

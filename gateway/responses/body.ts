@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { requireModel, routingSettings } from '../generation/routing.ts'
+import { namesPreset, requireModel, routingSettings } from '../generation/routing.ts'
 import { endUser, promptCacheOptions, reasoning, sharedSettings } from '../generation/settings.ts'
 import { freeObject, limitedBy, notYet, refinedBy } from '../shape.ts'
 import { input } from './input.ts'
-import { namesPreset } from './to-settings.ts'
 import { choiceProblem } from './to-tools.ts'
 import { text, toolChoice, tools } from './tools.ts'
 

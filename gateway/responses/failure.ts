@@ -1,4 +1,4 @@
-import type { PublicError } from '../errors/public-error.ts'
+import type { PublicError } from '../errors/error-table.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 
 /** How a response says that it failed (gateway facts 1.8). */

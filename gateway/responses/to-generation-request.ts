@@ -1,7 +1,8 @@
 import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/call.ts'
+import { namesPreset } from '../generation/routing.ts'
 import type { CreateResponseBody } from './body.ts'
 import { toMessages } from './to-messages.ts'
-import { namesPreset, toSettings } from './to-settings.ts'
+import { toSettings } from './to-settings.ts'
 
 /** What the inference service is asked for. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
 export function toGenerationRequest(

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/call.ts'
-import { modelOf } from '../generation/routing.ts'
+import { namesPreset } from '../generation/routing.ts'
 import { cleared, given, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
@@ -71,11 +71,6 @@ function ownMembers(body: ResponseSettings): Struct | undefined {
     ...(Object.keys(thinking).length === 0 ? {} : { reasoning: thinking }),
   }
   return Object.keys(own).length === 0 ? undefined : (own as Struct)
-}
-
-/** Whether a preset says what a body does not. */
-export function namesPreset(body: Pick<ResponseSettings, 'model' | 'models' | 'preset'>): boolean {
-  return body.preset != null || modelOf(body)?.includes('@preset/') === true
 }
 
 /** Log probabilities without alternatives. */

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { z } from 'zod'
 import {
   type AllowedToolsSchema,
   type HostedToolSchema,
@@ -8,11 +9,13 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/call.ts'
 import { given } from '../generation/to-shared.ts'
-import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
+import type { input } from './input.ts'
+import type { toolChoice, tools } from './tools.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
-type Given = NonNullable<CreateResponseBody['tools']>[number]
+type Given = z.output<typeof tools>[number]
+/** A tool of the caller itself. */
 type Inner = Extract<Given, { type: 'namespace' }>['tools'][number]
 type Hosted = Exclude<Given, { type: 'function' | 'custom' | 'namespace' }>
 type Namespace = Extract<Given, { type: 'namespace' }>
@@ -30,8 +33,12 @@ interface Offer {
   readonly hosted: readonly { readonly tool: Hosted; readonly path: string }[]
 }
 
-type Offering = Pick<CreateResponseBody, 'tools' | 'tool_choice'> & {
-  readonly input?: CreateResponseBody['input'] | undefined
+/** The members of a body that say what is offered, and how it is chosen. */
+interface Offering {
+  readonly tools?: readonly Given[] | null | undefined
+  readonly tool_choice?: z.output<typeof toolChoice> | null | undefined
+  /** Its `additional_tools` are offered as well. */
+  readonly input?: z.output<typeof input> | undefined
 }
 
 /** The tools of a body, those of its `additional_tools` among them, as far as its choice allows them. */
@@ -46,7 +53,7 @@ export function offerOf(body: Offering): Offer {
   }
 }
 
-type Choice = Exclude<CreateResponseBody['tool_choice'], string | null | undefined>
+type Choice = Exclude<z.output<typeof toolChoice>, string>
 
 /** Whether a choice names a tool: one of the caller by its name, one of a provider by its type, and a server of MCP by its label. */
 function names(choice: Exclude<Choice, { type: 'allowed_tools' }>, tool: Inner | Hosted): boolean {

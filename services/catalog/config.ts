@@ -1,7 +1,8 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { readEnvironment } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { integerVariable, jsonVariable, mustBe, urlVariable } from '#shared/config/variables.ts'
 
 /** Settings of the catalog service. */

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Environment } from '#shared/config/config.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { readConfig } from './config.ts'
 
 /** Reads a configuration with a file of that text. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { readEnvironment } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { type StoreConfig, storeOf, storeSecrets, storeVariables } from '#shared/config/store-config.ts'
 import { booleanVariable, integerVariable } from '#shared/config/variables.ts'
 

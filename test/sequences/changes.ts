@@ -1,5 +1,6 @@
+import { asking } from './asked.ts'
 import { RULES } from './commands.ts'
-import { asking, type Info } from './history.ts'
+import type { Info } from './history.ts'
 import type { SessionClient } from './session-client.ts'
 import type { Action } from './step.ts'
 

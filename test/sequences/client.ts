@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import type { WireMessage } from '#test/support/instance-client.ts'
-import { type Asked, asking, wasAnswered } from './history.ts'
+import { type Asked, asking, wasAnswered } from './asked.ts'
 
 /** Where requests go. A server that is being restarted has no url for a moment. */
 export interface Target {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WireMessage } from '#test/support/instance-client.ts'
+import { type Asked, asking } from './asked.ts'
 import { Client } from './client.ts'
 import { RULES } from './commands.ts'
-import { type Asked, asking, type Info } from './history.ts'
+import type { Info } from './history.ts'
 import { sendInput } from './inputs.ts'
 import { sumOf } from './judge/changes.ts'
 import { SessionClient } from './session-client.ts'
@@ -33,7 +34,7 @@ export async function fork(session: SessionClient, place: number | 'unknown' | u
   if (!session.expect(200, answer)) return
   const { data: info } = answer.body as { data: Info }
   const made = new SessionClient(session.scene, info.id, session.history.problems)
-  session.history.offspring.push({ session: made, sure: true })
+  session.offspring.push({ session: made, sure: true })
   session.history.copies.push({ kind: 'fork', asked, info, messages: await made.client.messages(info.id), before })
 }
 
@@ -52,14 +53,14 @@ export async function transfer(session: SessionClient): Promise<void> {
   if (out === undefined) return
   history.copies.push({ kind: 'export', asked, ...out })
   await refuseImport(session, out)
-  const name = `${history.sessionId.slice(4)}i${history.offspring.length}`
+  const name = `${history.sessionId.slice(4)}i${session.offspring.length}`
   const info = { ...out.info, id: `ses_${name}` }
   // Ids of messages are taken as well.
   const messages = out.messages.map((message, i) => ({ ...message, id: `msg_${name}_${i}` }))
   const copy = new SessionClient(session.scene, info.id, history.problems)
   const isThere = await imported(session, copy, { info, messages })
   if (isThere === false) return
-  history.offspring.push({ session: copy, sure: isThere === true })
+  session.offspring.push({ session: copy, sure: isThere === true })
   const again = isThere === undefined ? undefined : await exported(copy)
   if (again !== undefined && !isDeepStrictEqual(kept(again), kept({ info, messages }))) {
     const both = JSON.stringify([kept({ info, messages }), kept(again)])
@@ -116,7 +117,7 @@ let serial = 0
 
 /** Makes a session below this one, or below the last one that was made so, and has it work. */
 export async function makeChild(session: SessionClient, deep: boolean, work: Work): Promise<void> {
-  const { children } = session.history
+  const { children } = session
   const parent = (deep ? children.findLast(({ sure }) => sure)?.session : undefined) ?? session
   const id = `${session.history.sessionId}c${serial++}`
   const child = new SessionClient(session.scene, id, session.history.problems)
@@ -142,7 +143,7 @@ export async function remove(session: SessionClient): Promise<void> {
   const asked = asking()
   if (history.removal !== undefined) return
   history.removal = asked
-  for (const { session: child } of history.children) child.history.removal = lateRemoval(asked)
+  for (const { session: child } of session.children) child.history.removal = lateRemoval(asked)
   const { body } = await session.insist('DELETE', '', undefined, asked)
   // Once it is done it is not known any more; and who is not answered asks again.
   if (asked.status !== 204 && asked.status !== 404) session.wrong('remove', asked, body)

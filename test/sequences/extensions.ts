@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { scriptedServer } from '#test/support/mcp.ts'
-import { type Asked, asking } from './history.ts'
+import { type Asked, asking } from './asked.ts'
 import type { SessionClient } from './session-client.ts'
 
 /** A plugin whose tool leaves a line, as commands do. */

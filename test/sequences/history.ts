@@ -1,31 +1,8 @@
 import { join } from 'node:path'
 import type { WireMessage } from '#test/support/instance-client.ts'
+import { type Asked, mayBeDone } from './asked.ts'
 import type { WireEvent } from './follow.ts'
-import type { SessionClient } from './session-client.ts'
 import type { Answer, Delivery, Work } from './step.ts'
-
-/** A request: when it was sent and answered. Without a status nobody knows whether it was done, or still will be. */
-export interface Asked {
-  /** Its places among all that clients sent and were answered. */
-  readonly began: number
-  ended: number
-  /** Epoch milliseconds. */
-  readonly sent: number
-  answered: number
-  status: number | undefined
-}
-
-let moment = 0
-
-/** A request that is about to be sent. */
-export function asking(): Asked {
-  return { began: moment++, ended: Infinity, sent: Date.now(), answered: Infinity, status: undefined }
-}
-
-/** The request was answered now. */
-export function wasAnswered(asked: Asked, status: number): void {
-  Object.assign(asked, { ended: moment++, answered: Date.now(), status })
-}
 
 /** An input, of a user or of a program, as the client knows it. */
 export interface SentInput {
@@ -105,13 +82,6 @@ export interface Tokens {
   readonly cache: { readonly read: number; readonly write: number }
 }
 
-/** A session that was made of another one. */
-export interface Made {
-  readonly session: SessionClient
-  /** Somebody has seen it. */
-  readonly sure: boolean
-}
-
 /** What the inbox had at a time, in its order. */
 export interface SeenInbox {
   readonly asked: Asked
@@ -154,10 +124,6 @@ export interface History {
   readonly emptyForks: Asked[]
   readonly inboxes: SeenInbox[]
   readonly logs: SeenLog[]
-  /** Sessions that were made below it, or below each other. */
-  readonly children: Made[]
-  /** Sessions that were made of it, and go on by themselves. */
-  readonly offspring: Made[]
   removal: Asked | undefined
   /** Somebody woke the session after all that ended runs, and it was idle before anything else was sent. */
   woken: boolean
@@ -180,23 +146,8 @@ export function newHistory(sessionId: string, scratch: string, problems: string[
       emptyForks: [],
       inboxes: [],
       logs: [],
-      children: [],
-      offspring: [],
     },
   }
-}
-
-/** Whether one was over before the other was sent. */
-export function before(first: Asked, second: Asked): boolean {
-  return first.ended < second.began
-}
-
-/** Times are whole milliseconds, and what is written at a time was read from the clock a moment before. */
-export const CLOCK_MS = 100
-
-/** Whether it was over before something whose time the server says. */
-export function beforeTime({ answered }: Asked, time: number): boolean {
-  return answered + CLOCK_MS < time
 }
 
 /** What may end a run as interrupted, and parks what waits: interrupts, and refusals without a word. */
@@ -220,9 +171,4 @@ export function valuesDuring<T>(
     values = event.created + clockMs < asked.sent ? [value] : [...values, value]
   }
   return values
-}
-
-/** Whether it was accepted, or nobody knows. */
-export function mayBeDone({ status }: Asked): boolean {
-  return status === undefined || status < 300
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Asked, asking } from './asked.ts'
 import { textOf } from './commands.ts'
-import { type Asked, asking, type SentInput } from './history.ts'
+import type { SentInput } from './history.ts'
 import type { SessionClient } from './session-client.ts'
 import type { Answer, Delivery, Place, Work } from './step.ts'
 

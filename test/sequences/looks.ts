@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WireMessage } from '#test/support/instance-client.ts'
+import { asking } from './asked.ts'
 import { RULES } from './commands.ts'
 import { lookAtExtensions } from './extensions.ts'
 import type { WireEvent } from './follow.ts'
-import { asking } from './history.ts'
 import type { SessionClient } from './session-client.ts'
 import type { Look } from './step.ts'
 

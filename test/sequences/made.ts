@@ -13,7 +13,8 @@ const PATIENCE_MS = 60_000
 
 /** Brings the sessions below a session to their end, and holds the list of them to what was made. */
 export async function settleChildren(session: SessionClient, totals: Totals): Promise<void> {
-  const { children, problems } = session.history
+  const { children, history } = session
+  const { problems } = history
   const below = new Map([[session.history.sessionId, await settleDelegates(session, totals)]])
   for (const { session: child, sure } of children) {
     const { body, asked } = await child.insist('GET', '')
@@ -32,8 +33,8 @@ export async function settleChildren(session: SessionClient, totals: Totals): Pr
 }
 
 /** Holds what was made of a session to going on by itself, whatever became of that. */
-export async function settleOffspring({ history }: SessionClient, totals: Totals): Promise<void> {
-  for (const { session: made, sure } of history.offspring) {
+export async function settleOffspring({ history, offspring }: SessionClient, totals: Totals): Promise<void> {
+  for (const { session: made, sure } of offspring) {
     const { sessionId, problems } = made.history
     const { body, asked } = await made.insist('GET', '')
     if (asked.status === 404 && !sure) continue
@@ -86,7 +87,7 @@ async function quiet(session: SessionClient, isLong: boolean): Promise<void> {
 export async function settleRemoval(session: SessionClient, follower: Follower): Promise<string[]> {
   const { problems } = session.history
   const gone: string[] = []
-  for (const { session: each, sure } of [{ session, sure: true }, ...session.history.children]) {
+  for (const { session: each, sure } of [{ session, sure: true }, ...session.children]) {
     const { sessionId, calls } = each.history
     // What is below goes in the background.
     const isGone = async () => (await each.insist('GET', '')).asked.status === 404

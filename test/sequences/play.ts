@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Asked } from './asked.ts'
 import { Client } from './client.ts'
 import { drive } from './drive.ts'
 import { gather } from './gather.ts'
-import type { Asked, History } from './history.ts'
 import { interrupt } from './inputs.ts'
-import { type Evidence, judge } from './judge/judge.ts'
+import type { Evidence } from './judge/evidence.ts'
+import { judge } from './judge/judge.ts'
 import { judgeRemoval } from './judge/removal.ts'
 import { addTotals, judgeStats, noTotals, type Totals } from './judge/totals.ts'
 import { settleChildren, settleOffspring, settleRemoval } from './made.ts'
+import type { SessionClient } from './session-client.ts'
 import { settle } from './settle.ts'
 import type { Restart, Scenario, Sequence } from './step.ts'
 import { storyOf } from './story.ts'
@@ -97,8 +99,8 @@ async function playOne(
     removed.push(...(await settleRemoval(session, world.follower)))
     await settleOffspring(session, totals)
     count(tally, 'sequences')
-    count(tally, 'removed', history.children.length + 1)
-    countMade(tally, history)
+    count(tally, 'removed', session.children.length + 1)
+    countMade(tally, session)
     return history.problems
   }
   const messages = await settle(session)
@@ -112,7 +114,7 @@ async function playOne(
   addTotals(totals, messages, false)
   await settleOffspring(session, totals)
   tallyUp(tally, evidence)
-  countMade(tally, history)
+  countMade(tally, session)
   // What was not answered may wake it still.
   const isWoken = history.wakes.some(({ status }) => status === undefined)
   if ((await interrupt(session)) && !isWoken)
@@ -122,7 +124,8 @@ async function playOne(
   return found.length === 0 ? [] : [...found.slice(0, 8), storyOf(evidence)]
 }
 
-function countMade(tally: Tally, { children, copies, moves, updates, resumes }: History): void {
+function countMade(tally: Tally, { children, history }: SessionClient): void {
+  const { copies, moves, updates, resumes } = history
   const done = (all: readonly { readonly asked: Asked }[]) => all.filter(({ asked }) => asked.status === 204).length
   count(tally, 'children', children.length)
   for (const { kind } of copies) count(tally, `${kind}s`)

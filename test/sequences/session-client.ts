@@ -1,5 +1,6 @@
+import { type Asked, asking, before } from './asked.ts'
 import { type Answered, Client, type Target } from './client.ts'
-import { type Asked, asking, before, type History, newHistory } from './history.ts'
+import { type History, newHistory } from './history.ts'
 import type { Place } from './step.ts'
 
 /** What a sequence needs of the world around it. */
@@ -9,12 +10,23 @@ export interface Scene extends Target {
   readonly places: Readonly<Record<Place, string>>
 }
 
+/** A session that was made of another one. */
+export interface Made {
+  readonly session: SessionClient
+  /** Somebody has seen it. */
+  readonly sure: boolean
+}
+
 /** A session as one client uses it. What it did is kept, and what it must not be answered noted among the problems. */
 export class SessionClient {
   readonly scene: Scene
   readonly history: History
   readonly client: Client
   readonly path: string
+  /** Sessions that were made below it, or below each other. */
+  readonly children: Made[] = []
+  /** Sessions that were made of it, and go on by themselves. */
+  readonly offspring: Made[] = []
 
   constructor(scene: Scene, sessionId: string, problems?: string[]) {
     this.scene = scene

@@ -1,5 +1,6 @@
 import type { WireMessage } from '#test/support/instance-client.ts'
-import { before, type History, mayBeDone, type SentInput, stoppers } from './history.ts'
+import { before, mayBeDone } from './asked.ts'
+import { type History, type SentInput, stoppers } from './history.ts'
 import { interrupt, sendInput, wait } from './inputs.ts'
 import type { SessionClient } from './session-client.ts'
 import { isLong } from './step.ts'

@@ -1,5 +1,5 @@
-import type { Asked } from './history.ts'
-import type { Evidence } from './judge/judge.ts'
+import type { Asked } from './asked.ts'
+import type { Evidence } from './judge/evidence.ts'
 
 /** What was asked and what happened, by time: milliseconds since the first request. */
 export function storyOf({ history, events }: Pick<Evidence, 'history' | 'events'>): string {

@@ -1,5 +1,5 @@
-import type { Write } from './revision.ts'
 import type { SessionState } from './session-state.ts'
+import type { Write } from './write.ts'
 
 /**
  * What of a session changed, for those who wait for it. `work`: its lease may be acquired. `run`: a run became due, began or

@@ -1,56 +1,11 @@
-import type { JsonObject } from '#shared/json.ts'
 import { type ChangeKind, changesBy } from './change.ts'
 import type { DurableEventData } from './event.ts'
 import type { PartPlace } from './event-part.ts'
-import type { Admitter, Delivery, InboxItem } from './inbox.ts'
 import type { AssistantMessage, CompactionMessage, Message } from './message.ts'
-import type { PermissionAnswer, PermissionRequest, PermissionRule } from './permission/permission.ts'
 import { addCost, addTokens, MOST_COST_NANOS, MOST_TOKENS, type TokenUsage } from './session.ts'
 import { nextClaim, type SessionState } from './session-state.ts'
-import { type Activity, activityOf } from './stats/activity.ts'
-
-/** One record that a use case writes beside the session's own. */
-export type Write =
-  | {
-      readonly type: 'admit'
-      readonly seq: number
-      readonly item: InboxItem
-      readonly digest: string
-      readonly admitter: Admitter
-    }
-  | { readonly type: 'deliver'; readonly id: string; readonly timeDelivered: number }
-  | { readonly type: 'redeliver'; readonly id: string; readonly delivery: Delivery }
-  | { readonly type: 'cancel'; readonly id: string; readonly timeCancelled: number }
-  | { readonly type: 'insert'; readonly seq: number; readonly message: Message }
-  | {
-      readonly type: 'update'
-      readonly message: AssistantMessage | CompactionMessage
-      /** Whether anything but its parts differs from what was written before. */
-      readonly own: boolean
-      /** Numbers of the parts that do. */
-      readonly changed: readonly number[]
-    }
-  | {
-      readonly type: 'event'
-      readonly id: string
-      readonly seq: number
-      readonly directory: string
-      readonly timeCreated: number
-      readonly data: DurableEventData
-      /** The part that holds what the event says. */
-      readonly part: PartPlace | undefined
-    }
-  | { readonly type: 'count'; readonly seq: number; readonly activity: Activity }
-  | { readonly type: 'ask'; readonly seq: number; readonly request: PermissionRequest }
-  | { readonly type: 'answer'; readonly requestId: string; readonly answer: PermissionAnswer }
-  | {
-      readonly type: 'describe'
-      /** What is absent stays as it is. */
-      readonly title?: string
-      readonly metadata?: JsonObject
-      readonly permissions?: readonly PermissionRule[]
-    }
-  | { readonly type: 'approve'; readonly projectId: string; readonly action: string; readonly pattern: string }
+import { activityOf } from './stats/activity.ts'
+import type { Write } from './write.ts'
 
 /** Makes ids of events and of messages that no client named. */
 export type NewId = (prefix: 'evt' | 'msg') => string

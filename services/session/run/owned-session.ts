@@ -21,7 +21,6 @@ import type { Outcome } from '../domain/session.ts'
 import { type Leftovers, settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
-import type { Conversation } from './history/conversation.ts'
 
 /** Who owns a session, as long as it does. */
 interface Owner {
@@ -61,7 +60,7 @@ export class OwnedSession {
   }
 
   /** See `beginStep`. */
-  beginStep({ lastSeq, ...known }: Known & Pick<Conversation, 'lastSeq'>): Promise<StepStart> {
+  beginStep({ lastSeq, ...known }: Known & { readonly lastSeq: number }): Promise<StepStart> {
     return this.#revise(
       (reads) => reads.stepReads(lastSeq),
       (revision, reads) => beginStep(revision, reads, known),

@@ -1,4 +1,4 @@
-import { BroadcastReader } from './reader.ts'
+import { type BroadcastEnd, BroadcastReader, type Readable } from './reader.ts'
 
 /** What a broadcast is made from. */
 export interface BroadcastOptions<T> {
@@ -19,16 +19,11 @@ const MOST = { items: 4_096, size: 4_194_304 }
 /** So many that everybody has taken are kept for readers that come back. */
 const KEPT = { items: 256, size: 262_144 }
 
-/** How a broadcast has ended. */
-export interface BroadcastEnd {
-  readonly error?: unknown
-}
-
 /**
  * One stream for many readers: each item is pulled once and kept until all have taken it. The source is pulled for the
  * reader that is furthest; one that is 4,096 items or four million characters behind it fails, and holds nobody up.
  */
-export class Broadcast<T> {
+export class Broadcast<T> implements Readable<T> {
   readonly options: BroadcastOptions<T>
   readonly #readers = new Set<BroadcastReader<T>>()
   #waiting = new Set<BroadcastReader<T>>()

@@ -1,4 +1,17 @@
-import type { Broadcast, BroadcastEnd } from './broadcast.ts'
+/** How a broadcast has ended. */
+export interface BroadcastEnd {
+  readonly error?: unknown
+}
+
+/** What a reader reads: see `Broadcast`. */
+export interface Readable<T> {
+  readonly options: { readonly positionOf: (item: T) => string | undefined; readonly overflow: () => Error }
+  readonly over: BroadcastEnd | undefined
+  at(number: number): T | undefined
+  isBehind(number: number): boolean
+  wait(reader: BroadcastReader<T>): void
+  leave(reader: BroadcastReader<T>): void
+}
 
 /** Where a reader begins, and what it wants. */
 interface Start<T> {
@@ -13,13 +26,13 @@ interface Start<T> {
 
 /** One of the readers of a broadcast. It has to be left, by `return`, when nobody reads it any more. */
 export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
-  readonly #broadcast: Broadcast<T>
+  readonly #broadcast: Readable<T>
   readonly #start: Start<T>
   #number: number
   #waiting: PromiseWithResolvers<IteratorResult<T, undefined>> | undefined
   #left = false
 
-  constructor(broadcast: Broadcast<T>, start: Start<T>) {
+  constructor(broadcast: Readable<T>, start: Start<T>) {
     this.#broadcast = broadcast
     this.#start = start
     this.#number = start.number

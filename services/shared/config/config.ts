@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { ConfigError, type ConfigProblem } from '#shared/config/config-error.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 import { unknownSettings } from '#shared/config/unknown-settings.ts'
 import { schemaProblem } from '#shared/schema-problem.ts'
-
-/** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A configuration that nothing can change any more. */
 export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T

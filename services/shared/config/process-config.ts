@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Environment, readEnvironment } from '#shared/config/config.ts'
+import { readEnvironment } from '#shared/config/config.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { storeSecrets } from '#shared/config/store-config.ts'
 import { type TelemetryConfig, telemetryOf, telemetryVariables } from '#shared/config/telemetry-config.ts'
 import { booleanVariable, integerVariable, peerUrlVariable, portVariable } from '#shared/config/variables.ts'

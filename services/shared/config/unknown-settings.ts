@@ -1,5 +1,5 @@
-import type { Environment } from '#shared/config/config.ts'
 import type { ConfigProblem } from '#shared/config/config-error.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import { SETTING_NAMES } from '#shared/config/setting-names.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 

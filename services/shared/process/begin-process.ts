@@ -1,5 +1,6 @@
-import { type Environment, variablesAsked } from '#shared/config/config.ts'
+import { variablesAsked } from '#shared/config/config.ts'
 import { maskSecrets } from '#shared/config/config-print.ts'
+import type { Environment } from '#shared/config/environment.ts'
 import type { SingleProcessConfig } from '#shared/config/process-config.ts'
 import { warnOfUnknownSettings } from '#shared/config/unknown-settings.ts'
 import { loadTheRest } from '#shared/lazy/lazy-module.ts'

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { before, mayBeDone } from '../asked.ts'
 import type { WireEvent } from '../follow.ts'
-import { before, mayBeDone, type Tokens } from '../history.ts'
-import type { Evidence } from './judge.ts'
+import type { Tokens } from '../history.ts'
+import type { Evidence } from './evidence.ts'
 
 /** What is said of the session is what was said last; moves and updates are made once each; and the totals are sums. */
 export function judgeChanges(evidence: Evidence): string[] {

@@ -1,5 +1,5 @@
-import { mayBeDone } from '../history.ts'
-import type { Evidence } from './judge.ts'
+import { mayBeDone } from '../asked.ts'
+import type { Evidence } from './evidence.ts'
 
 /** Every summary that was asked for is one message, which ended once, as what happened can explain; and nobody made another one. */
 export function judgeCompactions({ history, messages, events, takenOver }: Evidence): string[] {

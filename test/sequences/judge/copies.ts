@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WireMessage } from '#test/support/instance-client.ts'
 import { type Copy, valuesDuring } from '../history.ts'
-import type { Evidence } from './judge.ts'
+import type { Evidence } from './evidence.ts'
 
 /** Forks and exports have the settled history of their time, and what was said of the session then. */
 export function judgeCopies(evidence: Evidence): string[] {

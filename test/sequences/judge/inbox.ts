@@ -1,6 +1,6 @@
+import { before, beforeTime, CLOCK_MS } from '../asked.ts'
 import type { WireEvent } from '../follow.ts'
-import { before, beforeTime, CLOCK_MS } from '../history.ts'
-import type { Evidence } from './judge.ts'
+import type { Evidence } from './evidence.ts'
 
 /** What was accepted enters once and in order, is listed while it waits, and what was cancelled in time never enters. */
 export function judgeInbox(evidence: Evidence): string[] {

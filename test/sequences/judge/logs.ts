@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WireEvent } from '../follow.ts'
-import type { Evidence } from './judge.ts'
+import type { Evidence } from './evidence.ts'
 
 /** The stream brought every event of the log, in its order; and whoever read the log from a number got what follows it. */
 export function judgeLogs({ history, events, seen, clockMs }: Evidence): string[] {

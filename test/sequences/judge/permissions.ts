@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { before, mayBeDone } from '../asked.ts'
 import { RULES, tokenOf } from '../commands.ts'
 import type { WireEvent } from '../follow.ts'
-import { before, mayBeDone } from '../history.ts'
 import type { RuleSet } from '../step.ts'
-import type { Evidence } from './judge.ts'
+import type { Evidence } from './evidence.ts'
 
 /** Nothing runs that the rules of its time deny, nor what they have asked for and nobody allowed. */
 export function judgePermissions(evidence: Evidence): string[] {

@@ -1,7 +1,8 @@
 import type { WireMessage } from '#test/support/instance-client.ts'
+import { before, beforeTime, CLOCK_MS, mayBeDone } from '../asked.ts'
 import type { WireEvent } from '../follow.ts'
-import { before, beforeTime, CLOCK_MS, mayBeDone, type SentInput, stoppers } from '../history.ts'
-import type { Evidence } from './judge.ts'
+import { type SentInput, stoppers } from '../history.ts'
+import type { Evidence } from './evidence.ts'
 
 /** A run, as the events report it. */
 interface Run {

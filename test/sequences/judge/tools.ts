@@ -1,6 +1,6 @@
 import type { WireMessage, WirePart } from '#test/support/instance-client.ts'
 import { type CallInput, tokenOf } from '../commands.ts'
-import type { Evidence } from './judge.ts'
+import type { Evidence } from './evidence.ts'
 
 /** What is known of one tool call. */
 interface Call {

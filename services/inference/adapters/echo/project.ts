@@ -1,7 +1,7 @@
 import { textOf } from '#services/inference/domain/conversation.ts'
 import type { Tool } from '#services/inference/domain/tools.ts'
+import type { Exchange } from './exchanges.ts'
 import type { ScriptedCall } from './script.ts'
-import type { Exchange } from './turn.ts'
 
 /** A link ends in `@`, a directory in `/`. */
 const README = /(^|\/)readme(\.\w+)?@?$/i

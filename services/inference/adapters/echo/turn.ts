@@ -1,11 +1,7 @@
-import {
-  type Message,
-  type ToolCallPart,
-  type ToolResultPart,
-  textOf,
-} from '#services/inference/domain/conversation.ts'
+import { textOf } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { Tool } from '#services/inference/domain/tools.ts'
+import { type Exchange, exchangesOf } from './exchanges.ts'
 import { minimalInstance } from './minimal-instance.ts'
 import { describeProject, nextLook } from './project.ts'
 import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'
@@ -17,12 +13,6 @@ const MAX_SAID = 1_000_000
 const [SUMMARY_WORDS, MAX_WORDS] = [60, 1_000_000]
 /** Characters of a title. */
 const MAX_TITLE = 50
-
-/** A call that was made since the last user message, and what it answered so far. */
-export interface Exchange {
-  readonly call: ToolCallPart
-  readonly result: ToolResultPart | undefined
-}
 
 /** A call that is made: of a function with JSON, of a custom tool with any text. */
 export interface EchoCall {
@@ -188,10 +178,4 @@ function callable({ tools, toolChoice }: GenerationRequest): readonly Tool[] {
   if (toolChoice?.mode === 'none') return []
   if (toolChoice?.mode === 'named') return tools.filter(({ name }) => name === toolChoice.name)
   return tools
-}
-
-function exchangesOf(messages: readonly Message[]): Exchange[] {
-  const parts = messages.flatMap((message) => message.parts)
-  const results = new Map(parts.filter((part) => part.type === 'tool-result').map((part) => [part.callId, part]))
-  return parts.filter((part) => part.type === 'tool-call').map((call) => ({ call, result: results.get(call.callId) }))
 }

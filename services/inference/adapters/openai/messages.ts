@@ -5,20 +5,10 @@ import {
   type ToolResultPart,
   textOf,
 } from '#services/inference/domain/conversation.ts'
-import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
-import type { Omissions } from '#services/inference/domain/omissions.ts'
 import { toUrl } from '../http/data-url.ts'
-import type { ChatProfile } from './dialect.ts'
-import { contentOf, piecesOf } from './pieces.ts'
+import { type ChatContext, contentOf, piecesOf } from './pieces.ts'
 
 type Item = Record<string, unknown>
-
-/** What the translation of a conversation knows besides. */
-export interface ChatContext {
-  readonly profile: ChatProfile
-  readonly flat: FlatTools
-  readonly omissions: Omissions
-}
 
 /** The conversation as chat completions want it. */
 export function openaiMessages(messages: readonly Message[], context: ChatContext): Item[] {

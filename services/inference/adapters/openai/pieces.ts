@@ -1,8 +1,17 @@
 import { type MediaPart, type Part, textOf } from '#services/inference/domain/conversation.ts'
+import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
+import type { Omissions } from '#services/inference/domain/omissions.ts'
 import { base64, fromUrl, toUrl } from '../http/data-url.ts'
-import type { ChatContext } from './messages.ts'
+import type { ChatProfile } from './dialect.ts'
 
 type Item = Record<string, unknown>
+
+/** What the translation of a conversation knows besides. */
+export interface ChatContext {
+  readonly profile: ChatProfile
+  readonly flat: FlatTools
+  readonly omissions: Omissions
+}
 
 /** The content of a message: a text where it is nothing else, a list of pieces else. */
 export function contentOf(parts: readonly Part[], context: ChatContext): string | Item[] {

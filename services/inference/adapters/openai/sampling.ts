@@ -1,5 +1,5 @@
 import type { Sampling } from '#services/inference/domain/sampling.ts'
-import type { ChatContext } from './messages.ts'
+import type { ChatContext } from './pieces.ts'
 
 /** The most stop texts that OpenAI takes. */
 const MAX_STOPS = 4

@@ -1,7 +1,7 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { Tool, ToolChoice } from '#services/inference/domain/tools.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { ChatContext } from './messages.ts'
+import type { ChatContext } from './pieces.ts'
 
 type Item = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-import type { Write } from '#services/session/domain/revision.ts'
+import type { Write } from '#services/session/domain/write.ts'
 
 /** What a session is called and what clients said of it, as far as it changes. */
 export function descriptionRecord({ title, metadata, permissions }: Extract<Write, { type: 'describe' }>) {

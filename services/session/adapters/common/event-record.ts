@@ -1,7 +1,7 @@
 import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
 import type { ToolPart } from '#services/session/domain/message.ts'
-import type { Write } from '#services/session/domain/revision.ts'
+import type { Write } from '#services/session/domain/write.ts'
 
 export interface EventRecord {
   readonly workspace: string

@@ -1,5 +1,5 @@
 import type { Admitter, Delivery, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
-import type { Write } from '#services/session/domain/revision.ts'
+import type { Write } from '#services/session/domain/write.ts'
 
 /** An inbox item: waiting, delivered as a message of the same id, or cancelled. It is kept whatever became of it. */
 export interface InboxRecord {

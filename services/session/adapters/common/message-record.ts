@@ -6,7 +6,7 @@ import {
   type StoredMessage,
 } from '#services/session/domain/message.ts'
 import { moneyAsText } from '#services/session/domain/messages/money-as-text.ts'
-import type { Write } from '#services/session/domain/revision.ts'
+import type { Write } from '#services/session/domain/write.ts'
 
 /** A message, without the parts of an assistant's. */
 export interface MessageRecord {

@@ -4,7 +4,7 @@ import type {
   PermissionReply,
   PermissionRequest,
 } from '#services/session/domain/permission/permission.ts'
-import type { Write } from '#services/session/domain/revision.ts'
+import type { Write } from '#services/session/domain/write.ts'
 
 // Records are what both stores keep: flat, made of text, numbers and null, with the same names in both. Whatever
 // clients, models or tools may nest is JSON text, so that no store's own rules for keys, depth or numbers apply to it.

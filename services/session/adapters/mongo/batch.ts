@@ -1,5 +1,6 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection, Document } from 'mongodb'
-import type { Revision, Write } from '#services/session/domain/revision.ts'
+import type { Revision } from '#services/session/domain/revision.ts'
+import type { Write } from '#services/session/domain/write.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { activityRecord } from '../common/activity-record.ts'
 import { descriptionRecord } from '../common/description-record.ts'

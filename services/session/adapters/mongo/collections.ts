@@ -1,17 +1,11 @@
 import type { Collection, Db } from 'mongodb'
-import type { NewId } from '#services/session/domain/revision.ts'
-import type { Clock } from '#shared/clock.ts'
-import type { Mongo } from '#shared/stores/mongo.ts'
+import type { StagedKind } from '#services/session/ports/session-staging.ts'
 import type { ActivityRecord } from '../common/activity-record.ts'
 import type { EventRecord } from '../common/event-record.ts'
 import type { InboxRecord } from '../common/inbox-record.ts'
 import type { MessageRecord, PartRecord } from '../common/message-record.ts'
 import type { ApprovalRecord, RequestRecord } from '../common/records.ts'
 import type { SessionRecord } from '../common/session-record.ts'
-import type { BlobUse } from './blobs/blob-uses.ts'
-import type { HiddenDocument } from './hidden/hidden-sessions.ts'
-import type { MongoNotices } from './notices.ts'
-import type { MongoQueue } from './queue.ts'
 
 /** A record with its key: workspace and id. */
 export type Keyed<T> = T & { readonly _id: string }
@@ -25,6 +19,34 @@ export type SessionDocument = Keyed<SessionRecord> & {
   readonly base?: number
   /** The last change that somebody may wait for; see `MongoNotices`. */
   readonly notice?: string
+}
+
+/** A session that has documents and that nobody sees: it is not complete yet, or it is being removed. */
+export interface HiddenDocument {
+  readonly _id: string
+  readonly workspace: string
+  readonly sessionId: string
+  readonly kind: StagedKind | 'removal'
+  /** Its documents have numbers above this, which another session of the same id does not have. */
+  readonly base: number
+  /** The last of its numbers. */
+  readonly seq: number
+  /** JSON; of a removal. */
+  readonly tools: string | null
+  /** Of a removal below which sessions may still be there: the ids of those above it, nearest first. */
+  readonly above?: readonly string[]
+  /** When a staged session becomes a removal, and a removal may be taken up; by the server's clock. */
+  readonly until: number
+}
+
+/** A record of a message, of one of its parts or of an inbox item refers to a blob. */
+export interface BlobUse {
+  /** Workspace, message and hash. */
+  readonly _id: string
+  readonly workspace: string
+  readonly message: string
+  /** Key of the blob. */
+  readonly blob: string
 }
 
 /** The collections of the session service. */
@@ -54,16 +76,6 @@ export function keyOf(workspace: string, id: string): string {
 /** The key of a part. */
 export function partKey({ workspace, message, attempt, ordinal }: Omit<PartRecord, 'data'>): string {
   return `${keyOf(workspace, message)}/${attempt}/${ordinal}`
-}
-
-/** What the objects that keep parts of the port have in common. */
-export interface StoreParts {
-  readonly mongo: Mongo
-  readonly collections: Collections
-  readonly queue: MongoQueue
-  readonly notices: MongoNotices
-  readonly clock: Clock
-  readonly newId: NewId
 }
 
 /** The collections; their form is made by the steps of `schema.ts`. */

@@ -9,11 +9,11 @@ import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
 import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
-import type { StoreParts } from './collections.ts'
 import { listActive } from './leases.ts'
 import { listSessions } from './list-sessions.ts'
 import { listMessages, listPermissionRequests } from './lists.ts'
 import { MongoReads } from './reads.ts'
+import type { StoreParts } from './store-parts.ts'
 
 /** See SessionLists. */
 export class MongoSessionLists implements SessionLists {

@@ -1,5 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { Revision, Write } from '#services/session/domain/revision.ts'
+import type { Revision } from '#services/session/domain/revision.ts'
+import type { Write } from '#services/session/domain/write.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { activityRecord } from '../common/activity-record.ts'
 import { descriptionRecord } from '../common/description-record.ts'

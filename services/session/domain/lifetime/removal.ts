@@ -1,6 +1,7 @@
 import type { Admitter } from '../inbox.ts'
-import type { NewId, Write } from '../revision.ts'
+import type { NewId } from '../revision.ts'
 import type { SessionState } from '../session-state.ts'
+import type { Write } from '../write.ts'
 
 /** Tool calls that may still run though their session is gone: those under older fencing tokens are to be ended. */
 export interface LeftTools {

@@ -3,9 +3,12 @@ import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { SharedStream } from '#shared/broadcast/shared-stream.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { sizeOf } from './event-size.ts'
 import { Lineage } from './lineage.ts'
 import { PendingEvents } from './pending-events.ts'
+
+/** What an event costs beside what it says. */
+const BASE = 300
+const MEMBER = 8
 
 /** An event with the ids of the sessions above its own. */
 export type FeedEvent =
@@ -96,4 +99,17 @@ export class WorkspaceFeed {
       pull()
     }
   }
+}
+
+/** Characters that an item keeps in memory, about. */
+function sizeOf(item: FeedItem): number {
+  return BASE + (item.type === 'event' || item.type === 'volatile' ? charactersOf(item.event.data) : 0)
+}
+
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  let characters = 0
+  for (const member of Object.values(value)) characters += MEMBER + charactersOf(member)
+  return characters
 }

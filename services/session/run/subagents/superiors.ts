@@ -4,7 +4,8 @@ import type { Superior } from '#services/session/domain/subagent/rules-above.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { type RunContext, RunFailure } from '../run-context.ts'
+import type { RunContext } from '../run-context.ts'
+import { RunFailure } from '../run-context.ts'
 
 /** What a session may that runs as an agent of which nobody knows the rules: nothing without a question. */
 const UNKNOWN: readonly PermissionRule[] = [{ action: '*', resource: '*', effect: 'ask' }]

@@ -1,17 +1,7 @@
 import type { ClientSession } from 'mongodb'
 import { hashesIn } from '#services/session/adapters/common/blob-uses.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type Collections, keyOf, type Table } from '../collections.ts'
-
-/** A record of a message, of one of its parts or of an inbox item refers to a blob. */
-export interface BlobUse {
-  /** Workspace, message and hash. */
-  readonly _id: string
-  readonly workspace: string
-  readonly message: string
-  /** Key of the blob. */
-  readonly blob: string
-}
+import { type BlobUse, type Collections, keyOf, type Table } from '../collections.ts'
 
 /** What a record uses, by its JSON. */
 export function blobUses(workspace: string, message: string, json: string): BlobUse[] {

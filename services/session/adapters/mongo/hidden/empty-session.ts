@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import type { Collections, Keyed, Table } from '../collections.ts'
-import type { Belonging, HiddenDocument } from './hidden-sessions.ts'
+import type { Collections, HiddenDocument, Keyed, Table } from '../collections.ts'
+import type { Belonging } from './hidden-sessions.ts'
 
 /** So many documents are deleted at once. */
 const DOCUMENTS = 200

@@ -2,28 +2,9 @@ import type { ClientSession, Document } from 'mongodb'
 import { stillBelow } from '#services/session/adapters/common/refusals.ts'
 import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
-import type { StagedKind } from '#services/session/ports/session-staging.ts'
 import { randomText } from '#shared/ids.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type Collections, keyOf, SERVER_NOW } from '../collections.ts'
-
-/** A session that has documents and that nobody sees: it is not complete yet, or it is being removed. */
-export interface HiddenDocument {
-  readonly _id: string
-  readonly workspace: string
-  readonly sessionId: string
-  readonly kind: StagedKind | 'removal'
-  /** Its documents have numbers above this, which another session of the same id does not have. */
-  readonly base: number
-  /** The last of its numbers. */
-  readonly seq: number
-  /** JSON; of a removal. */
-  readonly tools: string | null
-  /** Of a removal below which sessions may still be there: the ids of those above it, nearest first. */
-  readonly above?: readonly string[]
-  /** When a staged session becomes a removal, and a removal may be taken up; by the server's clock. */
-  readonly until: number
-}
+import { type Collections, type HiddenDocument, keyOf, SERVER_NOW } from '../collections.ts'
 
 /** What a record says of where it belongs. */
 export interface Belonging {

@@ -8,8 +8,9 @@ import type { Removal, SessionRemoval } from '#services/session/ports/session-re
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import type { MongoBatch } from '../batch.ts'
-import { keyOf, SERVER_NOW, type SessionDocument, type StoreParts } from '../collections.ts'
+import { keyOf, SERVER_NOW, type SessionDocument } from '../collections.ts'
 import type { MongoJob } from '../queue.ts'
+import type { StoreParts } from '../store-parts.ts'
 import { emptySession } from './empty-session.ts'
 import { hiddenDocument, keepFor, toRemoval } from './hidden-sessions.ts'
 

@@ -15,9 +15,10 @@ import {
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import type { MongoBatch } from '../batch.ts'
-import { keyOf, type StoreParts } from '../collections.ts'
+import { type HiddenDocument, keyOf } from '../collections.ts'
 import type { MongoJob } from '../queue.ts'
-import { giveUpStaged, type HiddenDocument, hiddenDocument, isLive, keepFor, readBase } from './hidden-sessions.ts'
+import type { StoreParts } from '../store-parts.ts'
+import { giveUpStaged, hiddenDocument, isLive, keepFor, readBase } from './hidden-sessions.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 

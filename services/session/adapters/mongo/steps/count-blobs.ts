@@ -1,7 +1,8 @@
 import type { AnyBulkWriteOperation } from 'mongodb'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { MongoStepStore } from '#shared/stores/mongo-schema.ts'
-import { type BlobUse, blobUses } from '../blobs/blob-uses.ts'
+import { blobUses } from '../blobs/blob-uses.ts'
+import type { BlobUse } from '../collections.ts'
 
 const BATCH = 500
 
