@@ -56,20 +56,22 @@ const BOUNDS = {
   characters: ['minLength', 'maxLength'],
   bytes: ['minLength', 'maxLength'],
   items: ['minItems', 'maxItems'],
+  pairs: ['minProperties', 'maxProperties'],
   number: ['minimum', 'maximum'],
 } as const
 
 /**
- * A schema that shows the limit of the field that its value is sent in; that of free-form data in words. It does not check the
- * limit: the service does, whose proto it is in.
+ * A schema that shows the limit of the field that its value is sent in, or is an `item` of; that of free-form data in words. It
+ * does not check the limit: the service does, whose proto it is in.
  */
-export function limitedBy<S extends z.ZodType>(field: DescField, schema: S): S {
-  const limit = limitOf(field)
+export function limitedBy<S extends z.ZodType>(field: DescField, schema: S, part?: 'item'): S {
+  const limit = limitOf(field, part)
   if (limit.unit === 'bytes as JSON') {
     const { description = '' } = schema.meta() ?? {}
     return schema.meta({ description: `${description} At most ${limit.most} bytes as JSON.`.trim() })
   }
-  const [least, most] = BOUNDS[limit.unit ?? 'number']
+  const isMap = field.fieldKind === 'map' && part === undefined
+  const [least, most] = BOUNDS[isMap ? 'pairs' : (limit.unit ?? 'number')]
   const shown = { [least]: limit.least, [most]: limit.most }
   return schema.meta(Object.fromEntries(Object.entries(shown).filter(([, bound]) => Number.isFinite(bound))))
 }

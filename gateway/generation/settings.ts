@@ -1,8 +1,13 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { guarded, limitedBy, mustBe, objectProblem, typeErrors } from '../shape.ts'
 
-const { user: userField, sessionId: sessionField, preset: presetField } = GenerationRequestSchema.field
+const { user: userField, sessionId: sessionField, preset: presetField, ...others } = GenerationRequestSchema.field
+const { most: MOST_IN_MODEL } = limitOf(others.model)
+const { most: MOST_PAIRS } = limitOf(others.metadata)
+const { most: MOST_IN_KEY } = limitOf(others.metadata, 'key')
+const KEY = new RegExp(`^[^[\\]]{0,${MOST_IN_KEY}}$`, 'u')
 
 /** How much the model thinks. */
 export const efforts = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
@@ -35,8 +40,10 @@ export const endUser = limitedBy(userField, z.string())
 export const sessionId = limitedBy(sessionField, z.string())
 /** Slug of a preset. */
 export const presetSlug = limitedBy(presetField, z.string().min(1))
+/** Name of a model besides the one that is sent to the service. */
+export const modelName = z.string().min(1).max(MOST_IN_MODEL)
 /** Models that are tried one after the other. */
-export const models = z.array(z.string().min(1).max(512)).max(64)
+export const models = z.array(modelName).max(64)
 /** Deprecated alias of `provider.sort.partition`: `fallback` means `model`, `sort` means `none`. */
 export const route = z.enum(['fallback', 'sort'])
 /** Most steps of a loop of server tools. */
@@ -50,17 +57,22 @@ export const promptCacheOptions = z.object({ mode: z.literal('explicit').nullish
 /** Ends a prefix that the provider should cache. */
 export const promptCacheBreakpoint = z.object({ mode: z.literal('explicit') })
 
-const pairs = z
-  .record(z.string(), z.string().max(512))
-  .refine((given) => Object.keys(given).every((key) => key.length <= 64 && !/[[\]]/.test(key)), {
-    message: 'keys must have at most 64 characters and no brackets',
+/** Value of a pair that goes into the ledger. */
+export const metadataValue = limitedBy(others.metadata, z.string(), 'item')
+
+/** Pairs that go into the ledger. They are counted before they are looked at. */
+export const metadataOf = <S extends z.ZodType>(pairs: S) =>
+  guarded(limitedBy(others.metadata, pairs), (value) => {
+    const many = typeof value === 'object' && value !== null && Object.keys(value).length > MOST_PAIRS
+    return many ? `must have at most ${MOST_PAIRS} pairs` : undefined
   })
 
-/** Up to 16 pairs, which go into the ledger and are echoed (gateway facts 1.1). They are counted before they are looked at. */
-export const metadata = guarded(pairs.meta({ maxProperties: 16 }), (value) => {
-  const many = typeof value === 'object' && value !== null && Object.keys(value).length > 16
-  return many ? 'must have at most 16 pairs' : undefined
-})
+/** Such pairs as are echoed (gateway facts 1.1). */
+export const metadata = metadataOf(
+  z.record(z.string(), metadataValue).refine((given) => Object.keys(given).every((key) => KEY.test(key)), {
+    message: `keys must have at most ${MOST_IN_KEY} characters and no brackets`,
+  }),
+)
 
 /** When a loop of server tools stops: as soon as one of the conditions holds. */
 export const stopConditions = z

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, ReasoningSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { requireModel, routingSettings } from '../generation/routing.ts'
-import { serviceTier, sharedSettings, speed } from '../generation/settings.ts'
+import { metadataOf, metadataValue, modelName, serviceTier, sharedSettings, speed } from '../generation/settings.ts'
 import { freeObject, guarded, limitedBy, objectProblem, type Problems, refinedBy, typeErrors } from '../shape.ts'
 import { blocksProblem, message, system } from './blocks.ts'
 import { toolChoice, tools } from './tools.ts'
@@ -70,19 +70,13 @@ const settings = {
   container: z.union([z.string().max(256), freeObject(ANTHROPICS)]).nullish(),
   inference_geo: z.string().max(64).nullish(),
   fallbacks: z
-    .array(z.strictObject({ model: z.string().min(1).max(512) }))
+    .array(z.strictObject({ model: modelName }))
     .max(3)
     .nullish(),
 }
 
-/** `user_id` is the end user; other pairs go into the ledger. They are counted before they are looked at. */
-const metadata = guarded(
-  z.object({ user_id: user }).catchall(z.string().max(512).nullable()).meta({ maxProperties: 16 }),
-  (value) => {
-    const many = typeof value === 'object' && value !== null && Object.keys(value).length > 16
-    return many ? 'must have at most 16 pairs' : undefined
-  },
-)
+/** `user_id` is the end user; other pairs go into the ledger. */
+const metadata = metadataOf(z.object({ user_id: user }).catchall(metadataValue.nullable()))
 
 /** The conversation. Blocks are counted before they are looked at. */
 const messages = guarded(limitedBy(request.messages, z.array(message)), blocksProblem)

@@ -52,6 +52,7 @@ test('400: values beyond their bounds are reported by their path', async () => {
     [{ user: 'x'.repeat(257) }, 'user: must have at most 256 characters'],
     [{ session_id: 'x'.repeat(257) }, 'session_id: must have at most 256 characters'],
     [{ metadata: { 'a[0]': 'b' } }, 'metadata: keys must have at most 64 characters and no brackets'],
+    [{ metadata: { ['x'.repeat(65)]: '' } }, 'metadata: keys must have at most 64 characters and no brackets'],
     [{ metadata: { a: 'x'.repeat(513) } }, 'metadata.a: must have at most 512 characters'],
     [
       { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, ''])) },

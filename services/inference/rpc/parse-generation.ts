@@ -27,8 +27,6 @@ const checkJsonSchema = checkLimits(JsonSchemaFormatSchema)
 const checkRouting = checkLimits(RoutingSchema)
 const checkAttribution = checkLimits(AttributionSchema)
 const MAX_BIAS = 100
-const MAX_METADATA_NAME = 64
-const MAX_METADATA_VALUE = 512
 
 /** What is asked for, but for the model, which is resolved apart; rejects with REQUEST_INVALID. */
 export function parseGeneration(request: GenerationMessage): Omit<GenerationRequest, 'modelId'> {
@@ -61,7 +59,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     serviceTier: request.serviceTier,
     speed: request.speed,
     trace: request.trace,
-    metadata: parseMetadata(request.metadata),
+    metadata: request.metadata,
     notApplied: request.notApplied,
     attribution: parseAttribution(request.attribution),
     automaticCache: automaticCache && { ttl: automaticCache.ttl },
@@ -124,18 +122,6 @@ function parseRouting(routing: RoutingMessage | undefined): Routing | undefined 
   checkRouting(routing, 'routing')
   const { $typeName: _, maxInputNanos, maxOutputNanos, ...demands } = routing
   return { ...demands, maxInputNanos, maxOutputNanos }
-}
-
-function parseMetadata(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  for (const [name, value] of Object.entries(metadata)) {
-    const fits = name.length <= MAX_METADATA_NAME && value.length <= MAX_METADATA_VALUE
-    check(
-      fits,
-      'metadata',
-      `must have names of ${MAX_METADATA_NAME} and values of ${MAX_METADATA_VALUE} characters at most`,
-    )
-  }
-  return metadata
 }
 
 function parseAttribution(message: AttributionMessage | undefined): Attribution | undefined {

@@ -11,11 +11,22 @@ export interface FieldLimit {
   readonly unit: 'characters' | 'bytes' | 'bytes as JSON' | 'items' | undefined
 }
 
-/** The limit of a field that has one. */
-export function limitOf(field: DescField): FieldLimit {
-  if (!hasOption(field, limit)) throw new Error(`The proto sets no limit for ${field}`)
-  const { least = -Infinity, most = Infinity } = getOption(field, limit)
-  return { least, most, unit: unitOf(field) }
+/** What has a limit of its own in a field: each name in a map, or each item or value. */
+type Part = 'key' | 'item'
+
+/** The limit of a field that has one, or of a part of it. */
+export function limitOf(field: DescField, part?: Part): FieldLimit {
+  const found = findLimit(field, part)
+  if (found === undefined) throw new Error(`The proto sets no limit for ${field}`)
+  return found
+}
+
+function findLimit(field: DescField, part?: Part): FieldLimit | undefined {
+  const whole = hasOption(field, limit) ? getOption(field, limit) : undefined
+  const bounds = part === undefined ? whole : whole?.[part]
+  if (bounds === undefined) return undefined
+  const { least = -Infinity, most = Infinity } = bounds
+  return { least, most, unit: unitOf(field, part) }
 }
 
 /**
@@ -25,21 +36,37 @@ export function limitOf(field: DescField): FieldLimit {
 export function checkLimits(schema: DescMessage): (message: Message, within?: string) => void {
   const limits = schema.fields
     .filter((field) => hasOption(field, limit))
-    .map((field) => ({ name: field.name, read: readerOf(field), bounds: limitOf(field) }))
+    .map((field) => ({
+      ...{ name: field.name, read: readerOf(field), bounds: limitOf(field) },
+      ...{ key: findLimit(field, 'key'), item: findLimit(field, 'item') },
+    }))
   return (message, within) => {
-    for (const { name, read, bounds } of limits) {
-      const problem = problemOf(read(message as Values), bounds)
-      if (problem !== undefined) throw invalid(within === undefined ? name : `${within}.${name}`, problem)
+    for (const { name, read, bounds, key, item } of limits) {
+      const value = read(message as Values)
+      const field = within === undefined ? name : `${within}.${name}`
+      const problem = problemOf(value, bounds)
+      if (problem !== undefined) throw invalid(field, problem)
+      if (key !== undefined || item !== undefined) requireParts(field, value as object, key, item)
     }
+  }
+}
+
+function requireParts(field: string, value: object, key: FieldLimit | undefined, item: FieldLimit | undefined): void {
+  for (const [name, each] of Object.entries(value)) {
+    const ofName = key && problemOf(name, key)
+    if (ofName !== undefined) throw invalid(field, `keys ${ofName}`)
+    const problem = item && problemOf(each, item)
+    if (problem !== undefined) throw invalid(Array.isArray(value) ? `${field}[${name}]` : `${field}.${name}`, problem)
   }
 }
 
 type Values = Readonly<Record<string, unknown>>
 const UNITS = { [ScalarType.STRING]: 'characters', [ScalarType.BYTES]: 'bytes' } as const
 
-function unitOf({ fieldKind, scalar, message }: DescField): FieldLimit['unit'] {
+function unitOf({ fieldKind, scalar, message }: DescField, part: Part | undefined): FieldLimit['unit'] {
+  if (part === 'key') return 'characters'
   if (fieldKind === 'message' && message.typeName === StructSchema.typeName) return 'bytes as JSON'
-  if (fieldKind !== 'scalar') return 'items'
+  if (fieldKind !== 'scalar' && part === undefined) return 'items'
   return scalar === ScalarType.STRING || scalar === ScalarType.BYTES ? UNITS[scalar] : undefined
 }
 

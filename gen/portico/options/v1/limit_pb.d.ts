@@ -30,6 +30,20 @@ export declare type Limit = Message<"portico.options.v1.Limit"> & {
    * @generated from field: optional double most = 2;
    */
   most?: number | undefined;
+
+  /**
+   * Of each name in a map. Absent: no bound.
+   *
+   * @generated from field: portico.options.v1.Limit key = 3;
+   */
+  key?: Limit | undefined;
+
+  /**
+   * Of each item, or of each value in a map. Absent: no bound.
+   *
+   * @generated from field: portico.options.v1.Limit item = 4;
+   */
+  item?: Limit | undefined;
 };
 
 /**
