@@ -7,9 +7,14 @@ export class DocumentError extends Error {
   override readonly name = 'DocumentError'
 }
 
+/** Top-level keys of a configuration document that mean something, and those that mean nothing to a server. */
+const KEYS = ['agents', 'permissions', 'default_agent', 'mcp', 'plugins']
+const MAX_NAMED = 16
+const SILENT_KEYS = ['$schema', 'theme', 'keybinds', 'tui', 'username', 'share', 'autoupdate']
+
 /**
  * Reads what a configuration document says about agents. An agent that is malformed is left out and reported to
- * `onProblem`. Malformed rules for all agents become one rule that asks for everything: whoever meant to deny something
+ * `onProblem`, and so are the keys that nothing here knows. Malformed rules for all agents become one rule that asks for everything: whoever meant to deny something
  * must not end up with it allowed.
  */
 export function readConfigDocument(value: unknown, onProblem: (problem: string) => void): AgentDocument {
@@ -18,6 +23,9 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
   for (const [id, entry] of Object.entries(isObject(value.agents) ? value.agents : {})) {
     attempt(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
   }
+  const unknown = Object.keys(value).filter((key) => !KEYS.includes(key) && !SILENT_KEYS.includes(key))
+  if (unknown.length > 0)
+    onProblem(`keys that mean nothing here: ${unknown.slice(0, MAX_NAMED).join(', ')} (known are ${KEYS.join(', ')})`)
   const rules = attempt(onProblem, () => readRules(value.permissions ?? [], 'permissions'))
   return {
     agents,

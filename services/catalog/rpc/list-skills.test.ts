@@ -79,7 +79,8 @@ test('a file that is no skill is logged, and counts as it was', async () => {
     await write(text)
     assert.deepEqual(await listed(catalog), ['one: good'], text.slice(0, 40))
   }
-  assert.equal(catalog.warnings.length, bad.length + 1)
+  const skipped = catalog.warnings.filter(({ problem = '' }) => !problem.includes('no description'))
+  assert.equal(skipped.length, bad.length + 1)
   await rm(join(catalog.project, '.agents'), { recursive: true })
   assert.deepEqual(await listed(catalog), [])
 })
@@ -108,6 +109,31 @@ catalogTest(
   },
 )
 
+test('what is nearly a skill is one, or is logged once with its path and what to do', async () => {
+  await using catalog = await openCatalog()
+  const { project, config } = catalog
+  await writeFiles(project, {
+    '.opencode/skill/one/SKILL.md': skill('singular', 'Do it.', 'name: one\n'),
+    '.opencode/skills/other/SKILL.md': skill('named', 'Do it.', 'name: else\n'),
+    '.opencode/skills/team/case/Skill.md': skill('lower case', 'Do it.', 'name: case\n'),
+    '.opencode/skills/mute/SKILL.md': 'Do it.',
+    'opencode.json': '{"$schema":"","agent":{},"permission":{"bash":"deny"},"mcp":{}}',
+  })
+  await writeFiles(config, { 'skill/two/skill.md': skill('of the user') })
+  const expected = ['mute: undefined', 'one: singular', 'other: named', 'team/case: lower case', 'two: of the user']
+  assert.deepEqual(await listed(catalog), expected)
+  await writeFiles(project, { '.opencode/skills/team/case/Skill.md': skill('changed') })
+  assert.ok((await listed(catalog)).includes('team/case: changed'))
+  assert.deepEqual(
+    catalog.warnings.map(({ path, problem }) => `${path?.slice(project.length + 1)}: ${problem}`).sort(),
+    [
+      '.opencode/skills/mute/SKILL.md: the front matter has no description: without it the model does not know when to read the skill',
+      '.opencode/skills/other/SKILL.md: the name else is shown only: it is called other, by its folder; name both alike',
+      'opencode.json: keys that mean nothing here: agent, permission (known are agents, permissions, default_agent, mcp, plugins)',
+    ],
+  )
+})
+
 test('links are followed within the project, and not out of it', async () => {
   await using catalog = await openCatalog()
   const { project, outside } = catalog
@@ -123,11 +149,11 @@ test('at most 256 of a location count, the nearest ones, and those that lie too 
   await using catalog = await openCatalog()
   const { project, config } = catalog
   const many = (folder: string, count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${folder}/${folder[1]}${i}/SKILL.md`, 'Do it.']))
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${folder}/${folder[1]}${i}/SKILL.md`, skill('Many')]))
   await writeFiles(config, many('skills', 10))
   await writeFiles(project, {
     ...many('.opencode/skills', 250),
-    '.claude/skills/a/b/c/d/SKILL.md': 'Four levels.',
+    '.claude/skills/a/b/c/d/SKILL.md': skill('Four levels'),
     '.claude/skills/a/b/c/e/f/SKILL.md': 'Five.',
   })
   const ids = (await skillsOf(catalog)).map(({ skillId }) => skillId)

@@ -21,7 +21,7 @@ export interface Definition<F extends DefiningFile, D, V> {
   readonly name: string
   /** The files that define it for a location, low precedence first, and where they were looked for. */
   find(location: Location): Promise<Places & { readonly files: readonly F[] }>
-  /** What a file says; what it left out it reports. Throws when nothing can be made of it. */
+  /** What a file says; what it left out, and what may not be meant so, it reports. Throws when nothing can be made of it. */
   parse(file: F, onProblem: (problem: string) => void): Promise<D>
   /** Whether a reload that was asked for fails when nothing can be made of this file; else it is only skipped. */
   isConfiguration?(file: F): boolean
@@ -90,17 +90,18 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
   }
 
   async #read(file: F): Promise<Parsed<D>> {
-    const skip = (problem: unknown): void => {
-      const { name } = this.#definition
-      this.#options.logger.warn({ path: file.path, problem: String(problem) }, `${name} was skipped`)
-    }
+    const { name, parse } = this.#definition
+    const report = (problem: string, message: string): void =>
+      this.#options.logger.warn({ path: file.path, problem }, message)
     try {
-      return { document: await this.#definition.parse(file, skip) }
+      return {
+        document: await parse(file, (problem) => report(problem, `${name} does not count in whole, or as meant`)),
+      }
     } catch (error) {
       // What an agent must not do is not forgotten for a moment's want.
       if (isOutOfDescriptors(error)) throw error
       // Unreadable, too large, or not of the right form: the others still count.
-      skip(error)
+      report(String(error), `${name} was skipped`)
       return { problem: `${file.path}: ${error instanceof Error ? error.message : String(error)}` }
     }
   }

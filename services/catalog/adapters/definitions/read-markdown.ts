@@ -5,8 +5,8 @@ import { readBounded } from '../files/read-bounded.ts'
 /** Characters; the time to parse YAML grows with their square, to 20 s for 256 KiB of quotes. */
 const MAX_MATTER = 16 << 10
 
-/** A top-level key with a value on the same line, which is neither quoted nor a block, and not a collection that goes on below. */
-const PLAIN_VALUE = /^([A-Za-z_][\w-]*):[ \t]+(?![\s"'|>#])(.*[^[{,\s])[ \t]*$/gm
+/** A top-level key with a value on the same line, which is neither quoted nor a block, and not a collection that does not end there. */
+const PLAIN_VALUE = /^([A-Za-z_][\w-]*):[ \t]+(?![\s"'|>#]|[[{][^\]}\n]*$)(.*[^[{,\s])[ \t]*$/gm
 
 /**
  * Reads a Markdown file of at most `limit` bytes: what the YAML before its text says, in at most 16,384 characters (undefined or

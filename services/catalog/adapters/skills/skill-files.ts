@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DocumentError } from '#services/catalog/domain/agent-document.ts'
 import type { Location } from '#services/catalog/domain/location.ts'
 import type { Skill } from '#services/catalog/domain/skill.ts'
@@ -28,10 +28,13 @@ const MAX_FOLDERS = 1_024
 const OF_HOME = ['.agents/skills', '.claude/skills']
 
 /** The same in a directory of a project. */
-const OF_LEVEL = ['.claude/skills', '.agents/skills', '.opencode/skills']
+const OF_LEVEL = ['.claude/skills', '.agents/skills', '.opencode/skill', '.opencode/skills']
+
+/** The same in the global configuration directory. */
+const OF_CONFIGURATION = ['skill', 'skills']
 
 /**
- * Skills are defined by files `NAME/SKILL.md` of at most 64 KiB in folders of skills, low precedence first: the user's own, in the home
+ * Skills are defined by files `NAME/SKILL.md` (in any letter case) of at most 64 KiB in folders of skills, low precedence first: the user's own, in the home
  * and in the global configuration directory; those of the project, from its root down to the location. A link that leads out of the
  * project is not followed. At most 256 of a location, the nearest ones.
  */
@@ -46,7 +49,10 @@ export function skillFiles(configDirectory: string, home: string): Definition<Sk
 
 /** The files, and where they were looked for, as `findAgentFiles` has it. */
 export async function findSkillFiles(configDirectory: string, home: string, location: Location) {
-  const own = [...OF_HOME.map((name) => join(home, name)), join(configDirectory, 'skills')]
+  const own = [
+    ...OF_HOME.map((name) => join(home, name)),
+    ...OF_CONFIGURATION.map((name) => join(configDirectory, name)),
+  ]
   const local = levelsOf(location).flatMap((level) => OF_LEVEL.map((name) => join(level, name)))
   const searches = [
     ...own.map((directory) => new Search(directory, undefined)),
@@ -91,9 +97,7 @@ class Search {
       if (this.#skills > MAX_SKILLS || this.#folders === MAX_FOLDERS) break
       this.#folders++
       const id = prefix + name
-      const path = join(directory, name, FILE)
-      this.places.push(path)
-      const file = await findFile(path, this.#within)
+      const file = await this.#skillIn(join(directory, name))
       if (file !== undefined) {
         this.#skills++
         // Its folder may be a link: what else lies where that leads belongs to the skill.
@@ -105,19 +109,30 @@ class Search {
     }
     return found
   }
+
+  async #skillIn(folder: string): Promise<FoundFile | undefined> {
+    const path = join(folder, FILE)
+    this.places.push(path)
+    const file = await findFile(path, this.#within)
+    if (file !== undefined) return file
+    const other = (await entriesOf(folder)).find(({ name }) => name.toUpperCase() === FILE.toUpperCase())
+    if (other === undefined || other.name === FILE) return undefined
+    const otherPath = join(folder, other.name)
+    this.places.push(otherPath)
+    return await findFile(otherPath, this.#within)
+  }
 }
 
-async function readSkillFile({ path, id }: SkillFile): Promise<Skill> {
+async function readSkillFile({ path, id }: SkillFile, onProblem: (problem: string) => void): Promise<Skill> {
   const { fields, body } = await readMarkdown(path, MAX_BYTES)
   if (fields != null && !isObject(fields)) throw new DocumentError('the front matter is not a map')
   const name = readText(fields?.name, 'name', MAX_NAME)
-  return {
-    id,
-    name: name ?? id,
-    description: readText(fields?.description, 'description', MAX_DESCRIPTION),
-    text: body,
-    path,
-  }
+  const description = readText(fields?.description, 'description', MAX_DESCRIPTION)
+  if (description === undefined)
+    onProblem('the front matter has no description: without it the model does not know when to read the skill')
+  if (name !== undefined && name !== id && name !== basename(id))
+    onProblem(`the name ${name} is shown only: it is called ${id}, by its folder; name both alike`)
+  return { id, name: name ?? id, description, text: body, path }
 }
 
 function readText(value: unknown, name: string, most: number): string | undefined {
