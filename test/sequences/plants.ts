@@ -79,9 +79,9 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'remove leaves the tools running',
     file: 'services/catalog/run/run-call.ts',
-    from: 'return await prepared.run(signal, progress)',
-    to: 'return await prepared.run(new AbortController().signal, progress)',
-    does: [prompt('steer', 'endless'), step, { do: 'remove' }],
+    from: 'await prepared.run(signal, progress, identity)',
+    to: 'await prepared.run(new AbortController().signal, progress, identity)',
+    does: [prompt('steer', 'endless'), step, { do: 'remove', pause: 1_000 }],
     problem: /runs on after its removal/,
   },
   {
@@ -180,8 +180,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'a plugin that ends its process takes the others with it',
     file: 'services/catalog/adapters/plugins/location-plugins.ts',
-    from: 'only.fail(',
-    to: 'for (const only of inside) only.fail(',
+    from: 'if (alone && (signal === null',
+    to: 'if (inside.length > 0 && (signal === null',
     does: [prompt('steer', 'exit'), wait, { do: 'look', at: 'extensions' }],
     problem: /what another plugin did/,
   },
@@ -232,8 +232,8 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'an import forgets the metadata',
     file: 'services/session/domain/lifetime/imported-session.ts',
-    from: '{ ...imported, location, timeUpdated: now }',
-    to: '{ ...imported, location, timeUpdated: now, metadata: undefined }',
+    from: '{ ...imported, location, ...times }',
+    to: '{ ...imported, location, ...times, metadata: undefined }',
     does: [{ do: 'update', metadata: true }, { do: 'transfer' }],
     problem: /exported as something else/,
   },
