@@ -17,21 +17,23 @@ const noCurl = spawnSync('curl', ['--version']).status === 0 ? false : 'no curl 
 describe('the lines of README work when pasted, every time', { skip: noCurl }, () => {
   const data = scratchDirectory()
   const project = scratchDirectory()
+  const home = scratchDirectory()
   let server: Process
 
   before(async () => {
     writeFileSync(join(project.path, 'README.md'), '# Lighthouse\n')
-    server = await startProcess('main.ts', { PORTICO_PORT: '0', PORTICO_DATA_DIR: data.path, ...KEYS }, [project.path])
+    const environment = { PORTICO_PORT: '0', PORTICO_DATA_DIR: data.path, HOME: home.path, ...KEYS }
+    server = await startProcess('main.ts', environment, [project.path])
   })
   after(async () => {
     await server?.stop()
-    for (const folder of [data, project]) folder[Symbol.dispose]()
+    for (const folder of [data, project, home]) folder[Symbol.dispose]()
   })
 
-  /** The commands of the first shell block below a heading: each may go on over several lines. */
-  const commandsBelow = (heading: string): string[] => {
+  /** The commands of a shell block below a heading, by its place: each may go on over several lines. */
+  const commandsBelow = (heading: string, place = 0): string[] => {
     const [, below = ''] = fileText('README.md').split(`\n## ${heading}\n`)
-    const [, block = ''] = /^ *```sh\n([\s\S]*?)^ *```$/m.exec(below) ?? []
+    const block = [...below.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)][place]?.[1] ?? ''
     const text = block.replaceAll('http://127.0.0.1:4096', server.url).replaceAll(/^ {2}/gm, '')
     return text.trimEnd().split(/\n(?=curl |export )/)
   }
@@ -39,7 +41,7 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
   /** Runs commands in a shell in which S names a session; what each of them prints. */
   const paste = async (session: string, commands: readonly string[]): Promise<string[]> => {
     const script = commands.map((command) => `${command}\nprintf '\\036'`).join('\n')
-    const { code, stdout, stderr } = await runToEnd('sh', ['-e', '-c', script], { S: session })
+    const { code, stdout, stderr } = await runToEnd('sh', ['-e', '-c', script], { S: session, HOME: home.path })
     assert.deepEqual([code, stderr], [0, ''], script)
     return stdout.split('\x1e').slice(0, -1)
   }
@@ -56,6 +58,35 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     const { data } = JSON.parse(printed.at(-1) ?? '') as { data: WireMessage[] }
     assert.equal(data.at(-1)?.outcome, 'succeeded')
     assert.match(JSON.stringify(data), /Lighthouse/)
+  })
+
+  test('a plugin of ten lines: it is active, and its tool answers', async () => {
+    const [copy = '', list = '', name = '', ...commands] = commandsBelow('Five minutes', 1)
+    const [, listed = ''] = await paste('', [copy, list])
+    assert.match(listed, /"id":"greeter".*"state":\{"status":"active"\}/)
+    assert.match((await paste(await newSession(name), commands)).at(-1) ?? '', /Hello, Ada!/)
+  })
+
+  test('an MCP server: it is connected, and its tool answers; its session goes to another server', async () => {
+    const [write = '', list = '', name = '', ...commands] = commandsBelow('Five minutes', 2)
+    const [, listed = ''] = await paste('', [write, list])
+    assert.match(listed, /\{"name":"files","status":"connected","tools":\d+\}/)
+    const session = await newSession(name)
+    assert.match((await paste(session, commands)).at(-1) ?? '', /\[FILE\] architecture\.md/)
+    assert.match((await paste(session, commandsBelow('Five minutes', 3))).at(-1) ?? '', /^\{"data":\{"id":"ses_mcp/)
+  })
+
+  test('compaction: by itself, and on request', async () => {
+    const [name = '', ...commands] = commandsBelow('Five minutes', 4)
+    const printed = await paste(await newSession(name), commands)
+    const contexts = printed.filter((text) => text.startsWith('{"data":[{')).map((text) => JSON.parse(text))
+    assert.deepEqual(
+      contexts.map(({ data: [{ type, reason, status }] }) => [type, reason, status]),
+      [
+        ['compaction', 'auto', 'completed'],
+        ['compaction', 'manual', 'completed'],
+      ],
+    )
   })
 
   test('subagents: the child session is found, and has looked around', async () => {
