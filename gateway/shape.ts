@@ -76,6 +76,18 @@ export function limitedBy<S extends z.ZodType>(field: DescField, schema: S, part
   return schema.meta(Object.fromEntries(Object.entries(shown).filter(([, bound]) => Number.isFinite(bound))))
 }
 
+/** A whole number as text, from 1 to the limit of the field that it is sent in, which is at least 10. */
+export function countUpTo(field: DescField) {
+  const { most } = limitOf(field)
+  const [digits, rest] = [String(most), String(most).length - 1]
+  const asLong = [...digits].flatMap((digit, i) => {
+    const least = i === 0 ? 1 : 0
+    return Number(digit) > least ? [`${digits.slice(0, i)}[${least}-${Number(digit) - 1}]\\d{${rest - i}}`] : []
+  })
+  const pattern = new RegExp(`^(${[`[1-9]\\d{0,${rest - 1}}`, ...asLong, digits].join('|')})$`)
+  return { most, schema: z.string().regex(pattern, `must be an integer from 1 to ${most}`) }
+}
+
 /** What keeps a JSON object from being passed on; undefined also for what is no object. */
 export function objectProblem(value: unknown, depth = MAX_DEPTH): string | undefined {
   return typeof value === 'object' && value !== null ? jsonProblem(value, depth) : undefined

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { ListAuditEntriesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { operation } from '../operation.ts'
-import { offsetQuery, toPageSize } from '../records/page.ts'
+import { pageLimit, toPageSize } from '../records/page.ts'
 import { moment, toTime } from '../records/time.ts'
 import { auditEntry, fromEntry, kind, toKind } from './audit.ts'
 import { ADMIN, issuerId, ORGANIZATION_PATH, ofOrganization, policyId } from './common.ts'
@@ -12,7 +13,7 @@ export const listAuditEntries = operation({
   summary:
     'What happened in an organization, newest first: exchanges, with the true reason of each refusal, and changes',
   query: z.object({
-    limit: offsetQuery.limit,
+    limit: pageLimit(ListAuditEntriesRequestSchema),
     cursor: z.string().min(1).optional().meta({ description: '`next_cursor` of an earlier page' }),
     policy_id: policyId.optional(),
     issuer_id: issuerId.optional(),

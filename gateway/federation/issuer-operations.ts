@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ListIssuersRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { byStatus, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { listOf, offsetQuery, toOffset } from '../records/page.ts'
@@ -15,7 +16,7 @@ const answer = z.strictObject({ data: issuer })
 export const listIssuers = operation({
   ...{ ...ADMIN, id: 'issuers.list', method: 'get', path: LIST_PATH, params: ofOrganization },
   summary: 'The issuers of an organization, oldest first, with the health of their keys',
-  query: z.object(offsetQuery),
+  query: z.object(offsetQuery(ListIssuersRequestSchema)),
   answer: listOf(issuer),
   errors: ['ORGANIZATION_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId }, query, call }) =>

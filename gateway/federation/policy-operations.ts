@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ListPoliciesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { byStatus, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { listOf, offsetQuery, toOffset } from '../records/page.ts'
@@ -15,7 +16,7 @@ export const listPolicies = operation({
   ...{ ...ADMIN, id: 'policies.list', method: 'get', path: LIST_PATH, params: ofOrganization },
   summary: 'The federation policies of an organization, oldest first',
   query: z.object({
-    ...offsetQuery,
+    ...offsetQuery(ListPoliciesRequestSchema),
     issuer_id: issuerId.optional().meta({ description: 'Only those of this issuer' }),
   }),
   answer: listOf(policy),

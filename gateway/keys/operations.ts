@@ -9,7 +9,7 @@ import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { nameParameter, workspaceUuid } from '../records/ids.ts'
 import { fromKey, fromOwnKey, maskOf, publicField, toKeySettings } from './mappers.ts'
-import { createKeyBody, key, listKeysQuery, ownKey, updateKeyBody } from './schemas.ts'
+import { createKeyBody, KEYS_ON_PAGE, key, listKeysQuery, ownKey, updateKeyBody } from './schemas.ts'
 
 const PATH = '/api/v1/keys'
 const KEY_PATH = `${PATH}/{hash}` as const
@@ -28,7 +28,7 @@ export const listKeys = operation({
     const kinds = [Principal_Kind.WORKSPACE, Principal_Kind.PERSONAL]
     const [offset, enabledOnly] = [Number(query.offset ?? 0), query.include_disabled !== 'true']
     const { apiKeys } = await clients.identity.listApiKeys(
-      { pageSize: 100, offset, kinds, enabledOnly },
+      { pageSize: KEYS_ON_PAGE, offset, kinds, enabledOnly },
       call.options(),
     )
     const spendings = await spendingsOf(clients, apiKeys, call)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
-import { CreateApiKeyRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { CreateApiKeyRequestSchema, ListApiKeysRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { workspaceId } from '../records/ids.ts'
 import { moment } from '../records/time.ts'
@@ -53,6 +53,9 @@ export const updateKeyBody = z.object({ ...settings, disabled: z.boolean() }).pa
 
 export type KeyBody = z.output<typeof updateKeyBody>
 
+/** How many keys there are on a page. */
+export const { most: KEYS_ON_PAGE } = limitOf(ListApiKeysRequestSchema.field.pageSize)
+
 /** Query of keys.list. */
 export const listKeysQuery = z.object({
   include_disabled: z.enum(['true', 'false']).optional().meta({ description: 'Default: false' }),
@@ -60,7 +63,7 @@ export const listKeysQuery = z.object({
     .string()
     .regex(/^\d{1,9}$/, 'must be an integer, at least 0')
     .optional()
-    .meta({ description: 'How many to pass over; there are at most 100 on a page' }),
+    .meta({ description: `How many to pass over; there are at most ${KEYS_ON_PAGE} on a page` }),
   workspace_id: workspace.optional(),
 })
 

@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import {
+  ListPresetsRequestSchema,
+  ListPresetVersionsRequestSchema,
+} from '#gen/portico/inference/v1/preset_service_pb.js'
 import { OF_KEYS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
@@ -17,7 +21,7 @@ const version = z
 export const listPresets = operation({
   ...{ ...READ, id: 'presets.list', path: '/api/v1/presets' },
   summary: 'The presets of the workspace, the one that was changed last first',
-  query: z.object(offsetQuery),
+  query: z.object(offsetQuery(ListPresetsRequestSchema)),
   answer: listOf(preset),
   errors: [],
   handle: ({ presets }, { query, call }) => presets.listPresets(toOffset(query), call.options()),
@@ -36,7 +40,7 @@ export const getPreset = operation({
 export const listPresetVersions = operation({
   ...{ ...READ, id: 'presets.versions.list', path: `${PATH}/versions`, params: ofPreset },
   summary: 'The versions of a preset, oldest first',
-  query: z.object(offsetQuery),
+  query: z.object(offsetQuery(ListPresetVersionsRequestSchema)),
   answer: listOf(presetVersion),
   errors: ['PRESET_NOT_FOUND'],
   handle: ({ presets }, { params: { slug }, query, call }) =>

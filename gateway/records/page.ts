@@ -1,7 +1,9 @@
+import type { DescField } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
+import { countUpTo } from '../shape.ts'
 
 /** The `cursor` of a page; a member is left out where there is nothing more in its direction. */
 export const cursor = z.strictObject({ previous: z.string().optional(), next: z.string().optional() })
@@ -38,14 +40,20 @@ export function fromPage(page: {
 
 const count = z.string().regex(/^\d{1,9}$/, 'must be an integer, at least 0')
 
-/** Query of a list that comes in pages by number. */
-export const offsetQuery = {
-  offset: count.optional().meta({ description: 'How many to pass over; default: 0' }),
-  limit: z
-    .string()
-    .regex(/^([1-9]\d?|100)$/, 'must be an integer from 1 to 100')
-    .optional()
-    .meta({ description: 'At most so many; default: 50, at most 100' }),
+/** Query of a list that comes in pages by number, as a request of the service asks for one. */
+export function offsetQuery(request: PageRequest) {
+  const offset = count.optional().meta({ description: 'How many to pass over; default: 0' })
+  return { offset, limit: pageLimit(request) }
+}
+
+/** How many items a page shall have, at most as many as the service has on one. */
+export function pageLimit({ field }: PageRequest) {
+  const { most, schema } = countUpTo(field.pageSize)
+  return schema.optional().meta({ description: `At most so many; default: 50, at most ${most}` })
+}
+
+interface PageRequest {
+  readonly field: { readonly pageSize: DescField }
 }
 
 /** How a page is asked for. */

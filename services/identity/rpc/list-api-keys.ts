@@ -1,13 +1,13 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { type IdentityService, ListApiKeysRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { pageSizeParser } from '#shared/page-size.ts'
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
-import { check, parsePageSize } from '#shared/rpc/parse.ts'
+import { check } from '#shared/rpc/parse.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { apiKeyToProto, keyKindFromProto } from './convert.ts'
 import { managerOf } from './parse.ts'
 
-const DEFAULT_PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 100
+const parsePageSize = pageSizeParser(ListApiKeysRequestSchema)
 
 /** Lists the keys of the caller's workspace, oldest first. */
 export function listApiKeys(dependencies: {
@@ -16,7 +16,7 @@ export function listApiKeys(dependencies: {
   const { store } = dependencies
   return async ({ pageSize, pageToken, offset, kinds: kindMessages, enabledOnly }, context) => {
     const { workspaceId } = managerOf(context)
-    const limit = parsePageSize(pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+    const limit = parsePageSize(pageSize)
     const scope = `api-keys ${workspaceId}`
     const after = pageToken === '' ? 0 : decodePageToken(scope, pageToken, isSeq)
     check(offset >= 0, 'offset', 'must not be negative')

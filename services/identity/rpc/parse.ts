@@ -3,10 +3,9 @@ import type { HandlerContext } from '@connectrpc/connect'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
-import { check, MAX_TIME, parsePageSize } from '#shared/rpc/parse.ts'
+import { check, MAX_TIME } from '#shared/rpc/parse.ts'
 import type { By } from '../domain/audit.ts'
 import { hasFederation } from '../domain/organization.ts'
-import type { Slice } from '../ports/federation-store.ts'
 import type { OrganizationStore } from '../ports/organization-store.ts'
 
 /** The principal of a call that only management keys and the local operator may make. */
@@ -38,12 +37,6 @@ export async function requirePlan(
   const organization = await organizations.getOrganization(organizationId)
   if (organization === undefined) throw new Rejection('ORGANIZATION_NOT_FOUND', { organization_id: organizationId })
   if (!hasFederation(organization.plan)) throw new Rejection('PLAN_REQUIRED')
-}
-
-/** Which part of a list is wanted: 50 items unless the caller says, and at most 100. */
-export function parseSlice({ offset, pageSize }: { readonly offset: number; readonly pageSize: number }): Slice {
-  check(offset >= 0, 'offset', 'must not be negative')
-  return { offset, limit: parsePageSize(pageSize, 50, 100) }
 }
 
 /** When a key expires, in milliseconds since the epoch; undefined: never. */

@@ -225,7 +225,7 @@ export declare type ListIssuersRequest = Message<"portico.identity.v1.ListIssuer
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than 100 is taken as 100, negative is an error.
+   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
    *
    * @generated from field: int32 page_size = 3;
    */
@@ -451,7 +451,7 @@ export declare type ListPoliciesRequest = Message<"portico.identity.v1.ListPolic
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than 100 is taken as 100, negative is an error.
+   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
    *
    * @generated from field: int32 page_size = 3;
    */
@@ -758,7 +758,7 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   organizationId: string;
 
   /**
-   * At most this many; 0 means 50, more than 100 is taken as 100, negative is an error.
+   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -935,7 +935,7 @@ export declare type ListOrganizationsRequest = Message<"portico.identity.v1.List
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than 100 is taken as 100, negative is an error.
+   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
    *
    * @generated from field: int32 page_size = 2;
    */

@@ -237,7 +237,7 @@ export declare const GetApiKeyResponseSchema: GenMessage<GetApiKeyResponse>;
  */
 export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKeysRequest"> & {
   /**
-   * At most this many; 0 means 50, more than 100 is taken as 100, negative is an error.
+   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
    *
    * @generated from field: int32 page_size = 1;
    */

@@ -303,7 +303,7 @@ export declare type ListPresetsRequest = Message<"portico.inference.v1.ListPrese
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than 100 is taken as 100, negative is an error.
+   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -356,7 +356,7 @@ export declare type ListPresetVersionsRequest = Message<"portico.inference.v1.Li
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than 100 is taken as 100, negative is an error.
+   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
    *
    * @generated from field: int32 page_size = 3;
    */

@@ -53,7 +53,7 @@ export declare type Limit = Message<"portico.options.v1.Limit"> & {
 export declare const LimitSchema: GenMessage<Limit>;
 
 /**
- * What a field may hold. The service checks it, and the public document shows it where it has the field.
+ * What a field may hold. The service checks it, or cuts what it returns to it; the public document shows it where it has the field.
  *
  * @generated from extension: optional portico.options.v1.Limit limit = 50000;
  */

@@ -1,14 +1,17 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { FederationService, ListAuditEntriesRequest } from '#gen/portico/identity/v1/federation_service_pb.js'
+import {
+  type FederationService,
+  type ListAuditEntriesRequest,
+  ListAuditEntriesRequestSchema,
+} from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { AuditFilter, AuditLog } from '#services/identity/ports/audit-log.ts'
+import { pageSizeParser } from '#shared/page-size.ts'
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
-import { parsePageSize } from '#shared/rpc/parse.ts'
 import { adminOf } from '../parse.ts'
 import { auditEntryToProto, auditKindFromProto } from './convert.ts'
 
-const DEFAULT_PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 100
+const parsePageSize = pageSizeParser(ListAuditEntriesRequestSchema)
 
 /** Lists what happened in an organization, newest first. */
 export function listAuditEntries(dependencies: {
@@ -17,7 +20,7 @@ export function listAuditEntries(dependencies: {
   const { auditLog } = dependencies
   return async (request, context) => {
     const { organizationId } = adminOf(context, request.organizationId)
-    const limit = parsePageSize(request.pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+    const limit = parsePageSize(request.pageSize)
     const filter = parseFilter(request)
     const scope = `audit ${organizationId} ${JSON.stringify(filter)}`
     const before = request.pageToken === '' ? undefined : decodePageToken(scope, request.pageToken, isPosition)

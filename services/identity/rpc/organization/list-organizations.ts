@@ -1,8 +1,14 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
+import {
+  type FederationService,
+  ListOrganizationsRequestSchema,
+} from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { OrganizationStore } from '#services/identity/ports/organization-store.ts'
-import { operatorOf, parseSlice } from '../parse.ts'
+import { sliceParser } from '#shared/page-size.ts'
+import { operatorOf } from '../parse.ts'
 import { organizationToProto } from './convert.ts'
+
+const parseSlice = sliceParser(ListOrganizationsRequestSchema)
 
 /** Lists all organizations, oldest first. */
 export function listOrganizations(dependencies: {

@@ -1,8 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { type FederationService, ListPoliciesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { FederationStore } from '#services/identity/ports/federation-store.ts'
-import { adminOf, parseSlice } from '../parse.ts'
+import { sliceParser } from '#shared/page-size.ts'
+import { adminOf } from '../parse.ts'
 import { policyToProto } from './convert.ts'
+
+const parseSlice = sliceParser(ListPoliciesRequestSchema)
 
 /** Lists the policies of an organization, oldest first. */
 export function listPolicies(dependencies: {

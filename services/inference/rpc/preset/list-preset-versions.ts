@@ -1,9 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { ListPresetVersionsRequestSchema, type PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import type { PresetStore } from '#services/inference/ports/preset-store.ts'
+import { sliceParser } from '#shared/page-size.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { versionToProto } from './convert.ts'
-import { notFound, parseSlice } from './parse.ts'
+import { notFound } from './parse.ts'
+
+const parseSlice = sliceParser(ListPresetVersionsRequestSchema)
 
 /** Lists the versions of a preset; see preset_service.proto. */
 export function listPresetVersions(dependencies: {

@@ -1,9 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { ListPresetsRequestSchema, type PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import type { PresetStore } from '#services/inference/ports/preset-store.ts'
+import { sliceParser } from '#shared/page-size.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { presetToProto } from './convert.ts'
-import { parseSlice } from './parse.ts'
+
+const parseSlice = sliceParser(ListPresetsRequestSchema)
 
 /** Lists presets; see preset_service.proto. */
 export function listPresets(dependencies: {

@@ -1,0 +1,25 @@
+import type { DescField } from '@bufbuild/protobuf'
+import { limitOf } from '#shared/rpc/field-limits.ts'
+import { check, parsePageSize } from '#shared/rpc/parse.ts'
+
+const DEFAULT_SIZE = 50
+
+/** A request for a page of a list. */
+interface PageRequest {
+  readonly field: { readonly pageSize: DescField }
+}
+
+/** Makes what says how many items a page has: 50 unless the caller says, and at most the limit of the request's `page_size`. */
+export function pageSizeParser({ field }: PageRequest): (pageSize: number) => number {
+  const { most } = limitOf(field.pageSize)
+  return (pageSize) => parsePageSize(pageSize, DEFAULT_SIZE, most)
+}
+
+/** Makes what says which part of a list is wanted. */
+export function sliceParser(request: PageRequest) {
+  const parseSize = pageSizeParser(request)
+  return ({ offset, pageSize }: { readonly offset: number; readonly pageSize: number }) => {
+    check(offset >= 0, 'offset', 'must not be negative')
+    return { offset, limit: parseSize(pageSize) }
+  }
+}
