@@ -76,6 +76,11 @@ export function limitedBy<S extends z.ZodType>(field: DescField, schema: S, part
   return schema.meta(Object.fromEntries(Object.entries(shown).filter(([, bound]) => Number.isFinite(bound))))
 }
 
+/** The most that a field may hold, for a text of the document. */
+export function mostIn(field: DescField): string {
+  return limitOf(field).most.toLocaleString('en-US')
+}
+
 /** A whole number as text, from 1 to the limit of the field that it is sent in, which is at least 10. */
 export function countUpTo(field: DescField) {
   const { most } = limitOf(field)

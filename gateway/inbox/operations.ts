@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ListInboxItemsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { timedId } from '#shared/ids.ts'
 import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
@@ -6,6 +7,7 @@ import { operation } from '../operation.ts'
 import { inboxParameter, sessionParameter } from '../records/ids.ts'
 import { fromInboxItem, inboxCompaction, inboxItem, inboxSynthetic } from '../records/inbox-item.ts'
 import { toDelivery } from '../records/prompt.ts'
+import { mostIn } from '../shape.ts'
 import { fromCompactionItem, fromSyntheticItem, toAddSyntheticInput, toCompactSession } from './mappers.ts'
 import { compactBody, syntheticBody, updateItemBody } from './schemas.ts'
 
@@ -64,7 +66,7 @@ export const listInboxItems = operation({
   family: 'instance',
   credentials: OF_SESSIONS,
   summary: 'Admitted items that have not entered the conversation yet, in order of admission',
-  description: 'At most the oldest 1,000 items, with at most 40 MiB of content together.',
+  description: `At most the oldest ${mostIn(ListInboxItemsResponseSchema.field.items)} items, with at most 40 MiB of content together.`,
   params: ofSession,
   answer: z.strictObject({ data: z.array(inboxItem) }),
   errors: ['SESSION_NOT_FOUND'],

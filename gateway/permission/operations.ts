@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { ReplyPermissionRequestRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import {
+  ListSavedApprovalsResponseSchema,
+  ReplyPermissionRequestRequestSchema,
+} from '#gen/portico/session/v1/session_service_pb.js'
 import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
@@ -10,7 +13,7 @@ import {
   permissionRequest,
   toPermissionReply,
 } from '../records/permission-request.ts'
-import { limitedBy } from '../shape.ts'
+import { limitedBy, mostIn } from '../shape.ts'
 
 const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ requestID: nameParameter('requestID', 'Permission request') })
@@ -89,7 +92,7 @@ export const listSavedPermissions = operation({
   path: '/api/permission/saved',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'What was allowed for good, at most 10,000',
+  summary: `What was allowed for good, at most ${mostIn(ListSavedApprovalsResponseSchema.field.approvals)}`,
   query: z.object({ projectID: z.string().min(1).optional().meta({ description: 'Only approvals of this project' }) }),
   answer: z.strictObject({ data: z.array(savedApproval) }),
   errors: [],

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import { ListInboxItemsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { timedId } from '#shared/ids.ts'
 import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionParameter } from '../records/ids.ts'
 import { inboxUser } from '../records/inbox-item.ts'
+import { mostIn } from '../shape.ts'
 import { fromPromptItem, toPromptSession } from './mappers.ts'
 import { promptBody } from './schemas.ts'
 import { WAIT_ROUND_MS, waitUntilIdle } from './wait.ts'
@@ -20,7 +22,7 @@ export const promptSession = operation({
   summary: 'Admits one input and starts a run, unless `resume` is false',
   description:
     'A response means that the input is durable. With an id that was sent before, returns the input that it admitted, unless ' +
-    'that was cancelled. At most 1,000 items wait in a session.',
+    `that was cancelled. At most ${mostIn(ListInboxItemsResponseSchema.field.items)} items wait in a session.`,
   params,
   body: promptBody,
   limit: 'promptLimit',

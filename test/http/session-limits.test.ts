@@ -102,6 +102,8 @@ const ELSEWHERE = [
   'PutImportedContentRequest.data',
   'AssistantMessage.parts',
   'AssistantTool.content',
+  'ListInboxItemsResponse.items',
+  'ListSavedApprovalsResponse.approvals',
 ]
 
 interface Shown {

@@ -3,6 +3,8 @@ import { OF_SESSIONS } from '#gateway/credentials.ts'
 import { piecesOf } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { sessionParameter } from '#gateway/records/ids.ts'
+import { mostIn } from '#gateway/shape.ts'
+import { AssistantMessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { fromSession } from '../mappers.ts'
 import { sessionInfo } from '../schemas.ts'
 import { exportText } from './export.ts'
@@ -38,7 +40,7 @@ export const importSession = operation({
   summary: 'Import a session that was exported',
   description:
     '`info` comes before `messages`. All of it is there afterwards, or nothing. Location, project, subpath, fork and revert of `info` are ' +
-    'not taken over, nor are messages that were not settled. A message has at most 6.5 MiB beside its files, and lists of at most 2,000 items.',
+    `not taken over, nor are messages that were not settled. A message has at most 6.5 MiB beside its files, and lists of at most ${mostIn(AssistantMessageSchema.field.parts)} items.`,
   body: importBody,
   limit: 'importLimit',
   answer: z.strictObject({ data: sessionInfo }),

@@ -613,7 +613,7 @@ export declare const ListInboxItemsRequestSchema: GenMessage<ListInboxItemsReque
  */
 export declare type ListInboxItemsResponse = Message<"portico.session.v1.ListInboxItemsResponse"> & {
   /**
-   * The oldest first, at most 1,000.
+   * The oldest first. So many wait in a session at most.
    *
    * @generated from field: repeated portico.session.v1.InboxItem items = 1;
    */
@@ -1356,8 +1356,6 @@ export declare const ListSavedApprovalsRequestSchema: GenMessage<ListSavedApprov
  */
 export declare type ListSavedApprovalsResponse = Message<"portico.session.v1.ListSavedApprovalsResponse"> & {
   /**
-   * At most 10,000.
-   *
    * @generated from field: repeated portico.session.v1.SavedApproval approvals = 1;
    */
   approvals: SavedApproval[];

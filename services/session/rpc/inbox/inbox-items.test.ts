@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { InboxItem } from '#gen/portico/session/v1/session_pb.js'
 import { Delivery } from '#gen/portico/session/v1/session_pb.js'
+import { ListInboxItemsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { plain } from '#test/support/inference.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
@@ -93,9 +95,10 @@ forEachTransport((name, connect) => {
     assert.equal((await list(service)).length, 6)
   })
 
-  test(`the longest list is whole (${name})`, async () => {
+  test(`the longest list is whole, and says how many items wait at most (${name})`, async () => {
     await using service = await withSession(connect)
-    const admissions = Array.from({ length: 1_000 }, (_, n) =>
+    const { most } = limitOf(ListInboxItemsResponseSchema.field.items)
+    const admissions = Array.from({ length: most }, (_, n) =>
       service.client.promptSession(
         { sessionId, messageId: `msg_${n}`, text: 'a', parked: true, delivery: 1 + (n % 2) },
         service.as(),
@@ -105,8 +108,14 @@ forEachTransport((name, connect) => {
     const ids = (await list(service)).map(({ messageId }) => messageId)
     assert.deepEqual(
       ids,
-      Array.from({ length: 1_000 }, (_, n) => `msg_${n}`),
+      Array.from({ length: most }, (_, n) => `msg_${n}`),
     )
+    const more = service.client.promptSession(
+      { sessionId, messageId: 'msg_more', text: 'a', parked: true },
+      service.as(),
+    )
+    const { reason, metadata } = await refusalOf(more)
+    assert.deepEqual([reason, metadata.limit], ['INBOX_FULL', `${most}`])
   })
 
   test(`a delivery is changed while its item waits, and not to what it is (${name})`, async () => {
