@@ -5,7 +5,6 @@ import { moveSession } from '#services/session/domain/inbox/move-session.ts'
 import { promoteItems } from '#services/session/domain/inbox/promotion.ts'
 import { resumeRun } from '#services/session/domain/inbox/wake.ts'
 import type {
-  AdmissionReads,
   Admitter,
   CompactionAdmission,
   Delivery,
@@ -34,7 +33,7 @@ import type { ModelRef, NewSession, Outcome, Session } from '#services/session/d
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
-import { notAdmitted } from '#services/session/rpc/inbox/parse-admission.ts'
+import { checkAdmitted } from '#services/session/rpc/inbox/parse-admission.ts'
 import type { Conversation } from '#services/session/run/history/conversation.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -61,10 +60,6 @@ export function withUseCases(port: SessionStore): UseCases {
   }) as unknown as UseCases
 }
 
-function refuse(sessionId: string, id: string, reads: AdmissionReads): never {
-  throw notAdmitted(sessionId, id, reads)
-}
-
 function casesOf(port: SessionStore) {
   const owned = (lease: Lease): OwnedSession => new OwnedSession(port, { lease, checkHeld() {}, heed() {} })
   return {
@@ -78,26 +73,25 @@ function casesOf(port: SessionStore) {
       port.revise(
         { workspace, sessionId },
         (reads) => reads.admissionReads(admission.id),
-        (revision, reads) => admitPrompt(revision, reads, admission) ?? refuse(sessionId, admission.id, reads),
+        (revision, reads) => checkAdmitted(admitPrompt(revision, reads, admission), sessionId, admission.id),
       ),
     admitSynthetic: (workspace: string, { sessionId, ...admission }: InSession<SyntheticAdmission>) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.admissionReads(admission.id),
-        (revision, reads) => admitSynthetic(revision, reads, admission) ?? refuse(sessionId, admission.id, reads),
+        (revision, reads) => checkAdmitted(admitSynthetic(revision, reads, admission), sessionId, admission.id),
       ),
     moveSession: (workspace: string, { sessionId, ...admission }: InSession<MoveAdmission>, stranded = false) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.moveReads(admission.id),
-        (revision, reads) =>
-          moveSession(revision, reads, admission, stranded) || refuse(sessionId, admission.id, reads),
+        (revision, reads) => checkAdmitted(moveSession(revision, reads, admission, stranded), sessionId, admission.id),
       ),
     admitCompaction: (workspace: string, { sessionId, ...admission }: InSession<CompactionAdmission>) =>
       port.revise(
         { workspace, sessionId },
         (reads) => reads.compactionReads(admission.id),
-        (revision, reads) => admitCompaction(revision, reads, admission) ?? refuse(sessionId, admission.id, reads),
+        (revision, reads) => checkAdmitted(admitCompaction(revision, reads, admission), sessionId, admission.id),
       ),
     changeDelivery: (
       workspace: string,

@@ -15,19 +15,20 @@ import type {
 import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
 
+/** Why an id is not admitted: it names something else, or an item that was cancelled and never runs; or it is new, and the inbox is full. */
+export type NotAdmitted = 'taken' | 'cancelled' | 'full'
+
 /**
  * Puts a user's input into the inbox, and with `wake` makes the session due. The same id again with the same digest returns
  * the first item, be it a message by now, and with `wake` makes the session due all the same: an interrupt may have parked other
- * inputs. Undefined: the id has another digest, belongs to another session, or names something that is no input of a user, or
- * one that was cancelled and never runs; or it is new, and the inbox is full.
+ * inputs.
  */
 export function admitPrompt(
   revision: Revision,
   reads: AdmissionReads,
   { prompt, ...admission }: PromptAdmission,
-): PromptItem | undefined {
-  const item = admit(revision, reads, admission, (base) => ({ type: 'prompt', ...base, prompt }))
-  return item?.type === 'prompt' ? item : undefined
+): PromptItem | NotAdmitted {
+  return admit(revision, reads, admission, (base) => ({ type: 'prompt', ...base, prompt }))
 }
 
 /** Puts a synthetic text into the inbox, as `admitPrompt` does an input. */
@@ -35,9 +36,8 @@ export function admitSynthetic(
   revision: Revision,
   reads: AdmissionReads,
   { synthetic, ...admission }: SyntheticAdmission,
-): SyntheticItem | undefined {
-  const item = admit(revision, reads, admission, (base) => ({ type: 'synthetic', ...base, synthetic }))
-  return item?.type === 'synthetic' ? item : undefined
+): SyntheticItem | NotAdmitted {
+  return admit(revision, reads, admission, (base) => ({ type: 'synthetic', ...base, synthetic }))
 }
 
 /** Puts a move into the inbox, as `admitPrompt` does an input. */
@@ -45,9 +45,8 @@ export function admitMove(
   revision: Revision,
   reads: AdmissionReads,
   { move, ...admission }: MoveAdmission,
-): MoveItem | undefined {
-  const item = admit(revision, reads, admission, (base) => ({ type: 'move', ...base, move }))
-  return item?.type === 'move' ? item : undefined
+): MoveItem | NotAdmitted {
+  return admit(revision, reads, admission, (base) => ({ type: 'move', ...base, move }))
 }
 
 /** What a compaction is decided from, besides the state of the session. */
@@ -61,33 +60,35 @@ export function admitCompaction(
   revision: Revision,
   { taken, full, waiting }: CompactionReads,
   admission: CompactionAdmission,
-): CompactionItem | undefined {
+): CompactionItem | NotAdmitted {
   if (taken === undefined && waiting?.item.type === 'compaction') {
     if (admission.wake) wake(revision)
     return waiting.item
   }
-  const item = admit(revision, { taken, full }, admission, (base) => ({ type: 'compaction', ...base, compaction: {} }))
-  return item?.type === 'compaction' ? item : undefined
+  return admit(revision, { taken, full }, admission, (base) => ({ type: 'compaction', ...base, compaction: {} }))
 }
 
 type Base = Pick<InboxItem, 'id' | 'sessionId' | 'delivery' | 'timeCreated'>
 
-function admit(
+function admit<I extends InboxItem>(
   revision: Revision,
   { taken, full }: AdmissionReads,
   { id, delivery, digest, admitter, wake: wakes }: Admission,
-  make: (base: Base) => InboxItem,
-): InboxItem | undefined {
+  make: (base: Base) => I,
+): I | NotAdmitted {
   const sessionId = revision.state.id
   const item = make({ id, sessionId, delivery, timeCreated: revision.now })
+  const isSame = (other: InboxItem): other is I => other.type === item.type
   if (taken !== undefined) {
     const { input } = taken
-    if (taken.sessionId !== sessionId || input?.digest !== digest || input.item.type !== item.type) return undefined
-    if (input.state === 'cancelled') return undefined
+    if (taken.sessionId !== sessionId || input === undefined) return 'taken'
+    if (input.state === 'cancelled') return 'cancelled'
+    if (input.digest !== digest || !isSame(input.item)) return 'taken'
+    if (wakes) wake(revision)
+    return input.item
   }
-  if (taken === undefined && full) return undefined
+  if (full) return 'full'
   if (wakes) wake(revision)
-  if (taken?.input !== undefined) return taken.input.item
   revision.writes.push({ type: 'admit', seq: revision.nextSeq(), item, digest, admitter })
   revision.event({ type: 'inbox-enqueued', item })
   revision.touch()

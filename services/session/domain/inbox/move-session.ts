@@ -4,7 +4,7 @@ import type { Revision } from '../revision.ts'
 import type { SessionLocation } from '../session.ts'
 import { isBusy } from '../session-state.ts'
 import { cancelItem } from './inbox-changes.ts'
-import { admitMove } from './inputs.ts'
+import { admitMove, type NotAdmitted } from './inputs.ts'
 import { wake } from './wake.ts'
 
 /** What a move is decided from, besides the state of the session. */
@@ -16,24 +16,25 @@ export interface MoveReads extends AdmissionReads {
 /**
  * Has a session move: puts that into the inbox and makes the session due. A session at rest whose directory cannot be used
  * (`stranded`) moves at once, older moves that wait are cancelled, and what else waits is due there. The same id again changes
- * nothing. False: the id names something else, or a move that was cancelled; or the inbox is full.
+ * nothing. Undefined: it is admitted, or has moved.
  */
 export function moveSession(
   revision: Revision,
   { taken, full, moves }: MoveReads,
   admission: MoveAdmission,
   stranded: boolean,
-): boolean {
+): NotAdmitted | undefined {
   const { id, move } = admission
   // Nobody else makes ids of moves.
-  if (taken?.sessionId === revision.state.id && taken.input === undefined) return true
+  if (taken?.sessionId === revision.state.id && taken.input === undefined) return undefined
   if (taken !== undefined || !stranded || isBusy(revision.state, revision.leaseNow)) {
-    return admitMove(revision, { taken, full }, admission) !== undefined
+    const admitted = admitMove(revision, { taken, full }, admission)
+    return typeof admitted === 'string' ? admitted : undefined
   }
   for (const { item } of moves) cancelItem(revision, { item, state: 'waiting' })
   switchLocation(revision, id, move)
   wake(revision)
-  return true
+  return undefined
 }
 
 /** Makes another location the session's, with a message of that id and an event. */

@@ -8,7 +8,7 @@ import { check, parseText } from '#shared/rpc/parse.ts'
 import { NO_BLOBS } from '../blob-contents.ts'
 import { parseMessageId, parseMetadata } from '../parse.ts'
 import { itemToProto } from './item-to-proto.ts'
-import { digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
+import { checkAdmitted, digestOf, MAX_DESCRIPTION_LENGTH, MAX_TEXT_LENGTH, parseDelivery } from './parse-admission.ts'
 
 /** Admits one synthetic text; the response means that it is durable. */
 export function addSyntheticInput(dependencies: {
@@ -27,9 +27,7 @@ export function addSyntheticInput(dependencies: {
       (reads) => reads.admissionReads(id),
       (revision, reads) => {
         const admission = { id, synthetic, delivery, digest, admitter, wake: !request.parked }
-        const admitted = admitSynthetic(revision, reads, admission)
-        if (admitted === undefined) throw notAdmitted(request.sessionId, id, reads)
-        return admitted
+        return checkAdmitted(admitSynthetic(revision, reads, admission), request.sessionId, id)
       },
     )
     return { item: itemToProto(item, NO_BLOBS) }

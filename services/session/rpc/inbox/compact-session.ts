@@ -6,7 +6,7 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { NO_BLOBS } from '../blob-contents.ts'
 import { parseMessageId } from '../parse.ts'
 import { itemToProto } from './item-to-proto.ts'
-import { digestOf, notAdmitted, parseDelivery } from './parse-admission.ts'
+import { checkAdmitted, digestOf, parseDelivery } from './parse-admission.ts'
 
 /** Admits a compaction, unless one waits; the response means that it is durable. */
 export function compactSession(dependencies: {
@@ -22,9 +22,8 @@ export function compactSession(dependencies: {
       { workspace: admitter.workspaceId, sessionId: request.sessionId },
       (reads) => reads.compactionReads(id),
       (revision, reads) => {
-        const admitted = admitCompaction(revision, reads, { id, delivery, digest, admitter, wake: true })
-        if (admitted === undefined) throw notAdmitted(request.sessionId, id, reads)
-        return admitted
+        const admission = { id, delivery, digest, admitter, wake: true }
+        return checkAdmitted(admitCompaction(revision, reads, admission), request.sessionId, id)
       },
     )
     return { item: itemToProto(item, NO_BLOBS) }

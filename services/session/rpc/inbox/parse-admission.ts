@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { Delivery as DeliveryMessage, FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
 import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
-import { type AdmissionReads, type Delivery, MOST_WAITING } from '#services/session/domain/inbox.ts'
+import type { NotAdmitted } from '#services/session/domain/inbox/inputs.ts'
+import { type Delivery, MOST_WAITING } from '#services/session/domain/inbox.ts'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
@@ -30,13 +31,22 @@ export function digestOf(sent: readonly unknown[]): string {
   return hash('sha256', JSON.stringify(sent, inOrder), 'base64url')
 }
 
-/** The refusal of an id that names something else or was cancelled, or of one more item where too many wait. */
-export function notAdmitted(sessionId: string, messageId: string, { taken }: AdmissionReads): Rejection {
-  if (taken?.sessionId === sessionId && taken.input?.state === 'cancelled') {
-    return new Rejection('INBOX_ITEM_CANCELLED', { message_id: messageId })
+/** What was admitted; rejects where it was not. */
+export function checkAdmitted<T extends object | undefined>(
+  admitted: T | NotAdmitted,
+  sessionId: string,
+  messageId: string,
+): T {
+  switch (admitted) {
+    case 'cancelled':
+      throw new Rejection('INBOX_ITEM_CANCELLED', { message_id: messageId })
+    case 'taken':
+      throw new Rejection('PROMPT_CONFLICT', { message_id: messageId })
+    case 'full':
+      throw new Rejection('INBOX_FULL', { session_id: sessionId, limit: `${MOST_WAITING}` })
+    default:
+      return admitted
   }
-  if (taken !== undefined) return new Rejection('PROMPT_CONFLICT', { message_id: messageId })
-  return new Rejection('INBOX_FULL', { session_id: sessionId, limit: `${MOST_WAITING}` })
 }
 
 /** For JSON.stringify: objects with their members in order of their names. */

@@ -24,7 +24,7 @@ import { findContents, missingBlob } from '../blob-contents.ts'
 import { parseAgentName, parseMessageId, parseMetadata } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
-import { digestOf, MAX_TEXT_LENGTH, notAdmitted, parseDelivery } from './parse-admission.ts'
+import { checkAdmitted, digestOf, MAX_TEXT_LENGTH, parseDelivery } from './parse-admission.ts'
 import { type Attaching, prepareAttachments, type SentFile, type SentSkill } from './prepare-attachments.ts'
 import { editable, withEdits } from './prompt-edits.ts'
 
@@ -49,7 +49,7 @@ export function promptSession(dependencies: Prompting): ServiceImpl<typeof Sessi
     const admit = ({ words, delivery, sent }: Parsed, isAsked: (directory: string) => boolean) =>
       holdingBlobs(blobs, async (hold) => {
         const attached = await prepareAttachments(dependencies, call, { sessionId, messageId: id, isAsked }, sent, hold)
-        if ('directory' in attached) return attached.directory
+        if ('directory' in attached) return attached
         const prompt = { ...words, ...attached }
         const field = prompt.skills === undefined ? 'text' : 'skills'
         const fits = fitsAsJson(prompt, MAX_MESSAGE_BYTES)
@@ -63,23 +63,21 @@ export function promptSession(dependencies: Prompting): ServiceImpl<typeof Sessi
           (reads) => reads.admissionReads(id),
           (revision, reads) => {
             const { directory } = revision.state
-            if (reads.taken === undefined && isAsked(directory)) return directory
-            const admitted = admitPrompt(revision, reads, { ...known, delivery, prompt })
-            if (admitted === undefined) throw notAdmitted(sessionId, id, reads)
-            return admitted
+            if (reads.taken === undefined && isAsked(directory)) return { directory }
+            return checkAdmitted(admitPrompt(revision, reads, { ...known, delivery, prompt }), sessionId, id)
           },
         )
       })
     const parsed = parse(request)
-    let item = await admit(parsed, (directory) => promptHooks.mayChange(workspaceId, directory))
-    if (typeof item === 'string') {
-      const place = { directory: item, sessionId }
+    let item = await admit(parsed, promptHooks.asOfNow(workspaceId))
+    if ('directory' in item) {
+      const place = { ...item, sessionId }
       const edited = await promptHooks.edit(call, place, editable(request), (wanted) =>
         admit(parse(withEdits(request, wanted)), () => false),
       )
       item = edited ?? (await admit(parsed, () => false))
     }
-    if (typeof item === 'string') throw new Error('Plugins are asked once')
+    if ('directory' in item) throw new Error('Plugins are asked once')
     const { contents, missing } = await findContents(blobs, workspaceId, blobsOfItem(item))
     if (missing === undefined) return { item: itemToProto(item, contents) }
     // Whoever removes the session at the same time comes after the admission, or before it.

@@ -10,7 +10,7 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { digestOf, notAdmitted, parseDelivery } from '../inbox/parse-admission.ts'
+import { checkAdmitted, digestOf, parseDelivery } from '../inbox/parse-admission.ts'
 import { parseMessageId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 
@@ -44,7 +44,7 @@ export function moveSession(dependencies: {
       (reads) => reads.moveReads(id),
       (revision, reads) => {
         const admission = { id, move, delivery, digest, admitter, wake: true }
-        if (!decideMove(revision, reads, admission, stranded)) throw notAdmitted(request.sessionId, id, reads)
+        checkAdmitted(decideMove(revision, reads, admission, stranded), request.sessionId, id)
       },
     )
     return {}

@@ -51,7 +51,7 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
   const admitted = await store.revise(
     key,
     (reads) => reads.admissionReads(promptId),
-    (revision, reads) => reads.taken !== undefined || admitPrompt(revision, reads, admission) !== undefined,
+    (revision, reads) => reads.taken !== undefined || typeof admitPrompt(revision, reads, admission) !== 'string',
   )
   return admitted ? undefined : { type: 'task.refused', message: 'Too many prompts wait in the session of the task' }
 }
