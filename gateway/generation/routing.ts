@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { RoutingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { limitedBy, mustBe, type Problems } from '../shape.ts'
 import { plugins } from './plugins.ts'
 import { maxToolCalls, models, route, stopConditions } from './settings.ts'
@@ -28,7 +29,7 @@ const precisions = [
 /** Which endpoints may serve a request, and which are preferred. The object is closed (gateway facts 6.1). */
 export const provider = z
   .strictObject({
-    order: slugs.max(256).nullish(),
+    order: slugs.max(limitOf(only).most).nullish(),
     only: limitedBy(only, slugs).nullish(),
     ignore: limitedBy(ignore, slugs).nullish(),
     allow_fallbacks: z.boolean().nullish(),

@@ -5,6 +5,7 @@ import {
   type GenerationRequest as GenerationMessage,
   GenerationRequestSchema,
   JsonSchemaFormatSchema,
+  ProviderTimeoutsSchema,
   ReasoningSchema,
   type Routing as RoutingMessage,
   RoutingSchema,
@@ -26,13 +27,15 @@ const checkReasoning = checkLimits(ReasoningSchema)
 const checkJsonSchema = checkLimits(JsonSchemaFormatSchema)
 const checkRouting = checkLimits(RoutingSchema)
 const checkAttribution = checkLimits(AttributionSchema)
+const checkTimeouts = checkLimits(ProviderTimeoutsSchema)
 const MAX_BIAS = 100
 
 /** What is asked for, but for the model, which is resolved apart; rejects with REQUEST_INVALID. */
 export function parseGeneration(request: GenerationMessage): Omit<GenerationRequest, 'modelId'> {
-  const { requestId, maxOutputTokens, reasoning, user, sessionId, automaticCache } = request
+  const { requestId, maxOutputTokens, reasoning, user, sessionId, automaticCache, providerTimeouts } = request
   checkRequest(request)
   if (reasoning !== undefined) checkReasoning(reasoning, 'reasoning')
+  if (providerTimeouts !== undefined) checkTimeouts(providerTimeouts, 'provider_timeouts')
   const messages = parseMessages(request.messages)
   return {
     requestId,
@@ -49,7 +52,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     origin: request.origin,
     providerHeaders: parseHeaders(request.providerHeaders, 'provider_headers'),
     providerBody: request.providerBody,
-    providerTimeouts: request.providerTimeouts,
+    providerTimeouts,
     verbosity: request.verbosity,
     hostedTools: parseHostedTools(request.hostedTools),
     extensions: parseExtensions(request.extensions),

@@ -245,6 +245,7 @@ forEachTransport((name, connect) => {
       [{ requestId: 'r', messages, sampling: { logitBias: { 5: 101 } } }, 'sampling.logit_bias'],
       [{ requestId: 'r', messages, metadata: { ['x'.repeat(65)]: '' } }, 'metadata'],
       [{ requestId: 'r', messages, attribution: { title: 'x'.repeat(257) } }, 'attribution.title'],
+      [{ requestId: 'r', messages, providerTimeouts: { chunkMs: 0 } }, 'provider_timeouts.chunk_ms'],
       [
         { requestId: 'r', messages: [{ role: 2, parts: [{ part: { case: 'foreign', value: {} } }] }] },
         'messages[0].parts[0].foreign',
