@@ -19,6 +19,13 @@ const brief: fc.Arbitrary<Work> = fc.record({
 /** It takes a minute. */
 const slow: fc.Arbitrary<Work> = fc.constant({ kind: 'words', count: 60, slowMs: 1_000 })
 
+const long: fc.Arbitrary<Work> = fc.record({
+  kind: fc.constant('long'),
+  count: fc.constantFrom(10, 500, 900, 900, 1_500),
+  // With what was said before: nothing, too much for a request, too much in any case.
+  asked: fc.constantFrom(0, 0, 0, 1_400, 2_500),
+})
+
 const work: fc.Arbitrary<Work> = fc.oneof(
   { weight: 5, arbitrary: brief },
   { weight: 1, arbitrary: fc.constant({ kind: 'look' }) },
@@ -98,7 +105,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: as('model'), model: fc.constantFrom('echo', 'echo', 'echo', 'nothing') }),
+    arbitrary: fc.record({ do: as('model'), model: fc.constantFrom('echo', 'echo', 'echo-small', 'nothing') }),
   },
   { weight: 4, arbitrary: update },
   { weight: 3, arbitrary: fc.constantFrom({ do: 'view' }, { do: 'transfer' }, { do: 'transfer' }) },
@@ -205,10 +212,36 @@ const removal: fc.Arbitrary<Sequence> = fc
       ] as Sequence,
   )
 
+/** A conversation that outgrows its model: by what was said, by what is asked, by what tools print. */
+const outgrowing: fc.Arbitrary<Sequence> = fc
+  .tuple(
+    steps(0, 3),
+    fc.array(
+      fc.tuple(
+        fc.oneof(
+          { weight: 6, arbitrary: prompt(long) },
+          { weight: 1, arbitrary: prompt(fc.oneof(using('printing'), using('quick', 'printing'), brief)) },
+          { weight: 2, arbitrary: fc.oneof(fc.constant({ do: 'compact' }), interrupt, resume, fork, transfer) },
+          { weight: 1, arbitrary: fc.record({ do: as('model'), model: fc.constantFrom('echo', 'echo-small') }) },
+        ) as fc.Arbitrary<Action>,
+        timing,
+      ),
+      { minLength: 2, maxLength: 7, size: 'max' },
+    ),
+    steps(0, 2),
+  )
+  .map(([begin, talk, end]) => [
+    ...begin,
+    { do: 'model', model: 'echo-small', pause: 0, ahead: false },
+    ...talk.map(([does, when]) => ({ ...does, ...when })),
+    ...end,
+  ])
+
 /** Sequences of up to two dozen steps, the last of which may wake a session whose run was ended, or remove it. */
 export const anySequence: fc.Arbitrary<Sequence> = fc.oneof(
   { weight: 4, arbitrary: steps(2, 12) },
   { weight: 4, arbitrary: fc.tuple(steps(0, 5), ending).map(([begin, end]) => [...begin, ...end]) },
+  { weight: 2, arbitrary: outgrowing },
   { weight: 2, arbitrary: fc.tuple(steps(0, 4), removal).map(([begin, end]) => [...begin, ...end]) },
 )
 

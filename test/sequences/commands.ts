@@ -22,6 +22,8 @@ export function textOf(work: Work, tag: string, calls: string): string {
       return `What is in this project? (${tag})`
     case 'words':
       return `/slow ${work.slowMs}\n/length ${work.count}`
+    case 'long':
+      return [`/length ${work.count}`, `(${tag})`, Array(work.asked).fill('a').join(' ')].join('\n').trimEnd()
     case 'fail':
       return `/fail ${work.status}${work.after === 0 ? '' : ` after ${work.after}`}\n/length 4`
     case 'task': {

@@ -148,8 +148,10 @@ function tallyUp(tally: Tally, { history, messages, lines }: Evidence): void {
   }
   for (const [name, times] of Object.entries(counts)) count(tally, name, times)
   for (const { type, outcome } of messages) if (type === 'idle') count(tally, `runs ${outcome}`)
-  for (const { type, status, error } of messages)
-    if (type === 'compaction') count(tally, `compactions ${error?.type ?? status}`)
+  for (const { type, status, error, reason } of messages) {
+    if (type === 'compaction') count(tally, `compactions ${reason} ${error?.type ?? status}`)
+    if (error?.type === 'context.overflow') count(tally, 'overflows')
+  }
   for (const { content = [] } of messages)
     for (const { name, state } of content) {
       if (state?.error !== undefined) count(tally, `calls ${state.error.type}`)

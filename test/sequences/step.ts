@@ -10,6 +10,8 @@ export type ToolKind =
 export type Work =
   | { readonly kind: 'look' }
   | { readonly kind: 'words'; readonly count: number; readonly slowMs: number }
+  /** So many words of an answer to a prompt of so many: what a small context has no room for. */
+  | { readonly kind: 'long'; readonly count: number; readonly asked: number }
   | { readonly kind: 'fail'; readonly status: number; readonly after: number }
   /** An agent has another one say so many words. */
   | { readonly kind: 'task'; readonly count: number; readonly slowMs: number }

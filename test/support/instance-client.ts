@@ -8,6 +8,7 @@ export interface WireMessage {
   readonly outcome?: string
   readonly status?: string
   readonly reason?: string
+  readonly finish?: string
   readonly summary?: string
   readonly error?: { readonly type: string; readonly message: string }
   readonly time: { readonly created: number; readonly completed?: number }

@@ -1,14 +1,22 @@
 import { mayBeDone } from '../asked.ts'
 import type { Evidence } from './evidence.ts'
 
-/** Every summary that was asked for is one message, which ended once, as what happened can explain; and nobody made another one. */
+const SELECTED = 'session.model.selected'
+
+/** Every summary that was asked for is one message, which ended once, as what happened can explain; another one is made only for a small model. */
 export function judgeCompactions({ history, messages, events, takenOver }: Evidence): string[] {
   const problems: string[] = []
   const asked = history.compactions.filter(({ asked }) => mayBeDone(asked))
   const made = messages.filter(({ type }) => type === 'compaction')
   for (const { id } of asked)
     if (id !== undefined && !made.some((message) => message.id === id)) problems.push(`the compaction ${id} is lost`)
-  if (made.length > asked.length) problems.push(`${made.length} compactions were made of ${asked.length}`)
+  const manual = made.filter(({ reason }) => reason === 'manual')
+  if (manual.length > asked.length) problems.push(`${manual.length} compactions were made of ${asked.length}`)
+  const isSmall = events.some(
+    ({ type, data }) => type === SELECTED && (data.model as { id: string }).id === 'echo-small',
+  )
+  if (!isSmall && made.length > manual.length)
+    problems.push('a compaction nobody asked for, with a model of any length')
   let isAnswered = false
   for (const { id, type, status, summary, error } of messages) {
     if (type === 'assistant') isAnswered = true

@@ -100,7 +100,7 @@ function judgeSteps(messages: readonly WireMessage[], events: readonly WireEvent
   for (const message of messages) {
     if (message.type !== 'assistant') continue
     const own = events.filter(({ data }) => data.assistantMessageID === message.id)
-    const { finish } = message as WireMessage & { finish?: string }
+    const { finish } = message
     if (message.time.completed === undefined) problems.push(`step ${message.id} never ended`)
     const ends = own.filter(({ type }) => type === 'session.step.ended' || type === 'session.step.failed')
     const reported = ends.map(

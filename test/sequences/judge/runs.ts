@@ -75,6 +75,10 @@ function judgeAnswer(
   const failing = inputs.some(({ text }) => text?.startsWith('/fail'))
   if (outcome === 'failed') {
     if (failing || selected.includes('nobody') || selected.includes('nothing')) return []
+    const { type } = ended.data.error as { type?: string }
+    if (type === 'compaction.failed' && selected.includes('echo-small') && sent?.work.kind === 'long') {
+      if (sent.work.asked > 0) return []
+    }
     return [`a run failed without a cause: ${JSON.stringify(ended.data.error)}`]
   }
   if (outcome !== 'succeeded') return []
@@ -100,10 +104,12 @@ function judgeResumed(runs: readonly Run[], { history }: Evidence): string[] {
     : [...problems, `${without.length} runs went on, and ${resumed} were resumed`]
 }
 
-function judgeWords({ id, work }: SentInput, { content = [] }: WireMessage): string[] {
+function judgeWords({ id, work }: SentInput, { content = [], finish }: WireMessage): string[] {
   if (work.kind === 'fail') return [`${id} was to fail`]
-  if (work.kind !== 'words') return []
+  if (work.kind !== 'words' && work.kind !== 'long') return []
   const words = content.flatMap(({ text = '' }) => text.split(/\s+/).filter((word) => word !== ''))
+  // A small model may have no room for more.
+  if (work.kind === 'long' && finish === 'length' && words.length < work.count) return []
   return words.length === work.count ? [] : [`${id} was answered with ${words.length} words instead of ${work.count}`]
 }
 
