@@ -5,6 +5,8 @@ const prompt = (delivery: 'steer' | 'queue', ...tools: ToolKind[]) =>
   ({ do: 'prompt', work: { kind: 'tools', tools }, delivery, parked: false, minted: false }) as const
 const words: Work = { kind: 'words', count: 2, slowMs: 0 }
 const hello = { do: 'prompt', work: words, delivery: 'steer', parked: false, minted: false } as const
+const long = (count: number, asked: number) =>
+  ({ ...hello, work: { kind: 'long', count, asked }, delivery: 'queue' }) as const
 const step = { do: 'look', at: 'step' } as const
 const wait = { do: 'wait', ms: 20_000 } as const
 const interrupt = { do: 'interrupt' } as const
@@ -192,6 +194,14 @@ export const OPERATION_PLANTS: readonly Planted[] = [
     to: 'void [messageId, manual, recent]',
     does: [hello, wait, { do: 'compact' }],
     problem: /is completed, its events say/,
+  },
+  {
+    title: 'a conversation that does not fit into its model ends its run',
+    file: 'services/session/domain/next-action.ts',
+    from: 'if (hasOverflowed(conversation)) return COMPACT',
+    to: "if (hasOverflowed(conversation)) return end('failed', { type: CONTEXT_OVERFLOW, message: '' })",
+    does: [{ do: 'model', model: 'echo-small' }, long(500, 0), long(10, 1_500), wait],
+    problem: /a run failed without a cause.*context\.overflow/,
   },
   {
     title: 'an item that was cancelled has its turn all the same',

@@ -94,6 +94,11 @@ export interface Scenario {
   readonly sequences: readonly Sequence[]
 }
 
+/** Whether what is asked has no place in a small context, whatever is summed up. */
+export function isTooLong(work: Work | undefined): boolean {
+  return work?.kind === 'long' && work.asked > 2_000
+}
+
 /** Work that ends only when it is interrupted, or after a time that no test should wait for. */
 export function isLong(work: Work): boolean {
   if (work.kind === 'words') return work.count * work.slowMs > 5_000

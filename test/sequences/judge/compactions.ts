@@ -1,7 +1,6 @@
 import { mayBeDone } from '../asked.ts'
+import { isTooLong } from '../step.ts'
 import type { Evidence } from './evidence.ts'
-
-const SELECTED = 'session.model.selected'
 
 /** Every summary that was asked for is one message, which ended once, as what happened can explain; another one is made only for a small model. */
 export function judgeCompactions({ history, messages, events, takenOver }: Evidence): string[] {
@@ -12,13 +11,14 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
     if (id !== undefined && !made.some((message) => message.id === id)) problems.push(`the compaction ${id} is lost`)
   const manual = made.filter(({ reason }) => reason === 'manual')
   if (manual.length > asked.length) problems.push(`${manual.length} compactions were made of ${asked.length}`)
-  const isSmall = events.some(
-    ({ type, data }) => type === SELECTED && (data.model as { id: string }).id === 'echo-small',
+  const models = events.flatMap(({ type, data }) =>
+    type === 'session.model.selected' ? [(data.model as { id: string }).id] : [],
   )
-  if (!isSmall && made.length > manual.length)
+  if (!models.includes('echo-small') && made.length > manual.length)
     problems.push('a compaction nobody asked for, with a model of any length')
+  const isAnyTooLong = history.inputs.some(({ work }) => isTooLong(work))
   let isAnswered = false
-  for (const { id, type, status, summary, error } of messages) {
+  for (const { id, type, status, reason, summary, error } of messages) {
     if (type === 'assistant') isAnswered = true
     if (type !== 'compaction') continue
     const ends = events.filter(({ type, data }) => data.messageID === id && /compaction\.(ended|failed)$/.test(type))
@@ -30,7 +30,7 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
       (error?.type === 'aborted' && takenOver) ||
       (error?.type === 'compaction.interrupted' && history.interrupts.some(mayBeDone)) ||
       (error?.type === 'compaction.empty' && !isAnswered) ||
-      error?.type === 'compaction.failed'
+      (error?.type === 'compaction.failed' && (reason === 'manual' ? models.includes('nothing') : isAnyTooLong))
     if (status === 'failed' && !isExplained) problems.push(`the compaction ${id} failed: ${JSON.stringify(error)}`)
     if (status === 'completed') isAnswered = false
   }

@@ -2,6 +2,7 @@ import type { WireMessage } from '#test/support/instance-client.ts'
 import { before, beforeTime, CLOCK_MS, mayBeDone } from '../asked.ts'
 import type { WireEvent } from '../follow.ts'
 import { type SentInput, stoppers } from '../history.ts'
+import { isTooLong } from '../step.ts'
 import type { Evidence } from './evidence.ts'
 
 /** A run, as the events report it. */
@@ -76,9 +77,7 @@ function judgeAnswer(
   if (outcome === 'failed') {
     if (failing || selected.includes('nobody') || selected.includes('nothing')) return []
     const { type } = ended.data.error as { type?: string }
-    if (type === 'compaction.failed' && selected.includes('echo-small') && sent?.work.kind === 'long') {
-      if (sent.work.asked > 0) return []
-    }
+    if (type === 'compaction.failed' && selected.includes('echo-small') && isTooLong(sent?.work)) return []
     return [`a run failed without a cause: ${JSON.stringify(ended.data.error)}`]
   }
   if (outcome !== 'succeeded') return []
