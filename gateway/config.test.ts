@@ -3,12 +3,13 @@ import test from 'node:test'
 import { readConfig } from './config.ts'
 
 test('without settings it serves this machine only, on port 4096', () => {
-  const { host, port, auth, corsOrigins, bodyLimit, promptLimit, heartbeatMs } = readConfig({})
+  const { host, port, auth, corsOrigins, bodyLimit, promptLimit, heartbeatMs, exchangesPerMinute } = readConfig({})
   assert.deepEqual(
     { host, port, auth, corsOrigins },
     { host: '127.0.0.1', port: 4096, auth: { mode: 'none' }, corsOrigins: [] },
   )
   assert.deepEqual([bodyLimit, promptLimit, heartbeatMs], [1_048_576, 33_554_432, 15_000])
+  assert.equal(exchangesPerMinute, 600)
 })
 
 test('serving others without credentials is refused', () => {

@@ -100,3 +100,30 @@ test('MongoDB: changes of an organization take turns: of many at once none is re
     await mongo.db.dropDatabase()
   }
 })
+
+test('MongoDB: entries of exchanges that are appended at once go as one unordered bulk, which the majority has', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  try {
+    const { auditLog, ...stores } = await openMongoStores(mongo)
+    const { organizationId } = await makeOrganization({ auditLog, ...stores })
+    await mongo.db.command({ profile: 2 })
+    const event = {
+      type: 'exchange-refused',
+      policyId: 'p',
+      issuerId: undefined,
+      reason: 'x',
+      found: undefined,
+    } as const
+    const entry = { organizationId, time: 9_000, event: { ...event, clientNetwork: '' } }
+    await Promise.all(Array.from({ length: 50 }, () => auditLog.append(entry)))
+    await mongo.db.command({ profile: 0 })
+    const namespace = collectionsOf(mongo.db).audit.namespace
+    const bulks = await mongo.db.collection('system.profile').find({ op: 'insert', ns: namespace }).toArray()
+    assert.ok(bulks.length <= 2, `${bulks.length}`)
+    for (const { command } of bulks) assert.deepEqual([command.ordered, command.writeConcern.w], [false, 'majority'])
+  } finally {
+    await mongo.db.dropDatabase()
+  }
+})

@@ -20,7 +20,7 @@ interface Answer {
 function adminOf({ fetch, organizationId }: Portico) {
   return async (method: string, path: string, body?: unknown, organization = organizationId): Promise<Answer> => {
     const headers = { authorization: `Bearer ${PORTICO_KEYS.management}`, 'content-type': 'application/json' }
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
     const answer = await fetch(`/api/v1/organizations/${organization}${path}`, { method, headers, ...sent })
     const text = await answer.text()
     return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) }
@@ -199,6 +199,7 @@ test('what cannot be saved is 400 and names the member; another organization is 
     ['/issuers', { name: 'x', issuer_url: 'https://127.0.0.1/' }, /: issuer_url: /],
     ['/issuers', { name: 'x' }, /: issuer_url: is required/],
     ['/issuers', { ...INLINE, single_user: true }, /unknown member "single_user"/],
+    ['/issuers', { ...INLINE, token_file: '/etc/passwd' }, /unknown member "token_file"/],
     ['/policies', { ...policy, subject: 'a', conditon: 'false' }, /unknown member "conditon"/],
     ['/policies/test', { subject_token: 'a', policy: { ...policy, conditon: 'false' } }, /unknown member "conditon"/],
     ['/policies', policy, /: subject: /],
@@ -216,6 +217,15 @@ test('what cannot be saved is 400 and names the member; another organization is 
   for (const path of ['/issuers', '/policies', '/audit', `/issuers/${issuerId}`]) {
     assert.equal((await admin('GET', path, undefined, 'org_other')).status, 404, path)
   }
+})
+
+test('of a member that is given twice the last one counts, as the answer and the audit log show', async () => {
+  await using portico = await openPortico()
+  const admin = adminOf(portico)
+  const { status, json } = await admin('POST', '/issuers', JSON.stringify(INLINE).replace('{', '{"name":"first",'))
+  assert.deepEqual([status, json.data.name], [201, 'CI'])
+  const [entry] = (await admin('GET', '/audit?limit=1')).json.data
+  assert.equal(entry.after.name, 'CI')
 })
 
 test('the audit log says what happened, newest first, in pages and by filters', async () => {

@@ -285,6 +285,19 @@ test('an answer has a content type of JSON, and is JSON in UTF-8', async () => {
   }
 })
 
+test('of a member that is there twice the last one counts (RFC 7517 section 4)', async () => {
+  await using issuer = await startIssuer()
+  const { kid, ...nameless } = key
+  const twice = (members: object) =>
+    JSON.stringify(nameless).replace('{', `{"kid":"first",${JSON.stringify(members).slice(1, -1)},`)
+  const texts: Record<string, string> = {
+    '/.well-known/openid-configuration': `{"issuer":"${issuer.url}","jwks_uri":"https://10.0.0.1/","jwks_uri":"${issuer.url}/keys"}`,
+    [JWKS_PATH]: `{"keys":5,"keys":[${twice({ kid })}]}`,
+  }
+  issuer.answer = (path, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(texts[path])
+  assert.deepEqual(await kidsOf(fetched(issuer)), ['one'])
+})
+
 test('how long keys may be kept is read from cache-control', async () => {
   await using issuer = await startIssuer()
   const source: KeySource = { kind: 'url', url: `${issuer.url}${JWKS_PATH}` }

@@ -54,6 +54,7 @@ function suite(store: string, open: () => Place, options = {}): void {
       server.answer = publishes(server.url, () => [key.jwk])
       const replicas = await start(server, resources)
       const { exchange } = await register(replicas[0], server)
+      assert.equal(server.connections, 0, 'to save asks nobody')
       const exchanges = replicas.flatMap((replica) => Array.from({ length: 50 }, () => exchange(replica, key)))
       for (const { expiresInSeconds } of await Promise.all(exchanges)) assert.ok(expiresInSeconds > 500)
       const paths = server.seen.map(({ path }) => path).sort()

@@ -245,3 +245,10 @@ test('another organization, another kind of key and a plan without federation ar
   for (const call of changing) assert.equal((await refusalOf(call())).reason, 'PLAN_REQUIRED')
   for (const call of others) await call()
 })
+
+test('an organization has at most 1,000 policies', async () => {
+  await using policies = await openPolicies(connectLocal)
+  await Promise.all(Array.from({ length: 1_000 }, () => policies.create()))
+  const { code, reason, metadata } = await refusalOf(policies.create())
+  assert.deepEqual([code, reason, metadata], ['FailedPrecondition', 'TOO_MANY_POLICIES', { most: '1000' }])
+})
