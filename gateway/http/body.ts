@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { Request } from 'express'
+import { isObject } from '#shared/json.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { invalidAt } from './check.ts'
 import { askForBody } from './expectation.ts'
 import { JsonGauge } from './json-gauge.ts'
-import { notJson, parseInTurns } from './json-parser.ts'
+import { notJson, type Path, parseInTurns } from './json-parser.ts'
 import { FORM_TYPE, isTypeInUtf8, JSON_TYPE } from './media-type.ts'
 
 /** A body of more bytes is decoded, parsed and checked in turns of their own, so that others are answered in between. */
@@ -14,8 +16,8 @@ const MANY = 10_000
 
 /**
  * Reads a JSON body of at most `limit` bytes. Rejects with CONTENT_TYPE_UNSUPPORTED, BODY_TOO_LARGE, BODY_MISSING,
- * BODY_MALFORMED (beyond JSON_LIMITS: found while it arrives, before anything is parsed; not UTF-8, not JSON, or strings that
- * are not well-formed Unicode). A client that waits to be asked for its body is asked here, when nothing else
+ * BODY_MALFORMED (beyond JSON_LIMITS: found while it arrives, before anything is parsed; not UTF-8, or not JSON) or BODY_INVALID
+ * (strings that are not well-formed Unicode). A client that waits to be asked for its body is asked here, when nothing else
  * is wrong with the request.
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
@@ -110,8 +112,16 @@ function readBytes(request: Request, limit: number, gauge?: JsonGauge): Promise<
   })
 }
 
-/** Parses JSON that has so many members. Rejects with BODY_MALFORMED. */
-export async function parseJson(request: Request, bytes: Buffer, members: number): Promise<unknown> {
+/**
+ * Parses JSON that has so many members; `at` is where it stands in the body. Rejects with BODY_MALFORMED, or with BODY_INVALID where
+ * a string is not well-formed Unicode.
+ */
+export async function parseJson(
+  request: Request,
+  bytes: Buffer,
+  members: number,
+  at: readonly PropertyKey[] = [],
+): Promise<unknown> {
   if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
   const text = bytes.toString('utf8')
   const turn = async (): Promise<void> => {
@@ -120,11 +130,19 @@ export async function parseJson(request: Request, bytes: Buffer, members: number
   }
   await turn()
   try {
-    if (members > MANY) return await parseInTurns(text, requireWellFormedText, () => requireCaller(request))
+    if (members > MANY) {
+      const requireText = (each: string, isName: boolean, path: () => Path): void => {
+        if (!isWellFormed(each, isName)) throw illFormed([...at, ...path()], isName)
+      }
+      return await parseInTurns(text, requireText, () => requireCaller(request))
+    }
     const value: unknown = JSON.parse(text)
     // Lone surrogates and NUL in names can only come from escapes: bodies without one need no walk. To look for one takes
     // longer than the walk where backslashes are many.
-    if (text.length > LARGE || text.includes('\\u')) requireWellFormed(value)
+    if (text.length > LARGE || text.includes('\\u')) {
+      const found = findIllFormed(value)
+      if (found !== undefined) throw illFormed([...at, ...found.path.toReversed()], found.isName)
+    }
     return value
   } catch (error) {
     if (error instanceof Rejection) throw error
@@ -139,24 +157,39 @@ function requireCaller({ socket }: Request): void {
   if (socket.destroyed) throw new Rejection('BODY_MALFORMED', { problem: 'the caller is gone' })
 }
 
-function requireWellFormed(root: unknown): void {
-  const open: unknown[] = [root]
-  while (open.length > 0) {
-    const value = open.pop()
-    if (typeof value === 'string') requireWellFormedText(value, false)
-    else if (Array.isArray(value)) {
-      for (const item of value) open.push(item)
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [name, member] of Object.entries(value)) {
-        requireWellFormedText(name, true)
-        open.push(member)
-      }
-    }
-  }
+/** Where the first string is that is not well-formed, innermost member first; `isName`: the object that it names a member of. */
+interface IllFormed {
+  readonly path: PropertyKey[]
+  readonly isName: boolean
 }
 
-function requireWellFormedText(text: string, name: boolean): void {
-  if (text.isWellFormed() && !(name && text.includes('\0'))) return
-  const problem = name ? 'a member name has a lone surrogate or NUL' : 'a string has a lone surrogate'
-  throw new Rejection('BODY_MALFORMED', { problem })
+function findIllFormed(value: unknown): IllFormed | undefined {
+  if (typeof value === 'string') return isWellFormed(value, false) ? undefined : { path: [], isName: false }
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) {
+      const found = findIllFormed(item)
+      if (found !== undefined) return within(i, found)
+    }
+  } else if (isObject(value)) {
+    for (const [name, member] of Object.entries(value)) {
+      if (!isWellFormed(name, true)) return { path: [], isName: true }
+      const found = findIllFormed(member)
+      if (found !== undefined) return within(name, found)
+    }
+  }
+  return undefined
+}
+
+function within(member: PropertyKey, found: IllFormed): IllFormed {
+  found.path.push(member)
+  return found
+}
+
+function isWellFormed(text: string, isName: boolean): boolean {
+  return text.isWellFormed() && !(isName && text.includes('\0'))
+}
+
+function illFormed(path: Path, isName: boolean): Rejection {
+  const problem = isName ? 'has a member name with a lone surrogate or NUL' : 'has a lone surrogate'
+  return invalidAt(path, problem, 'BODY_INVALID')
 }

@@ -19,9 +19,14 @@ export function check<S extends z.ZodType>(
   const result = schema.safeParse(value, STOP_AT_FIRST)
   if (result.success) return result.data
   const { path, message } = firstProblem(result.error)
-  throw new Rejection(reason, {
-    field: nameOf([...at, ...path], reason).slice(0, MAX_PATH),
-    problem: message.slice(0, MAX_PROBLEM),
+  throw invalidAt([...at, ...path], message, reason)
+}
+
+/** What is said of the member of a part of a request that is not as it must be. */
+export function invalidAt(path: readonly PropertyKey[], problem: string, reason: PartReason): Rejection {
+  return new Rejection(reason, {
+    field: nameOf(path, reason).slice(0, MAX_PATH),
+    problem: problem.slice(0, MAX_PROBLEM),
   })
 }
 

@@ -27,8 +27,11 @@ export async function parseInTurns(text: string, check: Check, proceed: () => vo
   return parser.result
 }
 
-/** Looks at a string; `name`: it is the name of a member. */
-export type Check = (text: string, name: boolean) => void
+/** Looks at a string; `isName`: it is the name of a member. `path` says where it is: a name, in which object. */
+export type Check = (text: string, isName: boolean, path: () => Path) => void
+
+/** Names of members and places in lists, outermost first. */
+export type Path = readonly PropertyKey[]
 
 class Parser {
   readonly #text: string
@@ -151,14 +154,19 @@ class Parser {
   }
 
   /** The string that was read. */
-  #string(name: boolean): string {
+  #string(isName: boolean): string {
     const [start, end] = [this.#at, this.#read]
     this.#read = 0
     this.#at = end + 1
     if (!this.#escapes && end - start < COPIED) return this.#text.slice(start + 1, end)
     const value: string = JSON.parse(this.#text.slice(start, end + 1))
-    if (this.#escapes) this.#check(value, name)
+    if (this.#escapes) this.#check(value, isName, this.#path)
     return value
+  }
+
+  readonly #path = (): Path => {
+    const names = this.#names.values()
+    return this.#open.flatMap((container) => (Array.isArray(container) ? container.length : (names.next().value ?? [])))
   }
 
   /** Moves to the next token, or to the pause; the code there, NaN at the end. */

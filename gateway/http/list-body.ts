@@ -42,7 +42,7 @@ export async function* readList(request: Request, limit: number, body: ListBody)
         seen.add(name)
         const schema = memberOf(body, name)
         const bytes = value.bytes()
-        const parsed = await parseJson(request, bytes, value.members)
+        const parsed = await parseJson(request, bytes, value.members, path)
         value = new Value()
         yield { name, value: check(schema, body.tidy(parsed), 'BODY_INVALID', path), size: bytes.length }
       }

@@ -57,8 +57,21 @@ test('malformed JSON is 400', async () => {
     await refused(facade, 400, 'The body is not valid JSON', body)
   }
   await refused(facade, 400, 'The body is not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))
-  await refused(facade, 400, 'A string has a lone surrogate', '{"title":"\\ud800"}')
-  await refused(facade, 400, 'A member name has a lone surrogate or NUL', '{"metadata":{"a\\u0000":1}}')
+})
+
+test('what is not well-formed Unicode is 400, and its member is named, also in a body that is parsed in turns', async () => {
+  await using facade = await echoing()
+  for (const before of ['', `"x":[${'[{"a":"\\u00e4"}],'.repeat(10_000)}0],`]) {
+    for (const [body, message] of [
+      ['"title":"\\ud800"', 'title: has a lone surrogate'],
+      ['"metadata":{"a":[{"b":1},{"b":["c",{"d":"\\udc00"}]}]}', 'metadata.a.1.b.1.d: has a lone surrogate'],
+      ['"metadata":{"b":{"a\\u0000":1}}', 'metadata.b: has a member name with a lone surrogate or NUL'],
+      ['"a\\ud800":1', 'The body has a member name with a lone surrogate or NUL'],
+    ] as const) {
+      await refused(facade, 400, message, `{${before}${body}}`)
+    }
+  }
+  await refused(facade, 400, 'The body has a lone surrogate', '"\\ud800"')
 })
 
 test('unknown members and those of a prototype are 400, and change nothing', async () => {

@@ -250,6 +250,8 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
   assert.deepEqual(await send(`{"messages":[${message}],"info":${json}}`), invalid('messages: must come after info'))
   assert.deepEqual(await send(`{"info":${json},"info":${json},"messages":[]}`), invalid('info: must be there once'))
   assert.deepEqual(await send(`{"info":${json},"messages":[],"messages":[]}`), invalid('messages: must be there once'))
+  const surrogate = invalid('messages.1.text: has a lone surrogate')
+  assert.deepEqual(await send(`{"info":${json},"messages":[${message},{"text":"\\ud800"}]}`), surrogate)
   const wrong = { ...messages[3], text: 1 }
   const second = await send(JSON.stringify({ info, messages: [messages[4], wrong] }))
   assert.deepEqual(second, invalid('messages.1.text: must be a string'))
