@@ -5,8 +5,9 @@ import { test } from 'node:test'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle } from '#test/support/product.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
-test('a server whose store was lost in part, or is damaged, does not start, and says so in one line', async () => {
+test('a server whose store was lost in part, or is damaged, does not start, or accepts nothing more, and says so', async () => {
   using data = scratchDirectory()
   using project = scratchDirectory()
   const product = await startSingle({ dataDirectory: data.path, project: project.path })
@@ -39,6 +40,20 @@ test('a server whose store was lost in part, or is damaged, does not start, and 
   }
   writeFileSync(path, whole)
   const again = await startSingle({ dataDirectory: data.path, project: project.path })
-  const kept = await new InstanceClient(again.url).messages('ses_1').finally(() => again.stop())
-  assert.deepEqual(kept, messages)
+  try {
+    const reader = new InstanceClient(again.url)
+    assert.deepEqual(await reader.messages('ses_1'), messages)
+
+    rmSync(path)
+    const send = () => reader.prompt('ses_1', { text: 'lost' })
+    const isRefused = () =>
+      send().then(
+        () => false,
+        (error: Error) => /503/.test(error.message),
+      )
+    await waitFor('nothing is accepted any more', isRefused)
+    await waitFor('it says so', async () => (await fetch(`${again.url}/readyz`)).status === 503)
+  } finally {
+    await again.stop()
+  }
 })

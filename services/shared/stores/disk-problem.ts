@@ -16,6 +16,9 @@ const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {
   26: 'damaged', // NOTADB
 }
 
+/** Code of an error: a file that is open is no longer where it was. What is written to it is lost. */
+export const FILE_GONE = 'STORE_FILE_GONE'
+
 /** What the file system answers when the fault is not in the request. */
 const FILES: Readonly<Record<string, StoreProblem['kind']>> = {
   EACCES: 'away',
@@ -31,6 +34,7 @@ const FILES: Readonly<Record<string, StoreProblem['kind']>> = {
   EPERM: 'away',
   EROFS: 'away',
   ESTALE: 'away',
+  [FILE_GONE]: 'damaged',
 }
 
 /** The thread that had a file open has ended. What was asked of it may have been done. */

@@ -23,8 +23,8 @@ export type ReportStep = (line: string) => void
 
 /** A store cannot be used as it is; its message is one line. */
 class SchemaError extends ConfigError {
-  constructor({ name, setting }: StorePlace, problem: string) {
-    super([{ variable: setting, problem }])
+  constructor({ name, setting }: StorePlace, problem: string, options?: ErrorOptions) {
+    super([{ variable: setting, problem }], options)
     this.message = `${name} ${problem}`
   }
 }
@@ -32,14 +32,23 @@ class SchemaError extends ConfigError {
 /** A store waits for its steps; nothing of it was touched. */
 export class OlderStoreError extends SchemaError {}
 
+/** A step failed; the store has the version before it. */
+export class FailedStepError extends SchemaError {
+  constructor(place: StorePlace, { version, name }: SchemaStep<never, unknown>, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(place, `could not be brought to version ${version} (${name}) and is as it was: ${why}`, { cause })
+  }
+}
+
 /** The version that a store has after its last step. */
 function latestOf(steps: readonly SchemaStep<never, unknown>[]): number {
   return steps.at(-1)?.version ?? 0
 }
 
-/** Throws unless these steps lead to a version, or beyond it: what a newer program wrote is not to be touched. */
+/** Throws unless these steps lead to a version, or beyond it: what a newer program wrote, or another one, is not to be touched. */
 export function refuseNewer(place: StorePlace, version: number, steps: readonly SchemaStep<never, unknown>[]): void {
   const latest = latestOf(steps)
+  if (version < 0) throw new SchemaError(place, `has version ${version}, which no Portico writes`)
   if (version <= latest) return
   const wrote = `was written by a newer Portico (version ${version}, this one knows ${latest})`
   throw new SchemaError(place, `${wrote}: use that version, or name another store in ${place.setting}`)

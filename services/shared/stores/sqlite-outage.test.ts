@@ -78,6 +78,27 @@ test('damaged pages that are met later are an outage, and one line of the log', 
   await waitFor('the log reports it', () => store.lines.length > 0)
   const [line, ...more] = store.lines
   assert.deepEqual([line?.reason, line?.err, more], ['STORE_DAMAGED', undefined, []])
+  assert.deepEqual(store.watch.state(), { ok: false, kind: 'damaged' })
+})
+
+test('nothing is written to a file that was removed or replaced while it was open, nor to one that is damaged', async () => {
+  using directory = folder()
+  const path = join(directory.path, 'texts.sqlite')
+  await using store = openStore(path)
+  await store.port.add('kept')
+  rmSync(path)
+  writeFileSync(path, 'another one')
+  await waitFor('it is noticed', () =>
+    store.port.add('lost').then(
+      () => false,
+      () => true,
+    ),
+  )
+  await assert.rejects(store.port.add('lost'), UNAVAILABLE)
+  assert.deepEqual(store.watch.state(), { ok: false, kind: 'damaged' })
+  const [line, ...more] = store.lines
+  assert.deepEqual([line?.reason, more], ['STORE_DAMAGED', []])
+  assert.match(String(line?.msg), /texts\.sqlite was removed or replaced while it was open$/)
 })
 
 test('what is no SQLite file, or has damaged pages where a start reads, is one line that names it', () => {

@@ -128,3 +128,30 @@ test('processes that migrate at once, one of them killed in the middle, run each
   assert.deepEqual(await Promise.all([migrate(''), migrate(''), migrate('')]), [0, 0, 0])
   assert.equal(versionOf(file.path), 2)
 })
+
+test('a step that fails is one line that names the file and the step, and leaves the file as it was', async () => {
+  using file = folder()
+  await rowsOf(file.path, [FIRST])
+  const fails = { ...SECOND, up: (database: DatabaseSync) => database.exec('ALTER TABLE texts ADD COLUMN text') }
+  assert.throws(
+    () => migrateSqlite({ path: file.path, steps: [FIRST, fails] }, true, () => {}),
+    (error: Error) =>
+      error instanceof ConfigError &&
+      error.message ===
+        `${file.path} could not be brought to version 2 (texts have a length) and is as it was: duplicate column name: text`,
+  )
+  assert.equal(versionOf(file.path), 1)
+})
+
+test('a file with a version that no program wrote is refused, and nothing is written to it', () => {
+  using file = folder()
+  {
+    using database = new DatabaseSync(file.path)
+    database.exec('CREATE TABLE texts (text TEXT); PRAGMA user_version = -5')
+  }
+  const refused = (error: Error) =>
+    error instanceof ConfigError && error.message === `${file.path} has version -5, which no Portico writes`
+  assert.throws(() => migrateSqlite({ path: file.path, steps: [FIRST, SECOND] }, true, () => {}), refused)
+  assert.throws(() => new SqliteFile(file.path, { steps: [FIRST, SECOND], exclusive: true }), refused)
+  assert.equal(versionOf(file.path), -5)
+})

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { lineOf, type ReportStep, refuseNewer, requireLatest, type SchemaStep } from './schema-step.ts'
+import { FailedStepError, lineOf, type ReportStep, refuseNewer, requireLatest, type SchemaStep } from './schema-step.ts'
 import { inTransaction, openDatabase } from './sqlite-database.ts'
 
 /** A step of a SQLite file. It is run in one transaction together with the version, and must not wait. */
@@ -33,7 +33,11 @@ export function migrateSqlite({ path, steps }: SqliteSchema, exclusive: boolean,
       if (numberOf(database) >= step.version) continue
       if (versionOf(database) !== 'unnumbered') report(lineOf(placeOf(path), step))
       // Somebody else may have run it meanwhile.
-      inTransaction(database, () => numberOf(database) < step.version && run(database, step))
+      try {
+        inTransaction(database, () => numberOf(database) < step.version && run(database, step))
+      } catch (error) {
+        throw new FailedStepError(placeOf(path), step, error)
+      }
     }
   } finally {
     database.close()
@@ -48,7 +52,7 @@ function run(database: DatabaseSync, { version, up }: SqliteStep): void {
 /** Files of the time before versions have the first form, without a number. */
 function versionOf(database: DatabaseSync): number | 'unnumbered' | 'empty' {
   const version = numberOf(database)
-  if (version > 0) return version
+  if (version !== 0) return version
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined ? 'empty' : 'unnumbered'
 }
 

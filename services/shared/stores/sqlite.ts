@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { diskProblem } from './disk-problem.ts'
+import { diskProblem, FILE_GONE } from './disk-problem.ts'
 import { openDatabase } from './sqlite-database.ts'
 import { prepareSchema, type SqliteStep } from './sqlite-schema.ts'
 
@@ -16,6 +17,9 @@ export interface SqliteOptions {
 const PROBES = 'CREATE TABLE IF NOT EXISTS store_probes (id INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT'
 const PROBE = 'INSERT INTO store_probes VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1'
 
+/** How often it is looked whether the file is where it was, in milliseconds. */
+const LOOK_MS = 1_000
+
 interface Job {
   readonly undoesItself: boolean
   run(): void
@@ -27,7 +31,8 @@ interface Job {
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
  * synchronous=FULL) and resolve after its commit. Of jobs that share one, each that does not undo itself has a savepoint, so that
  * one that throws undoes only itself. Reads see committed work only, since nothing else runs while a transaction is open. Used by
- * adapters only (ADR 0002). An empty file gets its form; an older one throws `OlderStoreError`, a newer one ConfigError.
+ * adapters only (ADR 0002). An empty file gets its form; an older one throws `OlderStoreError`, a newer one ConfigError. Once it turns out
+ * to be damaged, or is gone from where it was, nothing more is written: whatever were accepted could be lost.
  */
 export class SqliteFile implements AsyncDisposable {
   readonly #path: string
@@ -38,6 +43,9 @@ export class SqliteFile implements AsyncDisposable {
   #jobs: Job[] = []
   #scheduled = false
   #closed = false
+  /** Why nothing more is written. */
+  #damage: unknown
+  readonly #look: NodeJS.Timeout
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
@@ -46,6 +54,14 @@ export class SqliteFile implements AsyncDisposable {
       prepareSchema(database, { path, steps: options.steps })
       database.exec(PROBES)
     })
+    const { dev, ino } = statSync(path)
+    this.#look = setInterval(() => {
+      const found = statSync(path, { throwIfNoEntry: false })
+      if (found?.dev === dev && found.ino === ino) return
+      this.#damage ??= Object.assign(new Error(`${path} was removed or replaced while it was open`), {
+        code: FILE_GONE,
+      })
+    }, LOOK_MS).unref()
   }
 
   /** A prepared statement, made once for each text. */
@@ -77,6 +93,7 @@ export class SqliteFile implements AsyncDisposable {
   write<T>(job: () => T, { undoesItself = false }: { readonly undoesItself?: boolean } = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) throw new Error('The SQLite file is closed')
+      if (this.#damage !== undefined) throw this.#damage
       let answer: T
       this.#jobs.push({
         undoesItself,
@@ -102,6 +119,7 @@ export class SqliteFile implements AsyncDisposable {
     if (this.#closed) return
     this.#flush()
     this.#closed = true
+    clearInterval(this.#look)
     this.#statements.clear()
     this.#rows.clear()
     this.#database.close()
@@ -155,7 +173,9 @@ export class SqliteFile implements AsyncDisposable {
 
   /** An error of SQLite names no file. */
   #named(error: unknown): unknown {
-    if (diskProblem(error) !== undefined && error instanceof Error) error.message = `${this.#path}: ${error.message}`
+    const problem = diskProblem(error)
+    if (problem !== undefined && error instanceof Error) error.message = `${this.#path}: ${error.message}`
+    if (problem?.kind === 'damaged') this.#damage ??= error
     return error
   }
 }

@@ -36,7 +36,8 @@ const FIELDS = {
 
 /**
  * Watches whether a store can be written: by a probe when nothing was written for 5 s, and at once when a call fails. It logs one line when the
- * store goes and one when it is back, and turns what drivers throw into STORE_UNAVAILABLE.
+ * store goes and one when it is back, and turns what drivers throw into STORE_UNAVAILABLE. A store that is damaged never comes back:
+ * somebody has to repair it while the process is stopped.
  */
 export class StoreWatch implements StoreHealth, Disposable {
   readonly #options: StoreWatchOptions
@@ -46,6 +47,7 @@ export class StoreWatch implements StoreHealth, Disposable {
   #timer: NodeJS.Timeout | undefined
   #probing = false
   #suspected: StoreProblem | undefined
+  #damaged = false
   #disposed = false
   #begun = true
   #failures = 0
@@ -92,7 +94,8 @@ export class StoreWatch implements StoreHealth, Disposable {
     } catch (error) {
       const problem = this.#problemOf(error)
       if (problem === undefined) throw error
-      if (problem.locked !== true) this.#suspect(problem)
+      if (problem.kind === 'damaged') this.#condemn(problem)
+      else if (problem.locked !== true) this.#suspect(problem)
       const { kind, text, outcomeUnknown = false } = problem
       throw storeUnavailable(text, { cause: error, outcomeUnknown, damaged: kind === 'damaged' })
     }
@@ -106,7 +109,7 @@ export class StoreWatch implements StoreHealth, Disposable {
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer)
-    if (this.#disposed) return
+    if (this.#disposed || this.#damaged) return
     // What the watch does belongs to no request, not to that either whose call failed.
     this.#timer = detached(() => setTimeout(() => void this.#probe(), ms))
     this.#timer.unref()
@@ -132,8 +135,9 @@ export class StoreWatch implements StoreHealth, Disposable {
       (error: unknown): StoreProblem => this.#problemOf(error) ?? { kind: 'away', text: String(error) },
     )
     this.#probing = false
-    if (this.#disposed) return
+    if (this.#disposed || this.#damaged) return
     if (problem === undefined) this.#succeeded()
+    else if (problem.kind === 'damaged') this.#condemn(problem)
     else this.#failed(problem)
     this.#suspected = undefined
     this.#probedAt = clock.monotonic()
@@ -162,6 +166,16 @@ export class StoreWatch implements StoreHealth, Disposable {
       this.#log(problem, 'The store is away')
     }
     if (this.#failures === FAILURES) this.#report()
+  }
+
+  #condemn(problem: StoreProblem): void {
+    if (this.#damaged || this.#disposed) return
+    this.#damaged = true
+    clearTimeout(this.#timer)
+    this.#failures = FAILURES
+    this.#kind = problem.kind
+    this.#log(problem, 'The store is damaged: stop the server and restore it from a backup')
+    this.#report()
   }
 
   #log({ kind, text }: StoreProblem, what: string): void {
