@@ -45,8 +45,8 @@ export const RUN_PLANTS: readonly Planted[] = [
   {
     title: 'a repeat of a prompt wakes nobody',
     file: 'services/session/domain/inbox/inputs.ts',
-    from: 'if (wakes) wake(revision)',
-    to: 'if (wakes && taken === undefined) wake(revision)',
+    from: 'if (wakes) wake(revision)\n    return input.item',
+    to: 'return input.item',
     does: [prompt('steer', 'endless'), step, prompt('queue', 'quick'), interrupt, again],
     problem: LOST,
   },
@@ -214,7 +214,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'what was cancelled is accepted again',
     file: 'services/session/domain/inbox/inputs.ts',
-    from: "if (input.state === 'cancelled') return undefined",
+    from: "if (input.state === 'cancelled') return 'cancelled'",
     to: '',
     does: [
       { ...hello, parked: true },

@@ -261,3 +261,26 @@ test('where runs do not go on by themselves, a stop parks them too, and inputs t
   assert.deepEqual(await after.messages('ses_2'), [])
   assert.equal(after.peers.requests.length, 0)
 })
+
+test('an input whose run was interrupted while a conversation was summed up is shown whole when that is resumed', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const { peers } = service
+  peers.contextLength = 1_000
+  peers.turns.push(text('Old '.repeat(300)), hangs('So far'), text('Summed up.'), text('Seen.'))
+  await service.prompt('First')
+  await service.wait()
+  const { events } = await eventsUntil(service.client, 'compactionExtended')
+  await service.prompt('Look at this', { files: [{ uri: 'shot.png' }] })
+  await events
+  await interrupt(service)
+  await service.wait()
+  await resume(service)
+  await service.wait()
+  const since = ['msg_2', 'compaction', 'interrupted', 'compaction', 'assistant', 'succeeded']
+  assert.deepEqual((await course(service)).slice(3), since)
+  const [asked, shown] = [2, 3].map((n) => peers.requests[n]?.messages.slice(1).flatMap(({ parts }) => parts))
+  assert.doesNotMatch(JSON.stringify(asked?.map(({ part }) => part.value)), /Look at this/)
+  const [, said, file] = shown ?? []
+  assert.deepEqual([said?.part.case === 'text' && said.part.value.text, file?.part.case], ['Look at this', 'image'])
+})

@@ -88,10 +88,10 @@ test('what is summed up is what does not stay, and where room is short the first
 
 test('a compaction covers what is shown but the open input and steps that came to nothing', () => {
   const [old, answer, open, last] = [user('a'), step('b'), user('c'), summary('S')]
-  assert.deepEqual(coveredBy([old, answer, open, overflowed]), { summary: undefined, turns: [old, answer] })
-  assert.deepEqual(coveredBy([old, answer, open, last]), { summary: last, turns: [] })
-  assert.deepEqual(coveredBy([old, answer, open, last, answer]).turns, [open, answer])
-  assert.deepEqual(coveredBy([]), { summary: undefined, turns: [] })
+  assert.deepEqual(coveredBy([old, answer, open, overflowed], true), { summary: undefined, turns: [old, answer] })
+  assert.deepEqual(coveredBy([old, answer, open, last], true), { summary: last, turns: [] })
+  assert.deepEqual(coveredBy([old, answer, open, last, answer], true).turns, [open, answer])
+  assert.deepEqual(coveredBy([], false), { summary: undefined, turns: [] })
 })
 
 test('a request has as many tokens as the last step of the model used, and one for three bytes of what came since', () => {

@@ -46,7 +46,7 @@ export function beginCompaction(
   const own = { ...revision.newMessage(), ...(id !== undefined && { id }) }
   const manual = id !== undefined
   const before = { stepsBefore: stepsSinceInput(conversation), ...(alone && { alone }) } as const
-  const covered = coveredBy(conversation)
+  const covered = coveredBy(conversation, !manual)
   const goesOn = hasGoneOn(conversation)
   if (!manual && !goesOn && covered.summary?.recent) return shorten(revision, covered.summary, { ...own, ...before })
   const problem = manual ? emptiness(conversation, covered) : problemOf(conversation, covered, goesOn)
@@ -89,7 +89,7 @@ function emptiness(conversation: readonly Message[], { turns }: Covered): string
 
 function problemOf(conversation: readonly Message[], { summary, turns }: Covered, goesOn: boolean): string | undefined {
   if (goesOn && (turns.length > 0 || summary !== undefined)) return undefined
-  if (openInput(conversation) !== undefined) return INPUT_TOO_LONG
+  if (openInput(conversation, true) !== undefined) return INPUT_TOO_LONG
   return summary === undefined ? NOTHING : STILL_TOO_LONG
 }
 

@@ -37,7 +37,7 @@ export function isFull(conversation: readonly Message[], { model, contextLength 
 /** Whether there is anything to sum up, and no summary yet, or anything was answered since the last one. */
 function isWorthIt(conversation: readonly Message[]): boolean {
   const last = conversation.findLastIndex(isSummary)
-  return last < 0 ? coveredBy(conversation).turns.length > 0 : conversation.slice(last + 1).some(isAnswer)
+  return last < 0 ? coveredBy(conversation, true).turns.length > 0 : conversation.slice(last + 1).some(isAnswer)
 }
 
 /** Whether another compaction may come to something else than the last one: there is none, or the conversation or its model is another. */

@@ -9,9 +9,10 @@ import { turnText } from './turn-text.ts'
 export function shownOf(conversation: readonly Message[]): readonly Message[] {
   const at = conversation.findLastIndex(isSummary)
   if (at < 0) return conversation
+  const summary = conversation[at] as Message
   const after = conversation.slice(at + 1)
-  const open = openInput(conversation.slice(0, at))
-  return [conversation[at] as Message, ...(open === undefined ? after : [open, ...after])]
+  const open = openInput(conversation.slice(0, at), isInRun(summary))
+  return [summary, ...(open === undefined ? after : [open, ...after])]
 }
 
 /** What a compaction is to stand for. */
@@ -21,11 +22,14 @@ export interface Covered {
   readonly turns: readonly Message[]
 }
 
-/** What a compaction of a conversation stands for: what a model is shown of it, but the open input, and steps that came to nothing. */
-export function coveredBy(conversation: readonly Message[]): Covered {
+/**
+ * What a compaction of a conversation stands for: what a model is shown of it, but the open input, and steps that came to nothing.
+ * `goesOn`: a run needs it, to go on.
+ */
+export function coveredBy(conversation: readonly Message[], goesOn: boolean): Covered {
   const [first, ...others] = shownOf(conversation)
   const summary = first !== undefined && isSummary(first) ? first : undefined
-  const open = openInput(conversation)
+  const open = openInput(conversation, goesOn)
   const turns = summary === undefined && first !== undefined ? [first, ...others] : others
   return { summary, turns: turns.filter((message) => message !== open && saysAnything(message)) }
 }
@@ -34,9 +38,16 @@ function saysAnything(message: Message): boolean {
   return turnText(message) !== undefined || (message.type === 'assistant' && !cameToNothing(message))
 }
 
-/** The last input, where its run goes on and nothing has answered it: no summary stands for it. */
-export function openInput(conversation: readonly Message[]): Message | undefined {
-  let ended = true
+// Nobody asked for it.
+function isInRun(message: Message): boolean {
+  return message.type === 'compaction' && !message.manual
+}
+
+/**
+ * The last input, where its run goes on, which may be another one that was resumed, and nothing has answered it: no summary stands for it.
+ */
+export function openInput(conversation: readonly Message[], goesOn: boolean): Message | undefined {
+  let ended = !goesOn
   for (let at = conversation.length - 1; at >= 0; at--) {
     const message = conversation[at] as Message
     if (isInput(message)) return message

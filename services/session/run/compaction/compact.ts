@@ -34,7 +34,8 @@ export async function compact(
   begun: Begun,
 ): Promise<CompactionMessage> {
   const { owned, tenure, logger, session } = run
-  const { summary, turns } = coveredBy(conversation.messages.filter(({ id }) => id !== running.id))
+  const before = conversation.messages.filter(({ id }) => id !== running.id)
+  const { summary, turns } = coveredBy(before, !running.manual)
   const covered = { summary, turns: notKept(turns, running.recent ?? '') }
   try {
     const receive = (delta: string) => send(run, running.id, delta, begun)
