@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { type AuditEntry, AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
+import type { JsonObject } from '#shared/json.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { workspaceId, workspaceUuid } from '../records/ids.ts'
 import { fromMoment, moment } from '../records/time.ts'
+import { fromCost } from '../records/usage.ts'
 import { freeObject } from '../shape.ts'
 
 const kinds = {
@@ -45,7 +47,7 @@ export const auditEntry = z
     z.strictObject({
       ...{ type: z.literal('exchange_refused'), ...common, policy_id: z.string(), issuer_id: z.string().nullable() },
       reason: z.string(),
-      found: z.string().nullable().meta({ description: 'What the token has where something else is asked for' }),
+      found: z.string().nullable().meta({ description: 'What there is where something else is asked for' }),
       client_network: network,
     }),
     z.strictObject({
@@ -89,15 +91,29 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
       }
     }
     case 'change': {
-      const { actorKeyId, resource, resourceId, before = null, after = null } = event.value
+      const { actorKeyId, resource, resourceId, before, after } = event.value
       const word = resources.fromProto(resource)
       if (word === undefined) throw new Error(`identity answered an unknown resource: ${resource}`)
       return {
-        ...{ type: 'change', ...shared, resource: word, resource_id: resourceId, actor_key_id: actorKeyId ?? null },
-        ...{ before, after },
+        ...{ type: 'change', ...shared, resource: word, actor_key_id: actorKeyId ?? null },
+        resource_id: word === 'workspace' ? workspaceUuid(resourceId) : resourceId,
+        ...{ before: fromSnapshot(before), after: fromSnapshot(after) },
       }
     }
     default:
       throw new Error('identity answered an entry without an event')
+  }
+}
+
+/** A record by the names of this API, of which identity has some others. */
+function fromSnapshot(snapshot: JsonObject | undefined): JsonObject | null {
+  if (snapshot === undefined) return null
+  const { workspace_id, expire_time, limit_nanos, limit_includes_own_keys, ...same } = snapshot
+  return {
+    ...same,
+    ...(typeof workspace_id === 'string' && { workspace_id: workspaceUuid(workspace_id) }),
+    ...(expire_time !== undefined && { expires_at: expire_time }),
+    ...(limit_nanos !== undefined && { limit: limit_nanos === null ? null : fromCost(BigInt(String(limit_nanos))) }),
+    ...(limit_includes_own_keys !== undefined && { include_byok_in_limit: limit_includes_own_keys }),
   }
 }

@@ -82,7 +82,7 @@ export function fromKey(shown: ApiKey | undefined, spending: Spending | undefine
   const updated = fromMoment(apiKey.updateTime)
   const created = fromMoment(apiKey.createTime)
   return {
-    ...{ hash: apiKey.hash, name: apiKey.name, disabled: apiKey.disabled },
+    ...{ hash: apiKey.hash, key_id: apiKey.keyId, name: apiKey.name, disabled: apiKey.disabled },
     ...fromCommon(apiKey, spending),
     ...{ created_at: created, updated_at: updated === created ? null : updated },
     ...{ external_user: null, workspace_id: workspaceUuid(apiKey.workspaceId) },

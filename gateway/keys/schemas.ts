@@ -99,6 +99,7 @@ const common = {
 export const key = z
   .strictObject({
     hash: z.string().meta({ description: 'SHA-256 of the key in hexadecimal digits' }),
+    key_id: z.string().meta({ description: 'What policies of federation and the audit log call the key' }),
     name: z.string(),
     disabled: z.boolean(),
     ...common,

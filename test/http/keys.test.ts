@@ -106,6 +106,21 @@ test('a workspace is one UUID wherever it is shown; the operator’s name of it 
   assert.deepEqual([...new Set(shown.map(({ workspace_id }) => workspace_id))], [workspace])
 })
 
+test('the audit log shows a key and its changes by the names of the API', async () => {
+  await using portico = await openPortico()
+  const expiresAt = new Date(Date.now() + 86_400_000)
+  const { data: made } = await manager(portico).create({ requestBody: { name: 'a', limit: 0.5, expiresAt } })
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.management}` }
+  const path = `/api/v1/organizations/${portico.organizationId}/audit?limit=1`
+  const [entry] = ((await (await portico.fetch(path, { headers })).json()) as Json).data
+  assert.deepEqual(entry.after, {
+    ...{ name: 'a', kind: 'workspace', disabled: false, workspace_id: made.workspaceId },
+    ...{ limit: 0.5, expires_at: expiresAt.toISOString() },
+  })
+  const listed = ((await (await portico.fetch('/api/v1/keys', { headers })).json()) as Json).data
+  assert.ok(listed.some(({ key_id }: Json) => key_id === entry.resource_id))
+})
+
 test('a key sees itself, and what it may spend', async () => {
   await using portico = await openPortico()
   const body = { name: 'a', limit: 0.5, limit_reset: 'daily', requests_per_minute: 7, allowed_models: ['portico/*'] }

@@ -657,7 +657,7 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
   reason: string;
 
   /**
-   * What the token has where the policy asks for something else; absent unless the signature was verified.
+   * What there is where something else is asked for; something of the token only once its signature was verified.
    *
    * @generated from field: optional string found = 4;
    */

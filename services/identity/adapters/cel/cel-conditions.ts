@@ -2,6 +2,7 @@ import { Environment, ParseError, type ParseResult, TypeError as TypeProblem } f
 import { LRUCache } from 'lru-cache'
 import type { Condition, ConditionProblem, Conditions } from '#services/identity/ports/conditions.ts'
 import { measure, Refusal } from './measure.ts'
+import { VARIABLES } from './shape.ts'
 
 /** How many characters of conditions are kept, as they were read. */
 const MAX_KEPT = 500_000
@@ -62,7 +63,8 @@ function problemOf(error: unknown, text: string): string {
   if (error instanceof Refusal) return `${error.message} (${placeOf(error.at, text)})`
   if (!(error instanceof ParseError || error instanceof TypeProblem)) return 'cannot be read'
   const { summary, range } = error
-  return `is not a condition: ${summary.slice(0, 200).toWellFormed()} (${placeOf(range?.start ?? 0, text)})`
+  const hint = summary.startsWith('Unknown variable') ? `; there are ${[...VARIABLES.keys()].join(', ')}` : ''
+  return `is not a condition: ${summary.slice(0, 200).toWellFormed()} (${placeOf(range?.start ?? 0, text)})${hint}`
 }
 
 /** A place for people: lines and characters, from 1. */

@@ -22,7 +22,28 @@ test('a missing iss, sub or aud is refused', () => {
     assert.equal(requiredClaims(rest), undefined, name)
     assert.equal(checkClaims(rest).verdict, 'failed')
   }
-  assert.equal(checkClaims({}).found, '{}')
+  assert.equal(checkClaims({}).found, 'iss is missing')
+})
+
+test('what is wrong is said in words that hold nothing of the token', () => {
+  for (const [claims, problem] of [
+    [{ iss: 1 }, 'iss is not a string'],
+    [{ sub: undefined }, 'sub is missing'],
+    [{ sub: ['x'] }, 'sub is not a string'],
+    [{ sub: 'x'.repeat(513) }, 'sub is longer than 512 characters'],
+    [{ sub: '' }, 'sub is empty'],
+    [{ aud: undefined }, 'aud is missing'],
+    [{ aud: 1 }, 'aud is not a string'],
+    [{ aud: [] }, 'aud is empty'],
+    [{ aud: ['b', 1] }, 'a value of aud is not a string'],
+    [{ aud: ['x'.repeat(513)] }, 'a value of aud is longer than 512 characters'],
+    [{ aud: Array(65).fill('b') }, 'aud has more than 64 values'],
+    [{ scopes: Array(17).fill('a') }, 'scopes has more than 16 entries'],
+    [{ scopes: ['x'.repeat(513)] }, 'an entry of scopes is longer than 512 characters'],
+  ] as const) {
+    const given = Object.fromEntries(Object.entries({ ...good, ...claims }).filter(([, value]) => value !== undefined))
+    assert.equal(checkClaims(given as JsonObject).found, problem)
+  }
 })
 
 test('an audience is a string or 1 to 64 strings, and nothing else', () => {

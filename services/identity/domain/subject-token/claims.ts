@@ -20,11 +20,34 @@ export interface RequiredClaims {
  * is missing, mistyped or too long, or the scopes are too many or too long, whether or not a policy looks at them.
  */
 export function requiredClaims(claims: JsonObject): RequiredClaims | undefined {
+  const read = readRequired(claims)
+  return typeof read === 'string' ? undefined : read
+}
+
+/** The claims that every token carries, or what is wrong with them, in words that hold nothing of the token. */
+function readRequired(claims: JsonObject): RequiredClaims | string {
   const [issuer, subject, aud] = [claimOf(claims, 'iss'), claimOf(claims, 'sub'), claimOf(claims, 'aud')]
+  if (typeof issuer !== 'string') return `iss ${issuer === undefined ? 'is missing' : 'is not a string'}`
+  if (!isText(subject)) return `sub ${problemOf(subject)}`
+  if (subject === '') return 'sub is empty'
   const audience = Array.isArray(aud) ? aud : [aud]
-  if (typeof issuer !== 'string' || !isText(subject) || subject === '') return undefined
-  if (audience.length === 0 || audience.length > MAX_AUDIENCES || !audience.every(isText)) return undefined
-  return hasBoundedScopes(claims) ? { issuer, subject, audience } : undefined
+  if (audience.length === 0) return 'aud is empty'
+  if (audience.length > MAX_AUDIENCES) return `aud has more than ${MAX_AUDIENCES} values`
+  if (!audience.every(isText)) {
+    const other = audience.find((value) => !isText(value))
+    return `${Array.isArray(aud) ? 'a value of aud' : 'aud'} ${problemOf(other)}`
+  }
+  const scopes = claimOf(claims, 'scopes')
+  if (!Array.isArray(scopes)) return { issuer, subject, audience }
+  if (scopes.length > MAX_SCOPES) return `scopes has more than ${MAX_SCOPES} entries`
+  const long = scopes.find((scope) => typeof scope === 'string' && !isText(scope))
+  return long === undefined ? { issuer, subject, audience } : `an entry of scopes ${problemOf(long)}`
+}
+
+/** What is wrong with what is no text. */
+function problemOf(value: JsonValue | undefined): string {
+  if (value === undefined) return 'is missing'
+  return typeof value === 'string' ? `is longer than ${MAX_CHARACTERS} characters` : 'is not a string'
 }
 
 /** Whether the claims that every token carries are there, within their limits. */
@@ -36,7 +59,8 @@ export function checkClaims(claims: JsonObject): Verdict {
   const present = Object.fromEntries(
     Object.entries({ iss, sub, aud, scopes }).filter(([name]) => Object.hasOwn(claims, name)),
   )
-  return verdict(requiredClaims(claims) !== undefined, expected, shown(present as JsonObject))
+  const read = readRequired(claims)
+  return verdict(typeof read !== 'string', expected, typeof read === 'string' ? read : shown(present as JsonObject))
 }
 
 /** The scopes of a token: none when it carries none; undefined: the claim is no list of strings. */
@@ -50,12 +74,6 @@ export function scopesOf(claims: JsonObject): readonly string[] | undefined {
 export function tokenTypeOf(claims: JsonObject): string | undefined {
   if (!Object.hasOwn(claims, 'token_type')) return ''
   return typeof claims.token_type === 'string' ? claims.token_type : undefined
-}
-
-function hasBoundedScopes(claims: JsonObject): boolean {
-  const scopes = claimOf(claims, 'scopes')
-  if (!Array.isArray(scopes)) return true
-  return scopes.length <= MAX_SCOPES && scopes.every((scope) => typeof scope !== 'string' || isText(scope))
 }
 
 /** A string that is not too long. */

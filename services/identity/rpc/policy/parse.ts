@@ -41,7 +41,11 @@ export async function parseTarget(
   keyId: string,
 ): Promise<string> {
   const key = await store.findOrganizationKey(organizationId, keyId)
-  check(key?.kind === 'workspace', 'key_id', 'must be the id of a workspace key of the organization')
+  check(
+    key?.kind === 'workspace',
+    'key_id',
+    'must be the key_id of a workspace key of the organization, as its keys are listed',
+  )
   return key.workspaceId
 }
 

@@ -145,10 +145,11 @@ export class ExchangeSteps {
     if ('problem' in condition) return verdict(false, policy.condition, `the condition ${condition.problem}`)
     const [scopes, tokenType] = [scopesOf(claims), tokenTypeOf(claims)]
     if (condition.usesScopes && scopes === undefined) {
-      return verdict(false, 'scopes a list of strings', shown(claimOf(claims, 'scopes')))
+      const found = `scopes is ${shown(claimOf(claims, 'scopes'))}, not a list of strings`
+      return verdict(false, policy.condition, found)
     }
     if (condition.usesTokenType && tokenType === undefined) {
-      return verdict(false, 'token_type a string', shown(claimOf(claims, 'token_type')))
+      return verdict(false, policy.condition, `token_type is ${shown(claimOf(claims, 'token_type'))}, not a string`)
     }
     const { subject, audience } = required
     const variables = { subject, audience, scopes: scopes ?? [], tokenType: tokenType ?? '' }

@@ -357,6 +357,20 @@ test('the audit log shows a claim as found only once the signature was verified'
   assert.equal(await found(signToken(exchange.claims({ sub: 'repo:acme/fork' }), key)), '"repo:acme/fork"')
   assert.equal(await found(signToken(exchange.claims({ sub: 'x' }), newTokenKey('ES256', 'k1'))), undefined)
   assert.equal(await found(signToken(exchange.claims({ iss: 'https://evil.test' }), key)), undefined)
+  // What is said in words of ours holds nothing of the token.
+  assert.equal(
+    await found(signToken(exchange.claims({ sub: ['x'] }), newTokenKey('ES256', 'k1'))),
+    'sub is not a string',
+  )
+  const asking = (condition: string) => exchange.grounds.set(POLICY_ID, groundWith(key, { policy: { condition } }))
+  asking('"deploy" in scopes')
+  const scopes = 'scopes is "deploy", not a list of strings'
+  assert.equal(await found(signToken(exchange.claims({ scopes: 'deploy' }), key)), scopes)
+  asking('token_type == "job"')
+  assert.equal(await found(signToken(exchange.claims({ token_type: 1 }), key)), 'token_type is 1, not a string')
+  exchange.grounds.set(POLICY_ID, groundWith(key, { policy: { enabled: false } }))
+  assert.equal(await found(signToken(exchange.claims(), key)), 'paused')
+  exchange.grounds.set(POLICY_ID, groundWith(key))
   exchange.unavailable = true
   assert.equal(await found(signToken(exchange.claims({ sub: 'x' }), key)), undefined)
 })

@@ -14,6 +14,8 @@ import type { RefusalLog } from './refusal-log.ts'
 const CLAIM_MARGIN_MS = 120_000
 /** How often a policy is read in one exchange; keys that are waited for each time count as unavailable. */
 const MOST_READS = 3
+/** Steps that find nothing of the token, but words of ours: they may be recorded before it is verified. */
+const OWN_WORDS: ReadonlySet<StepName> = new Set(['policy', 'plan', 'key', 'claims'])
 
 export interface ExchangeOptions {
   readonly federation: Pick<FederationStore, 'findPolicy'>
@@ -70,7 +72,9 @@ export class Exchange {
       }
       const attempt: Attempt = { ground, token: read.token, ...caller }
       const { failed, verified, unavailable, waited } = await steps.untilFailure({ ...attempt, now: clock.now() })
-      if (failed !== undefined) throw this.#refused(attempt, failed.name, verified ? failed.found : undefined)
+      if (failed !== undefined) {
+        throw this.#refused(attempt, failed.name, verified || OWN_WORDS.has(failed.name) ? failed.found : undefined)
+      }
       if (unavailable !== undefined) throw this.#unavailable(attempt, unavailable.retryAfterSeconds)
       if (!waited) return this.#accept(attempt)
       if (reads === MOST_READS) throw this.#unavailable(attempt, 1)
