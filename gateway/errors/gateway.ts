@@ -10,7 +10,7 @@ const INVALID = 'Invalid request parameters'
 export const gatewayErrors = {
   reasons: {
     AUTH_MISSING: unauthorized('Missing Authentication header'),
-    CREDENTIAL_REFUSED: unauthorized('Invalid API key'),
+    CREDENTIAL_REFUSED: unauthorized('Invalid API key or access token'),
     PRINCIPAL_MISSING: unauthorized('Missing Authentication header'),
     WRONG_KEYS: ({ metadata }) => ({
       ...failure(429, 'Rate limit exceeded: too many wrong keys or passwords came from this address'),

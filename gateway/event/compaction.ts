@@ -5,7 +5,7 @@ import type { Described } from './described.ts'
 type CompactionCase = `compaction${'Started' | 'Extended' | 'Ended' | 'Failed'}`
 type CompactionEvent = Extract<SessionEvent['event'], { case: CompactionCase }>
 
-/** An event about the summing up of a conversation. */
+/** An event about the summary of a conversation. */
 export function fromCompactionEvent(event: CompactionEvent): Described {
   const { messageId: messageID } = event.value
   switch (event.case) {

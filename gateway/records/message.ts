@@ -36,7 +36,7 @@ const shell = z.strictObject({
 const summed = { ...noted, type: z.literal('compaction'), reason: z.enum(['auto', 'manual']) }
 const spent = { cost: cost.optional(), tokens: tokenUsage.optional() }
 
-/** The conversation up to here, summed up. */
+/** The conversation up to here, summarized. */
 const compaction = z.discriminatedUnion('status', [
   z.strictObject({ ...summed, status: z.literal('running'), summary: z.string(), recent: z.string() }),
   z.strictObject({

@@ -20,7 +20,7 @@ export interface Config {
    */
   readonly autoResume: boolean
   /**
-   * How much of a model's context is used up, in percent, when a conversation is summed up before its next step
+   * How much of a model's context is used up, in percent, when a conversation is summarized before its next step
    * (`PORTICO_COMPACTION_PERCENT`, default 80).
    */
   readonly compactionPercent: number

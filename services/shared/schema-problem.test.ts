@@ -37,7 +37,7 @@ const PROBLEMS: readonly (readonly [z.ZodType, unknown, string])[] = [
   [z.array(number).min(1), [], 'must not be empty'],
   [z.array(number).max(1), [1, 2], 'must have at most 1 items'],
   [z.string().regex(/^a+$/), 'b', 'must match /^a+$/'],
-  [z.base64(), '%', 'must be valid base64'],
+  [z.base64(), '%', 'must be a valid base64 text'],
   [z.strictObject({}), { a: 1 }, 'has the unknown member "a"'],
   [z.strictObject({}), { a: 1, b: 2 }, 'has the unknown members "a", "b"'],
   [z.record(z.string().regex(/^a/), number), { b: 1 }, 'has an invalid member name'],

@@ -9,6 +9,13 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
   record: 'an object',
 }
+/** What a format is called, where zod calls it something else. */
+const FORMATS: Readonly<Record<string, string>> = {
+  datetime: 'RFC 3339 date and time',
+  url: 'URL',
+  uuid: 'UUID',
+  base64: 'base64 text',
+}
 const UNITS: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
 
 /** What is wrong with a value that has to be there and is not. */
@@ -29,7 +36,9 @@ export const schemaProblem: z.core.$ZodErrorMap = (issue) => {
       if (issue.minimum === 1 && issue.origin in UNITS) return 'must not be empty'
       return sizeProblem(issue.origin, issue.minimum, issue.exact, issue.inclusive ? 'at least' : 'more than')
     case 'invalid_format':
-      return issue.format === 'regex' ? `must match ${issue.pattern}` : `must be valid ${issue.format}`
+      return issue.format === 'regex'
+        ? `must match ${issue.pattern}`
+        : `must be a valid ${FORMATS[issue.format] ?? issue.format}`
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'unrecognized_keys':

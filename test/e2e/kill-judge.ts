@@ -46,7 +46,7 @@ export function assertCompacted(messages: readonly WireMessage[]): {
   for (const [at, { id, type, status, summary, reason, error }] of messages.entries()) {
     if (type !== 'compaction') continue
     if (status === 'completed') {
-      assert.match(summary ?? '', /^portico\/echo cannot sum up/)
+      assert.match(summary ?? '', /^portico\/echo cannot summarize/)
       completed++
       continue
     }

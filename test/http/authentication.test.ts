@@ -161,7 +161,7 @@ test('the gateway API wants an API key in every mode', async () => {
   const wrong = await facade.fetch('/api/v1/responses', { method: 'POST', headers: { authorization } })
   assert.equal(wrong.status, 401)
   assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="portico", error="invalid_token"')
-  assert.deepEqual(await wrong.json(), { error: { code: 401, message: 'Invalid API key' } })
+  assert.deepEqual(await wrong.json(), { error: { code: 401, message: 'Invalid API key or access token' } })
 })
 
 test('two Authorization headers are 400, whichever of them is right', async () => {

@@ -125,7 +125,7 @@ test('who calls is checked as on every route of the gateway', async () => {
     return [answer.status, await answer.json()]
   }
   assert.deepEqual(await statusOf(), [401, gatewayError(401, 'Missing Authentication header')])
-  assert.deepEqual(await statusOf('Bearer wrong'), [401, gatewayError(401, 'Invalid API key')])
+  assert.deepEqual(await statusOf('Bearer wrong'), [401, gatewayError(401, 'Invalid API key or access token')])
   const management = `Bearer ${PORTICO_KEYS.management}`
   assert.deepEqual(await statusOf(management), [
     403,

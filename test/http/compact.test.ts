@@ -41,7 +41,7 @@ test('a session on portico/echo-small goes on and on: at the threshold, and when
   assert.deepEqual(kinds(added), ['user', 'completed', 'assistant', 'succeeded'])
   const compacted = added[1] as Json
   assert.deepEqual([compacted.reason, compacted.model], ['auto', small])
-  assert.match(compacted.summary, /^portico\/echo cannot sum up/)
+  assert.match(compacted.summary, /^portico\/echo cannot summarize/)
   assert.match(compacted.recent, /user: \/length 5\nThird word/)
   const about = events.filter(({ type }) => /compaction|usage.recorded/.test(type))
   assert.deepEqual(
@@ -57,7 +57,7 @@ test('a session on portico/echo-small goes on and on: at the threshold, and when
   assert.deepEqual(await json(portico, '/api/session/ses_a/context'), added.slice(1))
 })
 
-test('a session on a small context outlives any prompt: one that is too long fails alone, dense text is summed up, and nothing is lost of what is open', async () => {
+test('a session on a small context outlives any prompt: one that is too long fails alone, dense text is summarized, and nothing is lost of what is open', async () => {
   await using portico = await openPortico()
   await json(portico, '/api/session', { id: 'ses_d', title: 'Dense', model: small })
   const outcomes = async (from: number) => kinds((await messages(portico, 'ses_d')).slice(from))
@@ -110,14 +110,14 @@ test('session.compact: the item that waits, what becomes of it, and what is refu
   assert.equal((stats.data ?? stats).tokens.input, used)
 })
 
-test('session.compact where there is nothing to sum up does no harm; each of many at once is answered with an item that is seen to end', async () => {
+test('session.compact where there is nothing to summarize does no harm; each of many at once is answered with an item that is seen to end', async () => {
   await using portico = await openPortico()
   for (const id of ['ses_e', 'ses_f']) await json(portico, '/api/session', { id, title: 'Small' })
   await json(portico, '/api/session/ses_e/compact', { id: 'msg_e' })
   await settled(portico, 'ses_e')
   const [empty, idle, ...more] = await messages(portico, 'ses_e')
   assert.deepEqual([empty?.id, empty?.status, idle?.outcome, more], ['msg_e', 'failed', 'succeeded', []])
-  assert.deepEqual(empty?.error, { type: 'compaction.empty', message: 'There is nothing to sum up' })
+  assert.deepEqual(empty?.error, { type: 'compaction.empty', message: 'There is nothing to summarize' })
   await say(portico, 'ses_f', '/length 3')
   const asked = Array.from({ length: 5 }, () => json(portico, '/api/session/ses_f/compact', {}))
   const items = new Set((await Promise.all(asked)).map(({ id }) => id))
@@ -132,7 +132,7 @@ test('session.compact where there is nothing to sum up does no harm; each of man
   assert.deepEqual([...new Set(all.flatMap(({ outcome }) => outcome ?? []))], ['succeeded'])
 })
 
-test('what was summed up passes export, import and export again; a fork has it, and sanitizing hides it', async () => {
+test('what was summarized passes export, import and export again; a fork has it, and sanitizing hides it', async () => {
   await using portico = await openPortico()
   await json(portico, '/api/session', { id: 'ses_c', title: 'Small' })
   await say(portico, 'ses_c', '/length 3\nSECRET question')

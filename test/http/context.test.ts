@@ -34,7 +34,7 @@ async function contextOf(portico: Portico, messages: readonly object[]): Promise
   return answer.json()
 }
 
-test('session.context returns the whole conversation, files included, where nothing was summed up', async () => {
+test('session.context returns the whole conversation, files included, where nothing was summarized', async () => {
   await using portico = await openPortico()
   await portico.post('/api/session', { id: 'ses_1' })
   const files = [

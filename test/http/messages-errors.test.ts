@@ -27,7 +27,7 @@ test('who shows no key, a wrong one or two learns so as of Anthropic, and how to
   const wrong = {
     status: 401,
     challenge: 'Bearer realm="portico", error="invalid_token"',
-    body: envelope('authentication_error', 'Invalid API key', 'authentication'),
+    body: envelope('authentication_error', 'Invalid API key or access token', 'authentication'),
   }
   assert.deepEqual(await post({ 'x-api-key': 'pk_ws_wrong' }), wrong)
   assert.deepEqual(await post({ 'x-api-key': '' }), wrong)

@@ -67,7 +67,7 @@ export type Action =
   /** Makes a session below this one, or below the last one made so, and has it work. */
   | { readonly do: 'child'; readonly deep: boolean; readonly work: Work }
   | { readonly do: 'remove' }
-  /** Has the conversation summed up, once the session is idle. */
+  /** Has the conversation summarized, once the session is idle. */
   | { readonly do: 'compact' }
   /** Has all locations built anew. */
   | { readonly do: 'reload' }
@@ -94,7 +94,7 @@ export interface Scenario {
   readonly sequences: readonly Sequence[]
 }
 
-/** Whether what is asked has no place in a small context, whatever is summed up. */
+/** Whether what is asked has no place in a small context, whatever is summarized. */
 export function isTooLong(work: Work | undefined): boolean {
   return work?.kind === 'long' && work.asked > 2_000
 }

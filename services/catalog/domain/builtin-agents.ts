@@ -65,9 +65,9 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
     {
       mode: 'primary',
       hidden: true,
-      description: 'Sums up a conversation so that it can go on with less context',
+      description: 'Summarizes a conversation so that it can go on with less context',
       system:
-        'Sum up the conversation so that somebody can go on with it who has not read it: the goal, what was decided ' +
+        'Summarize the conversation so that somebody can go on with it who has not read it: the goal, what was decided ' +
         'and why, what was done, which files matter, and what comes next. Do not answer questions in it.',
       permissions: NOTHING,
     },

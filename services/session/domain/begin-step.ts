@@ -39,7 +39,7 @@ export interface StepStart {
   readonly seq: number
 }
 
-/** Why a conversation is summed up: somebody asked for it, most of the model's context is used up, or it was too long. */
+/** Why a conversation is summarized: somebody asked for it, most of the model's context is used up, or it was too long. */
 export type CompactionCause = 'asked' | 'full' | 'overflow'
 
 /** What is known of the conversation, and of how the last step ended. */

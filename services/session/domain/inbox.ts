@@ -48,7 +48,7 @@ export interface MoveItem extends ItemBase {
   readonly move: SessionLocation
 }
 
-/** The conversation is summed up. */
+/** The conversation is summarized. */
 export interface CompactionItem extends ItemBase {
   readonly type: 'compaction'
   readonly compaction: Readonly<Record<never, never>>

@@ -6,7 +6,7 @@ import {
   type ShellMessage,
   type SkillMessage,
   type SystemMessage,
-  sumsUp,
+  summarizes,
 } from './messages/imported.ts'
 import type { AssistantPart } from './messages/parts.ts'
 import type { ModelRef, Outcome, SessionLocation, TokenUsage } from './session.ts'
@@ -105,7 +105,7 @@ export function isSettled(message: Message): boolean {
 
 /** Whether a message stands for all that comes before it, so that a model is shown nothing of that. */
 export function isSummary(message: Message): message is CompactionMessage {
-  return message.type === 'compaction' && sumsUp(message)
+  return message.type === 'compaction' && summarizes(message)
 }
 
 /** A message and its place in the conversation. */

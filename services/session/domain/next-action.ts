@@ -28,7 +28,7 @@ const COMPACT: NextAction = { type: 'compact' }
  * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
  * an input, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
  * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed, unless the conversation was
- * too long for its model: then that is summed up, and the step is done again. A run that begins
+ * too long for its model: then that is summarized, and the step is done again. A run that begins
  * with neither of these goes on with what an ended one has left.
  */
 export function nextAction(conversation: readonly Message[]): NextAction {
@@ -58,7 +58,7 @@ function isAlone(conversation: readonly Message[]): boolean {
   return begun.some((message) => message.type === 'compaction' && message.alone === true)
 }
 
-/** Whether the last step of the run was too long for its model, and nothing was summed up since. */
+/** Whether the last step of the run was too long for its model, and nothing was summarized since. */
 function hasOverflowed(conversation: readonly Message[]): boolean {
   const step = conversation.findLast(
     (message) => message.type === 'assistant' || message.type === 'idle' || isSummary(message),

@@ -262,12 +262,12 @@ test('where runs do not go on by themselves, a stop parks them too, and inputs t
   assert.equal(after.peers.requests.length, 0)
 })
 
-test('an input whose run was interrupted while a conversation was summed up is shown whole when that is resumed', async () => {
+test('an input whose run was interrupted while a conversation was summarized is shown whole when that is resumed', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
   peers.contextLength = 1_000
-  peers.turns.push(text('Old '.repeat(300)), hangs('So far'), text('Summed up.'), text('Seen.'))
+  peers.turns.push(text('Old '.repeat(300)), hangs('So far'), text('Summarized.'), text('Seen.'))
   await service.prompt('First')
   await service.wait()
   const { events } = await eventsUntil(service.client, 'compactionExtended')

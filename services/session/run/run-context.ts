@@ -49,7 +49,7 @@ export interface RunDependencies {
   readonly startedAt: number
   /** Fences under which this process drains sessions, or did and came to no end, by workspace and session. */
   readonly fences: Map<string, number>
-  /** How much of a model's context is used up when a conversation is summed up. */
+  /** How much of a model's context is used up when a conversation is summarized. */
   readonly compactionPercent: number
   /** How long a permission request waits for an answer. */
   readonly permissionTimeoutMs: number

@@ -1169,7 +1169,7 @@ export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> 
 export declare const UsageRecordedSchema: GenMessage<UsageRecorded>;
 
 /**
- * A conversation is being summed up.
+ * A conversation is being summarized.
  *
  * @generated from message portico.session.v1.CompactionStarted
  */
@@ -1228,7 +1228,7 @@ export declare type CompactionExtended = Message<"portico.session.v1.CompactionE
 export declare const CompactionExtendedSchema: GenMessage<CompactionExtended>;
 
 /**
- * A conversation was summed up.
+ * A conversation was summarized.
  *
  * @generated from message portico.session.v1.CompactionEnded
  */
@@ -1265,7 +1265,7 @@ export declare type CompactionEnded = Message<"portico.session.v1.CompactionEnde
 export declare const CompactionEndedSchema: GenMessage<CompactionEnded>;
 
 /**
- * A conversation could not be summed up, and stays as it is.
+ * A conversation could not be summarized, and stays as it is.
  *
  * @generated from message portico.session.v1.CompactionFailed
  */

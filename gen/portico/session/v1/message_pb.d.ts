@@ -854,7 +854,7 @@ export declare type ShellOutput = Message$1<"portico.session.v1.ShellOutput"> & 
 export declare const ShellOutputSchema: GenMessage<ShellOutput>;
 
 /**
- * The conversation up to here, summed up.
+ * The conversation up to here, summarized.
  *
  * @generated from message portico.session.v1.Compaction
  */

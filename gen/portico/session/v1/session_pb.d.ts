@@ -662,7 +662,7 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
     case: "move";
   } | {
     /**
-     * What came before is summed up; it enters ahead of the steers that wait, but never across a move.
+     * What came before is summarized; it enters ahead of the steers that wait, but never across a move.
      *
      * @generated from field: portico.session.v1.CompactionRequest compaction = 8;
      */
@@ -678,7 +678,7 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
 export declare const InboxItemSchema: GenMessage<InboxItem>;
 
 /**
- * Asks that the conversation be summed up.
+ * Asks that the conversation be summarized.
  *
  * @generated from message portico.session.v1.CompactionRequest
  */

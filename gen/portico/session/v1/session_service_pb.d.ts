@@ -2009,7 +2009,7 @@ export declare const SessionService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Sums up what the sessions of the workspace did in a range of time.
+   * Adds up what the sessions of the workspace did in a range of time.
    *
    * @generated from rpc portico.session.v1.SessionService.GetSessionStats
    */
@@ -2042,7 +2042,7 @@ export declare const SessionService: GenService<{
     output: typeof AddSyntheticInputResponseSchema;
   },
   /**
-   * Asks that the conversation be summed up, as PromptSession admits an input. Where one waits to be summed up already, returns that item.
+   * Asks that the conversation be summarized, as PromptSession admits an input. Where one waits to be summarized already, returns that item.
    * The same id returns the same item, and wakes the session; it rejects as PromptSession does.
    *
    * @generated from rpc portico.session.v1.SessionService.CompactSession

@@ -99,7 +99,7 @@ function checkHead(response: IncomingMessage, mostBytes: number): void {
   const encoding = headers['content-encoding']
   const [type = ''] = (headers['content-type'] ?? '').split(';', 1)
   let problem: string | undefined
-  if (statusCode !== 200) problem = `answered with status ${statusCode}`
+  if (statusCode !== 200) problem = `responded with status ${statusCode}`
   else if (encoding !== undefined && encoding.toLowerCase() !== 'identity') problem = 'answered compressed'
   else if (!/^application\/([^\s/]+\+)?json$/i.test(type.trim()))
     problem = 'answered with a content type other than JSON'

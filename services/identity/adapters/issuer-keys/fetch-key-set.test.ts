@@ -242,7 +242,7 @@ test('redirects are not followed, and only status 200 is an answer', async () =>
   await using target = await startIssuer()
   for (const status of [301, 302, 303, 307, 308, 201, 204, 206, 304, 400, 401, 404, 500, 503]) {
     issuer.answer = (_path, response) => response.writeHead(status, { location: `${target.url}/keys` }).end()
-    assert.match(await problemOf(fetched(issuer)), new RegExp(`answered with status ${status}$`))
+    assert.match(await problemOf(fetched(issuer)), new RegExp(`responded with status ${status}$`))
   }
   assert.equal(target.connections, 0)
 })
@@ -431,6 +431,6 @@ test('an endpoint that switches protocols is left at once', async () => {
   await using issuer = await startIssuer()
   issuer.answer = (_path, response) =>
     response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
-  await assert.rejects(fetched(issuer), /answered with status 101/)
+  await assert.rejects(fetched(issuer), /responded with status 101/)
   await waitFor('the connection is closed', () => issuer.open === 0)
 })

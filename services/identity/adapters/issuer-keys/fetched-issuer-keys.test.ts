@@ -404,7 +404,7 @@ test('each fetch is recorded: when it ended, why it failed, when the next one ma
     assert.deepEqual(tested.recorded.splice(0), [{ ...who, ...attempt }])
   }
   server.state.down = true
-  const failure = `${server.url}/.well-known/openid-configuration: answered with status 503`
+  const failure = `${server.url}/.well-known/openid-configuration: responded with status 503`
   await attempts({ time, failure, timeNextTry: time + 1_000 })
   tested.pass(1_000)
   await attempts({ time: time + 1_000, failure, timeNextTry: time + 3_000 })

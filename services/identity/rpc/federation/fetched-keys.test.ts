@@ -96,7 +96,7 @@ function suite(store: string, open: () => Place, options = {}): void {
       const { code, reason } = await refusalOf(exchange(one, key))
       assert.deepEqual([code, reason], ['Unavailable', 'ISSUER_KEYS_UNAVAILABLE'])
       const failed = await waitUntil('the failure', () => healthBy(other))
-      assert.equal(failed.lastFailure, `${server.url}/.well-known/openid-configuration: answered with status 404`)
+      assert.equal(failed.lastFailure, `${server.url}/.well-known/openid-configuration: responded with status 404`)
       assert.equal(failed.lastSuccessTime, undefined)
       assert.ok((failed.nextTryTime?.seconds ?? 0n) >= (failed.lastFailureTime?.seconds ?? 1n))
       server.answer = publishes(server.url, () => [key.jwk])

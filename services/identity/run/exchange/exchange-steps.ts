@@ -128,7 +128,7 @@ export class ExchangeSteps {
     const expected = `a signature by a key of ${issuer.url}`
     const answer = await keys.candidates(issuer, choice)
     if (answer.kind === 'unavailable') {
-      const found = `its keys cannot be fetched: ${answer.problem}`
+      const found = `its keys could not be fetched: ${answer.problem}`
       return { verdict: verdict(false, expected, found), ...UNKNOWN, unavailable: answer }
     }
     const { input, signature } = token

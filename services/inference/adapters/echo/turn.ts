@@ -80,11 +80,11 @@ function stopped(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answ
   return { answer: answer.slice(0, end).toWellFormed(), stopText }
 }
 
-/** The beginning and the end of what is to be summed up. */
+/** The beginning and the end of what is to be summarized. */
 function summaryOf(said: string): string {
   const words = said.split(/\s+/, MAX_WORDS)
   const [first, last] = [words.slice(0, SUMMARY_WORDS), words.slice(SUMMARY_WORDS).slice(-SUMMARY_WORDS)]
-  return `portico/echo cannot sum up. The conversation begins: ${first.join(' ')}\n\nIt ends: ${last.join(' ')}`
+  return `portico/echo cannot summarize. The conversation begins: ${first.join(' ')}\n\nIt ends: ${last.join(' ')}`
 }
 
 /** The words of the first line that asks for nothing, or of the first one, as far as they fit. */

@@ -5,7 +5,7 @@ import type { AssistantMessage, Message, ToolPart } from '../message.ts'
 import { newestHalf, recentOf } from './recent.ts'
 import { hasGoneOn, isFull, tokensOf } from './request-size.ts'
 import { coveredBy } from './shown.ts'
-import { notKept, toSumUp } from './to-sum-up.ts'
+import { notKept, toSummarize } from './to-summarize.ts'
 import { beginningOf, bytesIn } from './turn-text.ts'
 
 const model = { providerId: 'test', modelId: 'm', variant: '' }
@@ -72,16 +72,16 @@ test('a beginning has at most so many bytes and no half characters', () => {
   assert.equal(beginningOf('字字', 6), '字字')
 })
 
-test('what is summed up is what does not stay, and where room is short the first input outlives the oldest turns', () => {
+test('what is summarized is what does not stay, and where room is short the first input outlives the oldest turns', () => {
   const turns = [user('Task'), step('One '.repeat(50)), step('Two '.repeat(50)), step('Three')]
   const covered = { summary: undefined, turns: notKept(turns, 'assistant: Three') }
-  const text = toSumUp(covered, 10_000)
+  const text = toSummarize(covered, 10_000)
   assert.match(text, /^user: Task\n\nassistant: One .*\n\nassistant: Two (Two ?)+$/)
-  const short = toSumUp(covered, 260)
+  const short = toSummarize(covered, 260)
   assert.match(short, /^user: Task\n\n\(1 older turns are left out\.\)\n\nassistant: Two /)
   assert.equal(notKept(turns.slice(0, 1), 'user: Task').length, 1, 'all of it, where all of it stays')
   assert.match(
-    toSumUp({ ...covered, summary: summary('S', 'user: R') as never }, 260),
+    toSummarize({ ...covered, summary: summary('S', 'user: R') as never }, 260),
     /^summary of .* S\n\nuser: R\n\n/,
   )
 })
@@ -102,7 +102,7 @@ test('a request has as many tokens as the last step of the model used, and one f
   const before = [user('a'), measured]
   assert.equal(isFull([...before, user('b')], { model, contextLength: 160 }, 80), true)
   assert.equal(isFull([...before, user('b')], { model, contextLength: 170 }, 80), false)
-  assert.equal(isFull([user('x'.repeat(900))], { model, contextLength: 10 }, 80), false, 'nothing to sum up')
+  assert.equal(isFull([user('x'.repeat(900))], { model, contextLength: 10 }, 80), false, 'nothing to summarize')
   assert.equal(isFull([summary('x'.repeat(900))], { model, contextLength: 10 }, 80), false, 'nothing was answered')
   assert.equal(isFull([...before, user('b')], { model, contextLength: undefined }, 80), false)
 })

@@ -17,7 +17,7 @@ export interface CompactionStart {
 
 /** The error type of a compaction that came to nothing. */
 export const COMPACTION_FAILED = 'compaction.failed'
-/** The error type of one that was asked for where there is nothing to sum up: it does no harm. */
+/** The error type of one that was asked for where there is nothing to summarize: it does no harm. */
 export const COMPACTION_EMPTY = 'compaction.empty'
 /** Somebody interrupted the run. */
 export const COMPACTION_INTERRUPTED: StructuredError = {
@@ -27,14 +27,14 @@ export const COMPACTION_INTERRUPTED: StructuredError = {
 /** The error of a compaction whose owner is gone. */
 const COMPACTION_ABORTED: StructuredError = { type: 'aborted', message: 'The compaction was cut off' }
 
-/** Why nothing was summed up. */
-const NOTHING = 'There is nothing to sum up'
+/** Why nothing was summarized. */
+const NOTHING = 'There is nothing to summarize'
 const INPUT_TOO_LONG = 'The last input is too long for the model: a shorter one can go on, and so can a longer context'
-const STILL_TOO_LONG = 'The conversation is too long for the model, although it was summed up'
+const STILL_TOO_LONG = 'The conversation is too long for the model, although it was summarized'
 
 /**
- * Begins to sum up a conversation: a message that runs, and what stays word for word. Where the conversation was too long right after
- * a summary, that is taken again with half of what stayed, until there is nothing left to halve: then, and where there is nothing to sum up,
+ * Begins to summarize a conversation: a message that runs, and what stays word for word. Where the conversation was too long right after
+ * a summary, that is taken again with half of what stayed, until there is nothing left to halve: then, and where there is nothing to summarize,
  * it fails at once, also where that was asked for.
  */
 export function beginCompaction(
@@ -93,7 +93,7 @@ function problemOf(conversation: readonly Message[], { summary, turns }: Covered
   return summary === undefined ? NOTHING : STILL_TOO_LONG
 }
 
-/** What a model was asked for to sum up, and has cost. */
+/** What a model was asked for to summarize, and has cost. */
 export interface CompactionUsage {
   readonly costNanos: bigint
   readonly tokens: TokenUsage

@@ -28,13 +28,13 @@ interface Shown {
   readonly contextLength: number | undefined
 }
 
-/** Whether so much of the context of a model is used up that the conversation has to be summed up, and it may be. */
+/** Whether so much of the context of a model is used up that the conversation has to be summarized, and it may be. */
 export function isFull(conversation: readonly Message[], { model, contextLength }: Shown, percent: number): boolean {
   if (contextLength === undefined || !isWorthIt(conversation)) return false
   return tokensOf(conversation, model) * 100 > contextLength * percent
 }
 
-/** Whether there is anything to sum up, and no summary yet, or anything was answered since the last one. */
+/** Whether there is anything to summarize, and no summary yet, or anything was answered since the last one. */
 function isWorthIt(conversation: readonly Message[]): boolean {
   const last = conversation.findLastIndex(isSummary)
   return last < 0 ? coveredBy(conversation, true).turns.length > 0 : conversation.slice(last + 1).some(isAnswer)
@@ -46,7 +46,7 @@ export function hasGoneOn(conversation: readonly Message[]): boolean {
   return since.length === conversation.length || since.some((message) => goesOn(message))
 }
 
-/** Whether the conversation did not fit into its model since it was summed up. */
+/** Whether the conversation did not fit into its model since it was summarized. */
 export function wasTooLong(conversation: readonly Message[]): boolean {
   const since = conversation.slice(conversation.findLastIndex(isSummary) + 1)
   return since.some((message) => message.type === 'assistant' && message.error?.type === CONTEXT_OVERFLOW)

@@ -44,7 +44,7 @@ export interface ShellOutput {
   readonly truncated: boolean
 }
 
-/** The conversation up to here, summed up. */
+/** The conversation up to here, summarized. */
 export interface CompactionMessage extends MessageBase {
   readonly type: 'compaction'
   readonly status: 'running' | 'completed' | 'failed'
@@ -69,6 +69,6 @@ export interface CompactionMessage extends MessageBase {
  * Whether a compaction stands for all that comes before it. One that only the provider can read that made it does not: no
  * other one could go on with it.
  */
-export function sumsUp({ status, summary = '', providerContext }: CompactionMessage): boolean {
+export function summarizes({ status, summary = '', providerContext }: CompactionMessage): boolean {
   return status === 'completed' && (providerContext === undefined || summary.trim() !== '')
 }

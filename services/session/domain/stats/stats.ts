@@ -49,7 +49,7 @@ interface Sum {
   costNanos: bigint
 }
 
-/** Sums up what sessions did; what it is given comes in order of time. */
+/** Adds up what sessions did; what it is given comes in order of time. */
 export class Stats {
   readonly #calendar: Calendar
   readonly #roots = new Set<string | number>()

@@ -6,7 +6,7 @@ import { errorToProto } from '../message/content-to-proto.ts'
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 type CompactionType = `compaction-${'started' | 'extended' | 'ended' | 'failed'}`
 
-/** An event about the summing up of a conversation. */
+/** An event about the summary of a conversation. */
 export type CompactionEventData = Extract<DurableEventData | VolatileEventData, { type: CompactionType }>
 
 export function compactionToProto(data: CompactionEventData): Init {

@@ -17,7 +17,7 @@ import { statsToProto } from './stats-to-proto.ts'
 const checkRequest = checkLimits(GetSessionStatsRequestSchema)
 const DETAILS = [Detail.UNSPECIFIED, Detail.NONE, Detail.SUMMARY, Detail.FULL]
 
-/** Sums up what the sessions of the caller's workspace did in a range of time. */
+/** Adds up what the sessions of the caller's workspace did in a range of time. */
 export function getSessionStats(dependencies: {
   readonly store: SessionStore
   readonly clock: Clock

@@ -45,7 +45,7 @@ const shown = ({ peers }: SessionFixture, n: number): string[] =>
 const about = (events: readonly SessionEvent[]): string[] =>
   events.map(({ event }) => String(event.case)).filter((kind) => /compaction|usage|execution|Delivered/.test(kind))
 
-test('a compaction that was asked for sums up what was said, costs, and is what the next run reads', async () => {
+test('a compaction that was asked for summarizes what was said, costs, and is what the next run reads', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers, client } = service
@@ -133,11 +133,11 @@ test('in a run it comes before the steers ahead of it, and the run goes on from 
   assert.deepEqual(shown(service, 2).slice(1), ['Steered'])
 })
 
-test('what is too long for the model is summed up once, and the step is done again', async () => {
+test('what is too long for the model is summarized once, and the step is done again', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
-  peers.turns.push(calls({ id: 'a', name: 'look' }), overflows, text('Summed up.'), text('Answered.'))
+  peers.turns.push(calls({ id: 'a', name: 'look' }), overflows, text('Summarized.'), text('Answered.'))
   await service.prompt('Look')
   await service.wait()
   const expected = ['msg_1', 'assistant', 'assistant', 'completed', 'assistant', 'succeeded']
@@ -150,7 +150,7 @@ test('what is too long for the model is summed up once, and the step is done aga
   assert.equal((await compactions(service))[0]?.manual, false)
 })
 
-test('what is still too long when it was summed up keeps half of what stayed, and half of that, before the run fails; a new input goes on', async () => {
+test('what is still too long when it was summarized keeps half of what stayed, and half of that, before the run fails; a new input goes on', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -159,7 +159,7 @@ test('what is still too long when it was summed up keeps half of what stayed, an
     await service.prompt(words)
     await service.wait()
   }
-  peers.turns.push(overflows, text('Summed up.'), ...Array(4).fill(overflows))
+  peers.turns.push(overflows, text('Summarized.'), ...Array(4).fill(overflows))
   await service.prompt('Much')
   await service.wait()
   const again = ['completed', 'assistant']
@@ -169,23 +169,23 @@ test('what is still too long when it was summed up keeps half of what stayed, an
   const kept = tried.map(({ summary, recent, costNanos }) => [summary, recent?.split('\n\n').slice(-4), costNanos])
   const [three, four, last] = ['assistant: Answer Three', 'user: Four', 'assistant: Answer Four']
   assert.deepEqual(kept.slice(1), [
-    ['Summed up.', [three, four, last], undefined],
-    ['Summed up.', [last], undefined],
-    ['Summed up.', [''], undefined],
+    ['Summarized.', [three, four, last], undefined],
+    ['Summarized.', [last], undefined],
+    ['Summarized.', [''], undefined],
     [undefined, undefined, undefined],
   ])
-  assert.deepEqual(kept[0], ['Summed up.', ['user: Three', three, four, last], 7n])
+  assert.deepEqual(kept[0], ['Summarized.', ['user: Three', three, four, last], 7n])
   assert.equal(tried.at(-1)?.error?.type, 'compaction.failed')
   assert.match(tried.at(-1)?.error?.message ?? '', /^The last input is too long/)
   assert.equal(await service.outcome(), Outcome.FAILED)
   assert.deepEqual(shown(service, -1).slice(1), ['Much'], 'the input stays whole')
   const length = (await course(service)).length
-  peers.turns.push(overflows, text('Summed up again.'), text('Well.'))
+  peers.turns.push(overflows, text('Summarized again.'), text('Well.'))
   await service.prompt('Little')
   await service.wait()
   assert.deepEqual((await course(service)).slice(length), ['msg_6', 'assistant', 'completed', 'assistant', 'succeeded'])
   assert.deepEqual(shown(service, -1).slice(1), ['Little'])
-  assert.match(shown(service, -2)[0] ?? '', /Summed up\.\n\n\n\nuser: Much/)
+  assert.match(shown(service, -2)[0] ?? '', /Summarized\.\n\n\n\nuser: Much/)
 })
 
 test('an input that does not fit though nothing was said before it fails the run; another 400 is no overflow', async () => {
@@ -198,14 +198,14 @@ test('an input that does not fit though nothing was said before it fails the run
   assert.deepEqual(await course(service), ['msg_1', 'assistant', 'failed', 'failed'])
   const [failed] = await compactions(service)
   assert.equal(failed?.error?.type, 'compaction.failed')
-  assert.equal(peers.requests.length, 1, 'nobody was asked to sum up nothing')
+  assert.equal(peers.requests.length, 1, 'nobody was asked to summarize nothing')
   peers.turns.push(fails('PROVIDER_REFUSED', { status: '400' }))
   await service.prompt('Else')
   await service.wait()
   assert.deepEqual((await course(service)).slice(4), ['msg_2', 'assistant', 'failed'])
 })
 
-test('at the threshold a conversation is summed up before its next step; one that cannot be goes on as it is', async () => {
+test('at the threshold a conversation is summarized before its next step; one that cannot be goes on as it is', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -220,12 +220,12 @@ test('at the threshold a conversation is summed up before its next step; one tha
   assert.deepEqual((await course(service)).slice(5), ['msg_2', 'failed', 'assistant', 'assistant', 'succeeded'])
 })
 
-test('a prompt that crosses the threshold comes after the summary whole, with its files and agents; what stays is not summed up as well', async () => {
+test('a prompt that crosses the threshold comes after the summary whole, with its files and agents; what stays is not summarized as well', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
   peers.contextLength = 1_000
-  peers.turns.push(text('Old '.repeat(300)), text('Newest'), text('Summed up.'), text('Seen.'))
+  peers.turns.push(text('Old '.repeat(300)), text('Newest'), text('Summarized.'), text('Seen.'))
   for (const words of ['First', 'Second']) {
     await service.prompt(words)
     await service.wait()
@@ -241,7 +241,7 @@ test('a prompt that crosses the threshold comes after the summary whole, with it
   assert.match(agent ?? '', /names the agent "explore"/)
 })
 
-test('a conversation that is too long for the one who sums up is shown shorter, and in the end not at all', async () => {
+test('a conversation that is too long for the one who summarizes is shown shorter, and in the end not at all', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service

@@ -1,6 +1,6 @@
 import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/compaction.ts'
 import { coveredBy } from '#services/session/domain/compaction/shown.ts'
-import { notKept } from '#services/session/domain/compaction/to-sum-up.ts'
+import { notKept } from '#services/session/domain/compaction/to-summarize.ts'
 import type { CompactionMessage } from '#services/session/domain/message.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
@@ -9,7 +9,7 @@ import type { Conversation } from '../history/conversation.ts'
 import { StoreFault } from '../patient-port.ts'
 import type { RunContext } from '../run-context.ts'
 import { isLeaseLost, Stopped } from '../stopped.ts'
-import { CompactionFailure, sumUp } from './sum-up.ts'
+import { CompactionFailure, summarize } from './summarize.ts'
 
 /** The durable event that says that it began, which volatile ones follow. */
 export interface Begun {
@@ -17,14 +17,14 @@ export interface Begun {
   readonly mark: Mark
 }
 
-/** What is summed up, and for how many tokens of context; undefined: nobody knows. */
+/** What is summarized, and for how many tokens of context; undefined: nobody knows. */
 interface Shown {
   readonly conversation: Pick<Conversation, 'messages'>
   readonly contextLength: number | undefined
 }
 
 /**
- * Sums up a conversation whose compaction runs, and returns what became of it. Throws Stopped when the run was stopped: then it is
+ * Summarizes a conversation whose compaction runs, and returns what became of it. Throws Stopped when the run was stopped: then it is
  * settled, unless somebody else has to do it.
  */
 export async function compact(
@@ -39,7 +39,7 @@ export async function compact(
   const covered = { summary, turns: notKept(turns, running.recent ?? '') }
   try {
     const receive = (delta: string) => send(run, running.id, delta, begun)
-    const made = await inSpan('session.compaction', {}, () => sumUp(run, covered, contextLength, receive))
+    const made = await inSpan('session.compaction', {}, () => summarize(run, covered, contextLength, receive))
     return await owned.finishCompaction(running, made)
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
@@ -54,7 +54,7 @@ export async function compact(
       throw new Stopped('interrupted')
     }
     if (!(error instanceof CompactionFailure)) throw error
-    logger.warn({ err: error, sessionId: session.id }, 'A conversation could not be summed up')
+    logger.warn({ err: error, sessionId: session.id }, 'A conversation could not be summarized')
     return owned.failCompaction(running, error.error, error.usage)
   }
 }

@@ -39,7 +39,7 @@ export function replaced({ messages, lastSeq, bytes }: Conversation, changed: Me
   return { messages: kept, lastSeq, bytes: all.slice(place).reduce((sum, message) => sum + sizeOf(message), 0) }
 }
 
-/** Whether a message says how a run that was summed up goes on: an input, or a step that came to something. */
+/** Whether a message says how a run that was summarized goes on: an input, or a step that came to something. */
 export function isTurn(message: Message): boolean {
   return isInput(message) || (message.type === 'assistant' && !cameToNothing(message))
 }

@@ -44,7 +44,7 @@ for (const [why, kinds] of Object.entries({
   bytes: Array(11).fill(said(2 * MIB)),
   parts: Array(12).fill(steps(2_000)),
 })) {
-  test(`a history of too many ${why} for any model is summed up before the first step, and the next run reads the summary`, async () => {
+  test(`a history of too many ${why} for any model is summarized before the first step, and the next run reads the summary`, async () => {
     await using service = await openSessionService()
     await imported(service, 'ses_1', kinds)
     const { peers } = service

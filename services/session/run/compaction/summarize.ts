@@ -5,7 +5,7 @@ import {
   type Summary,
 } from '#services/session/domain/compaction/compaction.ts'
 import type { Covered } from '#services/session/domain/compaction/shown.ts'
-import { toSumUp } from '#services/session/domain/compaction/to-sum-up.ts'
+import { toSummarize } from '#services/session/domain/compaction/to-summarize.ts'
 import { beginningOf, bytesIn } from '#services/session/domain/compaction/turn-text.ts'
 import type { GenerationRequest } from '#services/session/domain/generation/generation.ts'
 import { absenceDelay, isAway, retryDelay } from '#services/session/domain/generation/retry.ts'
@@ -15,7 +15,7 @@ import type { ModelRef } from '#services/session/domain/session.ts'
 import { CUT, type Failure, toFailure } from '../loop/failure.ts'
 import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 
-/** The agent that sums up. */
+/** The agent that summarizes. */
 const AGENT = 'compaction'
 /** Bytes that a model is shown first for each token of its context: of plain text that leaves room for the answer, and of other text less is shown then. */
 const BYTES = 3.5
@@ -23,7 +23,7 @@ const BYTES = 3.5
 const FIRST_ROOM = 400_000
 /** So often a conversation that was too long is shown shortened, to that share. */
 const [MOST_SHRINKS, SHRUNK] = [8, 2 / 3]
-/** Most words of a summary, and most bytes; both also by the context of the model that sums up, and of the one that goes on. */
+/** Most words of a summary, and most bytes; both also by the context of the model that summarizes, and of the one that goes on. */
 const [MOST_WORDS, MOST_BYTES] = [1_000, 32_000]
 
 /** Nothing came of it. */
@@ -47,11 +47,11 @@ interface Author {
 }
 
 /**
- * Has the `compaction` agent's model sum up a conversation for one with so many tokens of context (undefined: nobody knows); `receive` is
+ * Has the `compaction` agent's model summarize a conversation for one with so many tokens of context (undefined: nobody knows); `receive` is
  * called with what it says, as it comes. A conversation that is too long for it is shortened, eight times at most; what fails in a way that
  * may pass is repeated as in a step. In the end throws CompactionFailure, and Stopped when the run was stopped.
  */
-export async function sumUp(
+export async function summarize(
   run: RunContext,
   covered: Covered,
   reader: number | undefined,
@@ -65,7 +65,7 @@ export async function sumUp(
   const tries = { away: 0, failed: 0, long: 0 }
   for (let attempt = 1; ; attempt++) {
     await run.slot.hold(run.tenure.signal)
-    const text = toSumUp(covered, room)
+    const text = toSummarize(covered, room)
     const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text, shortest), receive)
     if ('text' in answer) {
       const { text, ...usage } = answer
@@ -110,7 +110,7 @@ function requestOf(
   shortest: number,
 ): GenerationRequest {
   const words = Math.min(MOST_WORDS, Math.floor(shortest / 8))
-  const asked = `<conversation>\n${text}\n</conversation>\n\nSum up this conversation in at most ${words} words.`
+  const asked = `<conversation>\n${text}\n</conversation>\n\nSummarize this conversation in at most ${words} words.`
   return {
     ...{ requestId, sessionId: run.session.id, origin: 'compaction', model, tools: [], callTools: false },
     messages: [

@@ -4,9 +4,9 @@ import { beginningOf, bytesIn, type TurnText, turnText } from './turn-text.ts'
 
 /**
  * What a compaction stands for as text of at most so many bytes, for whoever sums it up; '': there is nothing. Where it is longer, first the
- * oldest results of tools are left out, then the oldest turns, but never what summed up the turns before, nor the first input of all.
+ * oldest results of tools are left out, then the oldest turns, but never what summarized the turns before, nor the first input of all.
  */
-export function toSumUp({ summary, turns }: Covered, most: number): string {
+export function toSummarize({ summary, turns }: Covered, most: number): string {
   const first = summary === undefined ? turns.find(isInput) : undefined
   const texts = turns.flatMap((message) => (message === first ? [] : (turnText(message) ?? [])))
   const head = summary === undefined ? first && turnText(first)?.text : summed(summary)
