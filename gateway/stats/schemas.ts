@@ -1,9 +1,11 @@
+import type { DescField } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import { GetSessionStatsRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { SessionStatsSchema, ToolUsageListSchema } from '#gen/portico/session/v1/stats_pb.js'
 import { modelRef } from '../records/model.ts'
 import { time } from '../records/time.ts'
 import { cost, tokenUsage } from '../records/usage.ts'
-import { limitedBy } from '../shape.ts'
+import { limitedBy, mostIn } from '../shape.ts'
 
 const milliseconds = z.string().regex(/^\d{1,15}$/, 'must be milliseconds since the epoch')
 
@@ -31,9 +33,9 @@ const toolUsage = z.strictObject({
   durationP50: z.number().optional().meta({ description: 'Median duration in milliseconds' }),
 })
 
-const MOST_USED = 'The 1,000 that were used most'
-
 const totals = z.strictObject(counts)
+
+const mostUsed = (list: DescField) => `The ${mostIn(list)} that were used most`
 
 /** `SessionStats.Info` (instance facts 1.7). */
 export const sessionStats = z
@@ -48,13 +50,17 @@ export const sessionStats = z
     tools: z.union([
       z.strictObject({ mode: z.literal('none') }),
       z.strictObject({ mode: z.literal('summary'), totals }),
-      z.strictObject({ mode: z.literal('detail'), totals, usage: z.array(toolUsage).meta({ description: MOST_USED }) }),
+      z.strictObject({
+        mode: z.literal('detail'),
+        totals,
+        usage: z.array(toolUsage).meta({ description: mostUsed(ToolUsageListSchema.field.tools) }),
+      }),
     ]),
     activeDays: count.meta({ description: 'Days with a step' }),
     streak: count.meta({ description: 'Longest run of such days' }),
     activity: z.array(z.strictObject({ date: z.string(), steps: count })),
     models: z
       .array(z.strictObject({ model: modelRef, steps: count, tokens: tokenUsage, cost }))
-      .meta({ description: MOST_USED }),
+      .meta({ description: mostUsed(SessionStatsSchema.field.models) }),
   })
   .meta({ id: 'SessionStats.Info' })

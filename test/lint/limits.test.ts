@@ -18,6 +18,9 @@ const product = (pattern: string) =>
 const OF_RESPONSES: ReadonlySet<string> = new Set([
   // Provoked in services/session/rpc/inbox/inbox-items.test.ts.
   'ListInboxItemsResponse.items',
+  // Provoked in services/session/domain/stats/stats.test.ts.
+  'SessionStats.models',
+  'ToolUsageList.tools',
   // Below.
   'ListSavedApprovalsResponse.approvals',
 ])
@@ -93,6 +96,7 @@ test('a limit in numbers is found however it is said', () => {
   ]) {
     assert.deepEqual(saidLimits(code), ['16'], code)
   }
+  assert.deepEqual(saidLimits("const SUMMARY = 'The 1,000 that were used most'"), ['1,000'])
   for (const code of ['z.array(z.never()).max(0)', 'z.string().max(most)', '/** At most 16 of them. */']) {
     assert.deepEqual(saidLimits(code), [], code)
   }
@@ -100,13 +104,13 @@ test('a limit in numbers is found however it is said', () => {
 
 /** A schema's upper bound: a name, or a number that does not just say that there is none or one. */
 const BOUND = /(?:\.(?:max|lte?|length)\(|\bmax(?:Length|Items|Properties|imum): )(?:([A-Z]\w*)|(?![01]\b)(\d[\d_]*))/g
-/** Outside comments. */
-const IN_WORDS = /^(?! *(?:\*|\/[/*])).*\bat most (\d[\d,_.]*\d|\d)/gim
+/** Outside comments: a bound, or a number as people write one. */
+const IN_WORDS = /^(?! *(?:\*|\/[/*])).*?(?:\bat most (\d[\d,_.]*\d|\d)|[^{,\d](\d{1,3}(?:,\d{3})+)\b)/gim
 
 function saidLimits(text: string): string[] {
   const ofName = (name: string | undefined) => new RegExp(`\\bconst ${name} = (\\d[\\d_]*)\\b`).exec(text)?.[1] ?? []
   const bounds = [...text.matchAll(BOUND)].flatMap(([, name, number]) => number ?? ofName(name))
-  return [...bounds, ...[...text.matchAll(IN_WORDS)].map(([, number = '']) => number)]
+  return [...bounds, ...[...text.matchAll(IN_WORDS)].flatMap(([, bound, number]) => bound ?? number ?? [])]
 }
 
 async function protoFiles(): Promise<DescFile[]> {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SessionStatsSchema, ToolUsageListSchema } from '#gen/portico/session/v1/stats_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { NO_TOKENS } from '../session.ts'
 import { Calendar } from './calendar.ts'
 import { Durations } from './durations.ts'
@@ -93,6 +95,14 @@ test('tools are listed by their calls, with the median of those that ended', () 
     { name: 'read', calls: { succeeded: 1, failed: 1, unfinished: 1 }, medianMs: 15 },
     { name: 'bash', calls: { succeeded: 1, failed: 0, unfinished: 0 }, medianMs: 4_000 },
   ])
+})
+
+test('so many models and tools are named as the proto says', () => {
+  const [models, tools] = [limitOf(SessionStatsSchema.field.models), limitOf(ToolUsageListSchema.field.tools)]
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `${i}`)
+  const calls = names(tools.most + 1).map((name) => ({ name, end: 'failed', durationMs: undefined }) as const)
+  const stats = statsOf(step(0, { calls }), ...names(models.most).map((name) => step(0, { model: model(name) })))
+  assert.deepEqual([stats.models.length, stats.tools.length], [models.most, tools.most])
 })
 
 test('a median is that of all durations, however they are kept', () => {
