@@ -11,12 +11,16 @@ import { writeFiles } from '#test/support/catalog.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { SupervisedCommand } from '../commands/supervised-command.ts'
 import { PluginHost } from './plugin-host.ts'
+import { PluginRun } from './plugin-run.ts'
 
 const LOGGER = pino({ level: 'silent' })
 const PATH = process.env.PATH ?? '/usr/bin:/bin'
 
 /** A process for plugins, in a folder of its own with these files. */
-async function openHost(files: Readonly<Record<string, string>>, observe: (chunk: Buffer) => void = () => {}) {
+async function openHost(
+  files: Readonly<Record<string, string>>,
+  { observe = (_: Buffer) => {}, loads = 2 }: { observe?: (chunk: Buffer) => void; loads?: number } = {},
+) {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'portico-host-')))
   await writeFiles(directory, files)
   let channel: Socket | undefined
@@ -27,7 +31,7 @@ async function openHost(files: Readonly<Record<string, string>>, observe: (chunk
       command.output.on('data', observe)
       return command
     },
-    ...{ directory, environment: { PATH }, logger: LOGGER },
+    ...{ directory, environment: { PATH }, loads, logger: LOGGER },
   })
   return {
     directory,
@@ -74,6 +78,27 @@ test('what a former thread of a plugin still says is not said by its successor',
   )
 })
 
+test('plugins load a few at once, and the time that each may take to load begins when it does', async () => {
+  const source = (id: string) => `export default {
+    id: '${id}',
+    setup: () => new Promise((resolve) => setTimeout(resolve, 1_500)),
+  }`
+  await using opened = await openHost({ 'one.mjs': source('one'), 'two.mjs': source('two') }, { loads: 1 })
+  const observed: string[] = []
+  const run = (name: string): PluginRun =>
+    new PluginRun(opened.host, {
+      ...{ start: opened.start(`${name}.mjs`), loadMs: 2_800 },
+      loaded: () => void observed.push(`${name} begins`),
+      ready: () => void observed.push(`${name} is ready`),
+      failed: (error) => void observed.push(`${name}: ${error}`),
+    })
+  const ended = run('one')
+  const runs = [run('one'), run('two')]
+  ended.end(new Error('It is not wanted'))
+  await Promise.race([Promise.all(runs.map(({ loaded }) => loaded)), delay(10_000, undefined, { ref: false })])
+  assert.deepEqual(observed, ['one begins', 'one is ready', 'two begins', 'two is ready'])
+})
+
 test('what is printed without end is read slowly', async () => {
   let read = 0
   const files = {
@@ -81,9 +106,10 @@ test('what is printed without end is read slowly', async () => {
       const text = Buffer.alloc(1 << 20, 'y')
       for (;;) try { writeSync(1, text) } catch {}`,
   }
-  await using opened = await openHost(files, (chunk) => {
+  const observe = (chunk: Buffer): void => {
     read += chunk.length
-  })
+  }
+  await using opened = await openHost(files, { observe })
   opened.host.run(opened.start('prints.mjs'), { busy: false, started() {}, said() {}, failed() {} })
   await waitFor('the text', () => read > 1 << 20)
   await delay(1_500)

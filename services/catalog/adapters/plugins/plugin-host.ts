@@ -13,6 +13,8 @@ interface Options {
   readonly directory: string
   /** All that a plugin sees of the environment. */
   readonly environment: Readonly<Record<string, string>>
+  /** Plugins that load at once; the others wait. */
+  readonly loads: number
   readonly logger: Logger
 }
 
@@ -26,6 +28,7 @@ export interface HostEnd extends CommandEnd {
 export interface HostListener {
   /** Whether something is awaited of it. */
   readonly busy: boolean
+  /** It begins to load. */
   started(): void
   said(text: string): void
   failed(error: string): void
@@ -76,7 +79,8 @@ export class PluginHost implements AsyncDisposable {
       }
     })
     channel.on('error', () => {}).on('close', breakOff)
-    channel.write(`${JSON.stringify({ type: 'open', key: this.#messages.key } satisfies ToHost)}\n`)
+    const open = { type: 'open', key: this.#messages.key, loads: options.loads } satisfies ToHost
+    channel.write(`${JSON.stringify(open)}\n`)
     this.ended = Promise.race([command.ended, broken.promise]).catch(() => ({ code: null, signal: 'SIGKILL' as const }))
     this.#watch = setInterval(() => {
       if (this.#begun && [...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import type { AgentDocument } from '#services/catalog/domain/agent.ts'
 import { type AgentSet, mergeAgents } from '#services/catalog/domain/agent-merge.ts'
 import type { Location } from '#services/catalog/domain/location.ts'
@@ -22,6 +23,9 @@ import { findPlugins } from './plugin-files.ts'
 import { PluginHost } from './plugin-host.ts'
 import type { PluginSet } from './plugin-set.ts'
 import { PluginTools } from './plugin-tools.ts'
+
+/** Plugins of one process that load at once: at least two, so that one that hangs does not keep the others waiting. */
+const LOADS_AT_ONCE = Math.min(Math.max(availableParallelism(), 2), 8)
 
 interface Options {
   readonly configDirectory: string
@@ -155,7 +159,10 @@ export class PluginSources implements AsyncDisposable {
       watch: new PlaceWatch({ watchers, turns: this.#turns, changed }),
       find: (documents) => findPlugins(options, location, documents),
       openSlot: (onEnd) =>
-        new HostSlot({ places, onEnd, start: () => PluginHost.start({ start, directory, environment, logger }) }),
+        new HostSlot({
+          ...{ places, onEnd },
+          start: () => PluginHost.start({ start, directory, environment, loads: LOADS_AT_ONCE, logger }),
+        }),
     })
     const shared = { plugins, changed: listeners }
     this.#shared.set(location, shared)

@@ -3,15 +3,19 @@
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { PluginThread } from './plugin-thread.ts'
-import { CHANNEL_FD, type FromHost, type ToHost } from './protocol.ts'
+import { CHANNEL_FD, type FromHost, type PluginStart, type ToHost } from './protocol.ts'
 
 const BUSY_MS = 50
 const CALM_MS = 500
 
 const channel = new Socket({ fd: CHANNEL_FD })
 const threads = new Map<number, PluginThread>()
+/** Plugins that load, and those that wait for one of them. */
+const loading = new Set<number>()
+const waiting = new Map<number, PluginStart>()
 let received = 0
 let key = ''
+let loads = 1
 
 const say = (message: FromHost): void => {
   channel.write(`${key} ${JSON.stringify(message)}\n`)
@@ -25,6 +29,7 @@ createInterface({ input: channel }).on('line', (line) => {
   const message = JSON.parse(line) as ToHost
   if (message.type === 'open') {
     key = message.key
+    loads = message.loads
     return
   }
   if (message.type === 'ping') {
@@ -36,7 +41,23 @@ createInterface({ input: channel }).on('line', (line) => {
   const { run } = message
   if (message.type === 'post') return threads.get(run)?.post(message.post)
   if (message.type === 'end') return end(run)
-  const thread = new PluginThread(message.start, {
+  waiting.set(run, message.start)
+  beginWaiting()
+})
+
+/** So many that each has a processor to itself: how long one takes to load is for itself to answer for. */
+function beginWaiting(): void {
+  for (const [run, start] of waiting) {
+    if (loading.size >= loads) return
+    waiting.delete(run)
+    loading.add(run)
+    begin(run, start)
+  }
+}
+
+function begin(run: number, start: PluginStart): void {
+  const thread = new PluginThread(start, {
+    ready: () => leaveLoading(run),
     said: (text) => say({ run, type: 'said', text }),
     failed: (error) => {
       end(run)
@@ -45,11 +66,17 @@ createInterface({ input: channel }).on('line', (line) => {
   })
   threads.set(run, thread)
   say({ run, type: 'started' })
-})
+}
+
+function leaveLoading(run: number): void {
+  if (loading.delete(run)) beginWaiting()
+}
 
 function end(run: number): void {
   const thread = threads.get(run)
   threads.delete(run)
+  waiting.delete(run)
+  leaveLoading(run)
   if (thread !== undefined) void settle(thread)
 }
 

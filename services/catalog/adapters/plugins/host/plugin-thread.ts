@@ -3,6 +3,8 @@ import { Worker } from 'node:worker_threads'
 import { MAX_ERROR, MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
 
 interface Listeners {
+  /** It has loaded. */
+  ready(): void
   said(text: string): void
   /** Called once, at last. */
   failed(error: string): void
@@ -124,6 +126,7 @@ export class PluginThread {
   }
 
   #answered(message: string): void {
+    if (!this.#ready) this.#listeners.ready()
     this.#ready = true
     if (!message.startsWith('{"type":"progress"')) this.#pending = Math.max(0, this.#pending - 1)
   }

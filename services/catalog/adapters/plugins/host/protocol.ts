@@ -14,8 +14,8 @@ export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.af
 
 /** To the host. `run` names one start of one plugin: what a former one still says is nobody's. */
 export type ToHost =
-  /** The first one, before there is any thread: each message from the host begins with the key and a space. */
-  | { readonly type: 'open'; readonly key: string }
+  /** The first one: each message from the host begins with the key and a space, and at most `loads` plugins load at once. */
+  | { readonly type: 'open'; readonly key: string; readonly loads: number }
   /** It is answered with `pong`, if so many messages before it have come. */
   | { readonly type: 'ping'; readonly sent: number }
   | ({ readonly run: number } & (
@@ -42,7 +42,7 @@ export type ToPlugin =
   | { readonly type: 'abort'; readonly id: number }
   | { readonly type: 'event'; readonly name: string; readonly event: unknown }
 
-/** From the host. */
+/** From the host. `started`: its thread has begun, and no longer waits for others to load. */
 export type FromHost =
   | { readonly type: 'pong' }
   | ({ readonly run: number } & (
