@@ -5,6 +5,7 @@ import type { Environment } from '#shared/config/environment.ts'
 import { booleanVariable, integerVariable, mustBe, portVariable, urlVariable } from '#shared/config/variables.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { isNetwork } from './auth/client-network.ts'
+import { type ResponsesDialect, responsesDialects } from './generation/responses-dialect.ts'
 import { isLoopbackHost } from './http/origin.ts'
 
 /** How the instance API authenticates. */
@@ -38,7 +39,7 @@ export interface Config {
   /** Milliseconds after which who waits for a model receives a sign of life, and between two of them. */
   readonly keepAliveMs: number
   /** Which events a stream of responses has where nothing of a request says it. */
-  readonly responsesDialect: 'both' | 'openai' | 'specification'
+  readonly responsesDialect: ResponsesDialect
   /** Whether assistant history in structured form needs `id` and `status`, as the specification says; not in OpenAI's dialect. */
   readonly historyIds: boolean
   /** Of the product. */
@@ -68,9 +69,7 @@ const schema = z
     PORTICO_IMPORT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(268_435_456),
     PORTICO_HEARTBEAT_MS: integerVariable({ min: 10, max: 3_600_000 }).default(15_000),
     PORTICO_KEEP_ALIVE_MS: integerVariable({ min: 10, max: 3_600_000 }).default(10_000),
-    PORTICO_RESPONSES_DIALECT: z
-      .enum(['both', 'openai', 'specification'], mustBe('both, openai or specification'))
-      .default('both'),
+    PORTICO_RESPONSES_DIALECT: z.enum(responsesDialects.names, mustBe('both, openai or specification')).default('both'),
     PORTICO_HISTORY_IDS: booleanVariable().default(true),
   })
   .superRefine(({ PORTICO_AUTH: mode, PORTICO_HOST: host, PORTICO_BASIC_PASSWORD: password }, context) => {

@@ -1,6 +1,12 @@
 // What the options of the key command say of a key.
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { type ApiKey, KeyTerms_Reset, type KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
+import {
+  type ApiKey,
+  KeyTerms_Reset,
+  KeyTerms_ResponsesDialect,
+  type KeyTermsSchema,
+} from '#gen/portico/identity/v1/identity_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import { UsageError } from './operator.ts'
 
 type Terms = Exclude<MessageInitShape<typeof KeyTermsSchema>, { readonly $typeName: string }>
@@ -22,6 +28,12 @@ const RESETS: Readonly<Record<string, KeyTerms_Reset>> = {
   monthly: KeyTerms_Reset.MONTHLY,
 }
 
+const DIALECTS = enumTable({
+  both: KeyTerms_ResponsesDialect.BOTH,
+  openai: KeyTerms_ResponsesDialect.OPENAI,
+  specification: KeyTerms_ResponsesDialect.SPECIFICATION,
+})
+
 /** The fields that options name, and what they say of them. */
 export function parseTerms(options: Options): { readonly terms: Terms; readonly paths: string[] } {
   const count = (name: keyof Options): number | undefined => {
@@ -33,7 +45,11 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
   const reset = RESETS[options.reset ?? 'never']
   if (reset === undefined) throw new UsageError('--reset takes never, daily, weekly or monthly')
   const tokens = count('tokens-per-minute')
-  const [dialect = 'none', ids = 'none'] = [options['responses-dialect'], options['history-ids']]
+  const ids = options['history-ids'] ?? 'none'
+  const asked = options['responses-dialect'] ?? 'none'
+  const dialect = DIALECTS.names.find((name) => name === asked)
+  if (dialect === undefined && asked !== 'none')
+    throw new UsageError('--responses-dialect takes both, openai, specification or none')
   if (!['true', 'false', 'none'].includes(ids)) throw new UsageError('--history-ids takes true, false or none')
   const terms: Terms = {
     limitNanos: parseDollars('--limit', options.limit),
@@ -41,7 +57,7 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
     requestsPerMinute: count('requests-per-minute'),
     tokensPerMinute: tokens === undefined ? undefined : BigInt(tokens),
     concurrentRequests: count('concurrent-requests'),
-    ...(dialect === 'none' ? {} : { responsesDialect: dialect }),
+    ...(dialect === undefined ? {} : { responsesDialect: DIALECTS.toProto(dialect) }),
     ...(ids === 'none' ? {} : { historyIds: ids === 'true' }),
     allowedModels: (options.models ?? 'none') === 'none' ? [] : (options.models ?? '').split(','),
   }
@@ -73,7 +89,7 @@ export function describeTerms({ terms }: ApiKey): string[] {
     ...(tokensPerMinute === undefined ? [] : [`${tokensPerMinute} tokens/min`]),
     ...(concurrentRequests === undefined ? [] : [`${concurrentRequests} at once`]),
     ...(allowedModels === undefined || allowedModels.length === 0 ? [] : [`models ${allowedModels.join(',')}`]),
-    ...(responsesDialect === undefined ? [] : [`dialect ${responsesDialect}`]),
+    ...(responsesDialect === undefined ? [] : [`dialect ${DIALECTS.fromProto(responsesDialect)}`]),
     ...(historyIds === undefined ? [] : [`history ids ${historyIds}`]),
   ]
 }

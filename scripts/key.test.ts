@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { KeyTerms_Reset } from '#gen/portico/identity/v1/identity_pb.js'
+import { KeyTerms_Reset, KeyTerms_ResponsesDialect } from '#gen/portico/identity/v1/identity_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
 import { open } from '#services/identity/open.ts'
@@ -119,7 +119,7 @@ test('terms are set when a key is created, and later, and a workspace gets a lim
       later?.responsesDialect,
       later?.historyIds,
     ],
-    [undefined, 1_000n, [], 1n, 'openai', false],
+    [undefined, 1_000n, [], 1n, KeyTerms_ResponsesDialect.OPENAI, false],
   )
   assert.equal((await folder.key('workspace-limit', 'none')).code, 0)
   assert.equal((await server.authenticate(secret)).terms?.workspaceLimitNanos, undefined)

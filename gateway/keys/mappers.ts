@@ -8,6 +8,7 @@ import {
 } from '#gen/portico/identity/v1/identity_pb.js'
 import type { Spending } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { responsesDialects } from '../generation/responses-dialect.ts'
 import type { JsonOf } from '../kinds.ts'
 import { workspaceUuid } from '../records/ids.ts'
 import { fromMaybeMoment, fromMoment } from '../records/time.ts'
@@ -39,8 +40,6 @@ const FIELDS = {
   history_ids: 'terms.history_ids',
 } as const satisfies Record<keyof KeyBody, string>
 
-const DIALECTS = ['both', 'openai', 'specification'] as const
-
 /** What a body says of a key; null is what is absent there. */
 export function toKeySettings(body: KeyBody) {
   const { name = '', disabled = false, expires_at: expires } = body
@@ -56,7 +55,7 @@ function toTerms(body: KeyBody): Terms {
     tokensPerMinute: tokensPerMinute == null ? undefined : BigInt(tokensPerMinute),
     concurrentRequests: body.concurrent_requests ?? undefined,
     allowedModels: body.allowed_models ?? [],
-    ...(body.responses_dialect == null ? {} : { responsesDialect: body.responses_dialect }),
+    ...(body.responses_dialect == null ? {} : { responsesDialect: responsesDialects.toProto(body.responses_dialect) }),
     ...(body.history_ids == null ? {} : { historyIds: body.history_ids }),
     limitIncludesOwnKeys: body.include_byok_in_limit ?? false,
   }
@@ -130,7 +129,7 @@ function fromCommon(apiKey: ApiKey, spending: Spending | undefined) {
     tokens_per_minute: tokensPerMinute === undefined ? null : Number(tokensPerMinute),
     concurrent_requests: terms?.concurrentRequests ?? null,
     allowed_models: allowedModels.length === 0 ? null : allowedModels,
-    responses_dialect: DIALECTS.find((dialect) => dialect === terms?.responsesDialect) ?? null,
+    responses_dialect: responsesDialects.fromProto(terms?.responsesDialect) ?? null,
     history_ids: terms?.historyIds ?? null,
   }
 }

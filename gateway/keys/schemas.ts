@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import { CreateApiKeyRequestSchema, ListApiKeysRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
+import { responsesDialects } from '../generation/responses-dialect.ts'
 import { workspaceId } from '../records/ids.ts'
 import { moment } from '../records/time.ts'
 import { limitedBy } from '../shape.ts'
 
 const reset = z.enum(['daily', 'weekly', 'monthly'])
-const dialects = z.enum(['both', 'openai', 'specification'])
+const dialects = z.enum(responsesDialects.names)
 const terms = KeyTermsSchema.field
 const { least, most } = limitOf(terms.limitNanos)
 const dollars = z

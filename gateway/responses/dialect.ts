@@ -1,17 +1,11 @@
 import { z } from 'zod'
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import { generationHeaders } from '../generation/call.ts'
-
-const DIALECTS = ['both', 'openai', 'specification'] as const
-
-/**
- * Which events a stream of responses has: those of the specification, those of OpenAI's schema, or both, where the events that
- * both know come once, with the members of both (gateway facts 1.7).
- */
-export type ResponsesDialect = (typeof DIALECTS)[number]
+import { type ResponsesDialect, responsesDialects } from '../generation/responses-dialect.ts'
 
 /** Headers that `POST /api/v1/responses` looks at. */
 export const responsesHeaders = z.object({
-  'x-stream-dialect': z.enum(DIALECTS).optional().meta({
+  'x-stream-dialect': z.enum(responsesDialects.names).optional().meta({
     description:
       'Which events the stream contains; default: as the key is set, else openai below /v1 and for the OpenAI SDKs, else as the server is set',
   }),
@@ -26,7 +20,7 @@ interface Surroundings {
   /** Whether it came below `/v1`, where OpenAI's clients look. */
   readonly atV1: boolean
   /** What the caller's key is set to; undefined: nothing. */
-  readonly ofKey: string | undefined
+  readonly ofKey: KeyTerms['responsesDialect']
   /** What the server is set to. */
   readonly byDefault: ResponsesDialect
 }
@@ -36,7 +30,7 @@ interface Surroundings {
  * throws at an event that it does not know; else what the server is set to.
  */
 export function chooseDialect(headers: Headers, { atV1, ofKey, byDefault }: Surroundings): ResponsesDialect {
-  const asked = headers['x-stream-dialect'] ?? DIALECTS.find((dialect) => dialect === ofKey)
+  const asked = headers['x-stream-dialect'] ?? responsesDialects.fromProto(ofKey)
   if (asked !== undefined) return asked
   return atV1 || headers['x-stainless-lang'] !== undefined ? 'openai' : byDefault
 }

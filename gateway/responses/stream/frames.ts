@@ -1,4 +1,4 @@
-import type { ResponsesDialect } from '../dialect.ts'
+import type { ResponsesDialect } from '#gateway/generation/responses-dialect.ts'
 import type { SchemaEventType, SchemaMembers, SpecifiedEventType, SpecifiedMembers } from '../events.ts'
 import type { ResponseObject } from '../response.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import type { ResponsesDialect } from '#gateway/generation/responses-dialect.ts'
 import type { PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import {
   type GenerationEvent,
@@ -10,7 +11,6 @@ import {
 import { wholeOf } from '#test/support/generation.ts'
 import type { Json } from '#test/support/responses.ts'
 import { createResponseBody } from '../body.ts'
-import type { ResponsesDialect } from '../dialect.ts'
 import { requestEcho } from '../echo.ts'
 import { responseEvent } from '../events.ts'
 import { fromGeneration } from '../from-generation.ts'

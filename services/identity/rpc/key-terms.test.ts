@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { type KeyTerms, KeyTerms_Reset, KeyTermsSchema, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import {
+  type KeyTerms,
+  KeyTerms_Reset,
+  KeyTerms_ResponsesDialect,
+  KeyTermsSchema,
+  Principal_Kind,
+} from '#gen/portico/identity/v1/identity_pb.js'
 import type { UpdateApiKeyRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { openIdentity, testKeys } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
@@ -12,7 +18,7 @@ import { forEachTransport } from '#test/support/transports.ts'
 const terms = {
   ...{ limitNanos: 5_000_000_000n, limitReset: KeyTerms_Reset.DAILY, requestsPerMinute: 60, tokensPerMinute: 1_000n },
   ...{ concurrentRequests: 4, allowedModels: ['openai/*'], limitIncludesOwnKeys: true },
-  ...{ responsesDialect: 'openai', historyIds: false },
+  ...{ responsesDialect: KeyTerms_ResponsesDialect.OPENAI, historyIds: false },
 }
 const shown = (message: KeyTerms | undefined) => {
   const { $typeName: _, $unknown: __, ...members } = message ?? {}

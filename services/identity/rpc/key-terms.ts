@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import {
+  KeyTerms_ResponsesDialect as DialectMessage,
   KeyTerms_Reset,
   type KeyTerms as KeyTermsMessage,
   KeyTermsSchema,
@@ -21,14 +22,25 @@ const resets = enumTable<LimitReset, KeyTerms_Reset>({
   monthly: KeyTerms_Reset.MONTHLY,
 })
 
+const dialects = enumTable<ResponsesDialect, DialectMessage>({
+  both: DialectMessage.BOTH,
+  openai: DialectMessage.OPENAI,
+  specification: DialectMessage.SPECIFICATION,
+})
+
 /** The terms that a message says; rejects with REQUEST_INVALID when they can't be kept. */
 export function parseTerms(message: KeyTermsMessage): KeyTerms {
   checkTerms(message, 'terms')
   const { limitNanos, requestsPerMinute, tokensPerMinute, concurrentRequests, limitIncludesOwnKeys } = message
   const limitReset = message.limitReset === KeyTerms_Reset.UNSPECIFIED ? 'never' : resets.fromProto(message.limitReset)
   check(limitReset !== undefined, 'terms.limit_reset', 'is not known')
-  const { responsesDialect, historyIds } = message
-  check(responsesDialect === undefined || isDialect(responsesDialect), 'terms.responses_dialect', 'is not known')
+  const { historyIds } = message
+  const responsesDialect = dialects.fromProto(message.responsesDialect)
+  check(
+    message.responsesDialect === undefined || responsesDialect !== undefined,
+    'terms.responses_dialect',
+    'is not known',
+  )
   return {
     ...(responsesDialect === undefined ? {} : { responsesDialect }),
     ...(historyIds === undefined ? {} : { historyIds }),
@@ -40,21 +52,18 @@ export function parseTerms(message: KeyTermsMessage): KeyTerms {
   }
 }
 
-function isDialect(text: string): text is ResponsesDialect {
-  return text === 'both' || text === 'openai' || text === 'specification'
-}
-
 /** Most keys have no terms; nobody who gets the message may change it. */
 const NONE = create(KeyTermsSchema, { limitReset: KeyTerms_Reset.NEVER })
 
 /** The terms of a key in a workspace that may have a limit, as a message. */
 export function termsToProto(terms: KeyTerms, workspaceLimitNanos: bigint | undefined): KeyTermsMessage {
   if (terms === NO_TERMS && workspaceLimitNanos === undefined) return NONE
-  const { tokensPerMinute, limitReset, allowedModels, ...same } = terms
+  const { tokensPerMinute, limitReset, allowedModels, responsesDialect, ...same } = terms
   return create(KeyTermsSchema, {
     ...same,
     tokensPerMinute: tokensPerMinute === undefined ? undefined : BigInt(tokensPerMinute),
     limitReset: resets.toProto(limitReset),
+    responsesDialect: responsesDialect && dialects.toProto(responsesDialect),
     allowedModels: [...allowedModels],
     workspaceLimitNanos,
   })

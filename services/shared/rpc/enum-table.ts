@@ -1,18 +1,19 @@
 /** The values of an enum, by their names in a domain and by their numbers in messages. */
 export interface EnumTable<Name extends string, Value extends number> {
+  readonly names: readonly Name[]
   toProto(name: Name): Value
-  /** Undefined: UNSPECIFIED, or a value that a newer peer knows. */
-  fromProto(value: number): Name | undefined
+  /** Undefined: none, UNSPECIFIED, or a value that a newer peer knows. */
+  fromProto(value: number | undefined): Name | undefined
 }
 
 /** Makes the one table of an enum, read both ways. Two names for one number are a mistake, and throw. */
 export function enumTable<Name extends string, Value extends number>(
   values: Readonly<Record<Name, Value>>,
 ): EnumTable<Name, Value> {
-  const names = new Map<number, Name>()
+  const names = new Map<number | undefined, Name>()
   for (const name in values) {
     if (names.has(values[name])) throw new Error(`${names.get(values[name])} and ${name} are the same value`)
     names.set(values[name], name)
   }
-  return { toProto: (name) => values[name], fromProto: (value) => names.get(value) }
+  return { names: [...names.values()], toProto: (name) => values[name], fromProto: (value) => names.get(value) }
 }

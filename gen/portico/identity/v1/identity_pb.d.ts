@@ -247,11 +247,11 @@ export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
   limitIncludesOwnKeys: boolean;
 
   /**
-   * Which events streamed responses have: `both`, `openai`, `specification`; absent: as the server is set.
+   * Which events streamed responses have; absent: as the server is set.
    *
-   * @generated from field: optional string responses_dialect = 9;
+   * @generated from field: optional portico.identity.v1.KeyTerms.ResponsesDialect responses_dialect = 11;
    */
-  responsesDialect?: string | undefined;
+  responsesDialect?: KeyTerms_ResponsesDialect | undefined;
 
   /**
    * Whether assistant messages of a history need `id` and `status`; absent: as the server is set.
@@ -266,6 +266,44 @@ export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
  * Use `create(KeyTermsSchema)` to create a new message.
  */
 export declare const KeyTermsSchema: GenMessage<KeyTerms>;
+
+/**
+ * Events of streamed responses.
+ *
+ * @generated from enum portico.identity.v1.KeyTerms.ResponsesDialect
+ */
+export enum KeyTerms_ResponsesDialect {
+  /**
+   * @generated from enum value: RESPONSES_DIALECT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Those of the specification and those of OpenAI's schema.
+   *
+   * @generated from enum value: RESPONSES_DIALECT_BOTH = 1;
+   */
+  BOTH = 1,
+
+  /**
+   * Those of OpenAI's schema.
+   *
+   * @generated from enum value: RESPONSES_DIALECT_OPENAI = 2;
+   */
+  OPENAI = 2,
+
+  /**
+   * Those of the specification.
+   *
+   * @generated from enum value: RESPONSES_DIALECT_SPECIFICATION = 3;
+   */
+  SPECIFICATION = 3,
+}
+
+/**
+ * Describes the enum portico.identity.v1.KeyTerms.ResponsesDialect.
+ */
+export declare const KeyTerms_ResponsesDialectSchema: GenEnum<KeyTerms_ResponsesDialect>;
 
 /**
  * A period of time.
