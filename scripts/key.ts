@@ -90,12 +90,12 @@ function parseCreate(values: { readonly [name: string]: string }): Command {
 
 async function list({ identity, as }: Operator, workspaceId: string): Promise<void> {
   process.stdout.write(`Keys of workspace ${workspaceId}:\n`)
-  let pageToken = ''
+  let pageToken: string | undefined
   do {
     const page = await identity.listApiKeys({ pageSize: 100, pageToken }, as(workspaceId))
     for (const key of page.apiKeys) process.stdout.write(`${describe(key)}\n`)
     pageToken = page.nextPageToken
-  } while (pageToken !== '')
+  } while (pageToken !== undefined)
 }
 
 function disable(keyId: string, disabled: boolean): Command {

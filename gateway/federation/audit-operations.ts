@@ -28,7 +28,7 @@ export const listAuditEntries = operation({
     const request = {
       organizationId,
       pageSize: toPageSize(query.limit),
-      pageToken: query.cursor ?? '',
+      pageToken: query.cursor,
       ...(query.policy_id !== undefined && { policyId: query.policy_id }),
       ...(query.issuer_id !== undefined && { issuerId: query.issuer_id }),
       kind: toKind(query.type),
@@ -37,5 +37,5 @@ export const listAuditEntries = operation({
     }
     return federation.listAuditEntries(request, call.options())
   },
-  present: ({ entries, nextPageToken }) => ({ data: entries.map(fromEntry), next_cursor: nextPageToken || null }),
+  present: ({ entries, nextPageToken }) => ({ data: entries.map(fromEntry), next_cursor: nextPageToken ?? null }),
 })

@@ -11,7 +11,7 @@ export function toListMessages(
   return {
     sessionId,
     pageSize: toPageSize(limit),
-    pageToken: cursor ?? '',
+    pageToken: cursor,
     type,
     ...(order === undefined ? {} : { order: toOrder(order) }),
   }

@@ -27,15 +27,15 @@ export const toOrder: (word: z.output<typeof order>) => Order = orders.toProto
 const MAX_INT32 = 2_147_483_647
 
 /** How many items a page shall have; what the service has no page for is its largest number. */
-export function toPageSize(limit: string | undefined): number {
-  return limit === undefined ? 0 : Math.min(Number(limit), MAX_INT32)
+export function toPageSize(limit: string | undefined): number | undefined {
+  return limit === undefined ? undefined : Math.min(Number(limit), MAX_INT32)
 }
 
 export function fromPage(page: {
-  readonly nextPageToken: string
-  readonly previousPageToken: string
+  readonly nextPageToken?: string | undefined
+  readonly previousPageToken?: string | undefined
 }): JsonOf<typeof cursor> {
-  return { previous: page.previousPageToken || undefined, next: page.nextPageToken || undefined }
+  return { previous: page.previousPageToken, next: page.nextPageToken }
 }
 
 const count = z.string().regex(/^\d{1,9}$/, 'must be an integer, at least 0')
@@ -64,7 +64,7 @@ export function toOffset({
   readonly offset?: string | undefined
   readonly limit?: string | undefined
 }) {
-  return { offset: Number(offset ?? 0), pageSize: Number(limit ?? 0) }
+  return { offset: Number(offset ?? 0), pageSize: toPageSize(limit) }
 }
 
 /** A page of a list, and how many there are on all pages. */

@@ -64,10 +64,10 @@ export function toListSessions({
   const { order, cursor, parentID, project, subpath, search, directory } = query
   return {
     pageSize: toPageSize(limit),
-    ...(cursor === undefined ? {} : { pageToken: cursor }),
+    pageToken: cursor,
     ...{ search, directory, projectId: project, subpath },
     ...(order === undefined ? {} : { order: toOrder(order) }),
-    ...(parentID === undefined ? {} : { parentId: parentID === 'null' ? '' : parentID }),
+    ...(parentID === 'null' ? { rootsOnly: true } : { parentId: parentID }),
   }
 }
 

@@ -10,7 +10,7 @@ interface PageRequest {
 }
 
 /** Makes what says how many items a page has: 50 unless the caller says, and at most the limit of the request's `page_size`. */
-export function pageSizeParser({ field }: PageRequest): (pageSize: number) => number {
+export function pageSizeParser({ field }: PageRequest): (pageSize: number | undefined) => number {
   const { most } = limitOf(field.pageSize)
   return (pageSize) => parsePageSize(pageSize, DEFAULT_SIZE, most)
 }
@@ -18,7 +18,7 @@ export function pageSizeParser({ field }: PageRequest): (pageSize: number) => nu
 /** Makes what says which part of a list is wanted. */
 export function sliceParser(request: PageRequest) {
   const parseSize = pageSizeParser(request)
-  return ({ offset, pageSize }: { readonly offset: number; readonly pageSize: number }) => {
+  return ({ offset, pageSize }: { readonly offset: number; readonly pageSize?: number | undefined }) => {
     check(offset >= 0, 'offset', 'must not be negative')
     return { offset, limit: parseSize(pageSize) }
   }

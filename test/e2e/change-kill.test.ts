@@ -60,12 +60,12 @@ async function killExchanges(env: Readonly<Record<string, string>>, kills: numbe
     ]
     const admin = callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } })
     const entries: AuditEntry[] = []
-    let pageToken = ''
+    let pageToken: string | undefined
     do {
       const page = await federation.listAuditEntries({ organizationId, pageSize: 100, pageToken }, admin)
       entries.push(...page.entries)
       pageToken = page.nextPageToken
-    } while (pageToken !== '')
+    } while (pageToken !== undefined)
     const logged = new Set(
       entries.flatMap(({ event }) => (event.case === 'exchangeAccepted' ? [event.value.tokenId] : [])),
     )

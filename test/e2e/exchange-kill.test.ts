@@ -39,13 +39,13 @@ async function killedWhileExchanging(settings: ReplicaSettings, policyId: string
 /** The ids of all access tokens that the audit log has. */
 async function recorded({ federation, organizationId, admin }: IdentityReplica): Promise<Set<string>> {
   const ids = new Set<string>()
-  let pageToken = ''
+  let pageToken: string | undefined
   do {
     const request = { organizationId, kind: Kind.EXCHANGE_ACCEPTED, pageSize: 100, pageToken }
     const { entries, nextPageToken } = await federation.listAuditEntries(request, admin)
     for (const { event } of entries) if (event.case === 'exchangeAccepted') ids.add(event.value.tokenId)
     pageToken = nextPageToken
-  } while (pageToken !== '')
+  } while (pageToken !== undefined)
   return ids
 }
 

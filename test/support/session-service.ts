@@ -227,9 +227,9 @@ export async function openSessionService(
   const local = opening.use(await connectLocal(service.routes))
   const client = createClient(SessionService, local.transport)
   const resources = opening.move()
-  const messages = async (sessionId = 'ses_1', pageToken = ''): Promise<Message[]> => {
+  const messages = async (sessionId = 'ses_1', pageToken?: string): Promise<Message[]> => {
     const page = await client.listMessages({ sessionId, order: 2, pageSize: 200, pageToken }, asKey)
-    return page.nextPageToken === ''
+    return page.nextPageToken === undefined
       ? page.messages
       : [...page.messages, ...(await messages(sessionId, page.nextPageToken))]
   }

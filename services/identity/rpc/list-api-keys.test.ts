@@ -13,13 +13,13 @@ forEachTransport((name, connect) => {
     for (let index = 0; index < 5; index += 1) made.push((await create({ name: `key ${index}` })).keyId)
     const seen: string[] = []
     const sizes: number[] = []
-    let pageToken = ''
+    let pageToken: string | undefined
     do {
       const page = await client.listApiKeys({ pageSize: 3, pageToken }, as('management'))
       seen.push(...page.apiKeys.map((key) => key.keyId))
       sizes.push(page.apiKeys.length)
       pageToken = page.nextPageToken
-    } while (pageToken !== '')
+    } while (pageToken !== undefined)
     // The first two are the keys that the operator chose.
     assert.deepEqual(seen.slice(2), made)
     assert.deepEqual(sizes, [3, 3, 1])
@@ -29,11 +29,14 @@ forEachTransport((name, connect) => {
     await using identity = await openIdentity(connect)
     const { client, as, create } = identity
     await Promise.all(Array.from({ length: 100 }, () => create()))
-    const sizeOf = async (pageSize: number) => (await client.listApiKeys({ pageSize }, as('management'))).apiKeys.length
-    assert.deepEqual([await sizeOf(0), await sizeOf(99), await sizeOf(1000)], [50, 99, 100])
-    const { reason, metadata } = await refusalOf(client.listApiKeys({ pageSize: -1 }, as('management')))
-    assert.equal(reason, 'REQUEST_INVALID')
-    assert.deepEqual(metadata, { field: 'page_size', problem: 'must not be negative' })
+    const sizeOf = async (pageSize?: number) =>
+      (await client.listApiKeys({ pageSize }, as('management'))).apiKeys.length
+    assert.deepEqual([await sizeOf(), await sizeOf(99), await sizeOf(1000)], [50, 99, 100])
+    for (const pageSize of [0, -1]) {
+      const { reason, metadata } = await refusalOf(client.listApiKeys({ pageSize }, as('management')))
+      assert.equal(reason, 'REQUEST_INVALID')
+      assert.deepEqual(metadata, { field: 'page_size', problem: 'must be at least 1' })
+    }
   })
 
   test(`a page token of another workspace, or of nobody, is refused (${name})`, async () => {

@@ -18,7 +18,7 @@ export function listApiKeys(dependencies: {
     const { workspaceId } = managerOf(context)
     const limit = parsePageSize(pageSize)
     const scope = `api-keys ${workspaceId}`
-    const after = pageToken === '' ? 0 : decodePageToken(scope, pageToken, isSeq)
+    const after = pageToken === undefined ? 0 : decodePageToken(scope, pageToken, isSeq)
     check(offset >= 0, 'offset', 'must not be negative')
     const kinds = kindMessages.map((message) => {
       const kind = keyKindFromProto(message)
@@ -29,7 +29,7 @@ export function listApiKeys(dependencies: {
     const last = more ? items.at(-1) : undefined
     return {
       apiKeys: items.map(({ key }) => apiKeyToProto(key)),
-      nextPageToken: last === undefined ? '' : encodePageToken(scope, last.seq),
+      nextPageToken: last && encodePageToken(scope, last.seq),
     }
   }
 }

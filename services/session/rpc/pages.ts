@@ -7,8 +7,8 @@ export type Direction = 'next' | 'previous'
 
 /** The page tokens of an answer. */
 export interface PageTokens {
-  readonly nextPageToken: string
-  readonly previousPageToken: string
+  readonly nextPageToken: string | undefined
+  readonly previousPageToken: string | undefined
 }
 
 /** What a page token holds: the query it continues, and the item it continues at. */
@@ -32,22 +32,22 @@ export function pageTokens<T, Q, A extends object>(
   const last = page.items.at(-1)
   const following = arrived === 'previous' || page.more
   const preceding = arrived === 'next' || (arrived === 'previous' && page.more)
-  const token = (item: T | undefined, direction: Direction): string =>
-    item === undefined ? '' : encodePageToken(scope, { query, anchor: { ...anchorOf(item), direction } })
+  const token = (item: T | undefined, direction: Direction): string | undefined =>
+    item && encodePageToken(scope, { query, anchor: { ...anchorOf(item), direction } })
   return {
-    nextPageToken: following ? token(last, 'next') : '',
-    previousPageToken: preceding ? token(first, 'previous') : '',
+    nextPageToken: following ? token(last, 'next') : undefined,
+    previousPageToken: preceding ? token(first, 'previous') : undefined,
   }
 }
 
 /** What a token continues, checked in shape; undefined for the first page. Rejects with INVALID_CURSOR. */
 export function continuationOf<Q, A>(
   scope: string,
-  token: string,
+  token: string | undefined,
   isQuery: (value: unknown) => value is Q,
   isAnchor: (value: Record<string, unknown>) => boolean,
 ): Continuation<Q, A> | undefined {
-  if (token === '') return undefined
+  if (token === undefined) return undefined
   return decodePageToken(scope, token, (payload): payload is Continuation<Q, A> => {
     if (!isObject(payload) || !isObject(payload.anchor) || !isQuery(payload.query)) return false
     const { direction } = payload.anchor

@@ -23,12 +23,13 @@ test('an id has its prefix, a bounded length and no control characters', () => {
   }
 })
 
-test('a page has the default size, at most the maximum, and never a negative one', () => {
+test('a page has the default size, at most the maximum, and never none or a negative one', () => {
   assert.deepEqual(
-    [0, 1, 99, 100, 2 ** 31 - 1].map((size) => parsePageSize(size, 50, 100)),
+    [undefined, 1, 99, 100, 2 ** 31 - 1].map((size) => parsePageSize(size, 50, 100)),
     [50, 1, 99, 100, 100],
   )
-  assert.throws(() => parsePageSize(-1, 50, 100), invalid('page_size', 'must not be negative'))
+  for (const size of [0, -1])
+    assert.throws(() => parsePageSize(size, 50, 100), invalid('page_size', 'must be at least 1'))
 })
 
 test('what is required is not empty', () => {

@@ -42,8 +42,8 @@ export function idParser(field: string, prefix: string): (id: string) => string 
 /** The end of the year 9999, the last that a protobuf timestamp can name, in milliseconds since the epoch. */
 export const MAX_TIME = 253_402_300_799_999
 
-/** How many items a page has: 0 is the default, too many are taken as the maximum. */
-export function parsePageSize(pageSize: number, byDefault: number, most: number): number {
-  check(pageSize >= 0, 'page_size', 'must not be negative')
-  return pageSize === 0 ? byDefault : Math.min(pageSize, most)
+/** How many items a page has: too many are taken as the maximum. */
+export function parsePageSize(pageSize: number | undefined, byDefault: number, most: number): number {
+  check(pageSize === undefined || pageSize >= 1, 'page_size', 'must be at least 1')
+  return pageSize === undefined ? byDefault : Math.min(pageSize, most)
 }

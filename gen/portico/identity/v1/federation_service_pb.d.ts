@@ -225,11 +225,11 @@ export declare type ListIssuersRequest = Message<"portico.identity.v1.ListIssuer
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 3;
+   * @generated from field: optional int32 page_size = 3;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 };
 
 /**
@@ -451,11 +451,11 @@ export declare type ListPoliciesRequest = Message<"portico.identity.v1.ListPolic
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 3;
+   * @generated from field: optional int32 page_size = 3;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 
   /**
    * Only those of this issuer; absent: all.
@@ -758,18 +758,18 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   organizationId: string;
 
   /**
-   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 
   /**
-   * Token of an earlier response; empty: the first page.
+   * Token of an earlier response; absent: the first page.
    *
-   * @generated from field: string page_token = 3;
+   * @generated from field: optional string page_token = 3;
    */
-  pageToken: string;
+  pageToken?: string | undefined;
 
   /**
    * Only those about this policy; absent: all.
@@ -859,11 +859,11 @@ export declare type ListAuditEntriesResponse = Message<"portico.identity.v1.List
   entries: AuditEntry[];
 
   /**
-   * Empty at the end.
+   * Absent at the end.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: optional string next_page_token = 2;
    */
-  nextPageToken: string;
+  nextPageToken?: string | undefined;
 };
 
 /**
@@ -935,11 +935,11 @@ export declare type ListOrganizationsRequest = Message<"portico.identity.v1.List
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 };
 
 /**

@@ -237,18 +237,18 @@ export declare const GetApiKeyResponseSchema: GenMessage<GetApiKeyResponse>;
  */
 export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKeysRequest"> & {
   /**
-   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 1;
+   * @generated from field: optional int32 page_size = 1;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 
   /**
-   * Token of an earlier response; empty: the first page.
+   * Token of an earlier response; absent: the first page.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: optional string page_token = 2;
    */
-  pageToken: string;
+  pageToken?: string | undefined;
 
   /**
    * How many to pass over; negative is an error.
@@ -288,11 +288,11 @@ export declare type ListApiKeysResponse = Message<"portico.identity.v1.ListApiKe
   apiKeys: ApiKey[];
 
   /**
-   * Empty at the end.
+   * Absent at the end.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: optional string next_page_token = 2;
    */
-  nextPageToken: string;
+  nextPageToken?: string | undefined;
 };
 
 /**

@@ -303,11 +303,11 @@ export declare type ListPresetsRequest = Message<"portico.inference.v1.ListPrese
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 };
 
 /**
@@ -356,11 +356,11 @@ export declare type ListPresetVersionsRequest = Message<"portico.inference.v1.Li
   offset: number;
 
   /**
-   * At most this many; 0 means 50, more than the limit is taken as the limit, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 3;
+   * @generated from field: optional int32 page_size = 3;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 };
 
 /**

@@ -203,18 +203,18 @@ export declare const ForkSessionResponseSchema: GenMessage<ForkSessionResponse>;
  */
 export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessionsRequest"> & {
   /**
-   * At most this many; 0 means 50, more than 1,000 is taken as 1,000, negative is an error.
+   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
    *
-   * @generated from field: int32 page_size = 1;
+   * @generated from field: optional int32 page_size = 1;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 
   /**
-   * Token of an earlier response; empty: the first page. It carries filter and order; the ones beside it are ignored.
+   * Token of an earlier response; absent: the first page. It carries filter and order; the ones beside it are ignored.
    *
-   * @generated from field: string page_token = 2;
+   * @generated from field: optional string page_token = 2;
    */
-  pageToken: string;
+  pageToken?: string | undefined;
 
   /**
    * By the time of the last activity.
@@ -252,11 +252,18 @@ export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessio
   subpath?: string | undefined;
 
   /**
-   * Parent session. Absent: any; empty: root sessions only.
+   * Parent session; absent: any.
    *
    * @generated from field: optional string parent_id = 8;
    */
   parentId?: string | undefined;
+
+  /**
+   * Only sessions without a parent; not with parent_id.
+   *
+   * @generated from field: bool roots_only = 9;
+   */
+  rootsOnly: boolean;
 };
 
 /**
@@ -275,18 +282,18 @@ export declare type ListSessionsResponse = Message<"portico.session.v1.ListSessi
   sessions: Session[];
 
   /**
-   * Empty at the end.
+   * Absent at the end.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: optional string next_page_token = 2;
    */
-  nextPageToken: string;
+  nextPageToken?: string | undefined;
 
   /**
-   * Empty at the start. The public interface pages both ways.
+   * Absent at the start. The public interface pages both ways.
    *
-   * @generated from field: string previous_page_token = 3;
+   * @generated from field: optional string previous_page_token = 3;
    */
-  previousPageToken: string;
+  previousPageToken?: string | undefined;
 };
 
 /**
@@ -1039,19 +1046,19 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   sessionId: string;
 
   /**
-   * At most this many; 0 means 50. A page ends early rather than hold more than 4 MiB of text and files, but not before
+   * At most this many; absent: 50. A page ends early rather than hold more than 4 MiB of text and files, but not before
    * its first message.
    *
-   * @generated from field: int32 page_size = 2;
+   * @generated from field: optional int32 page_size = 2;
    */
-  pageSize: number;
+  pageSize?: number | undefined;
 
   /**
-   * Token of an earlier response; empty: the first page. It carries the order; the one beside it is ignored.
+   * Token of an earlier response; absent: the first page. It carries the order; the one beside it is ignored.
    *
-   * @generated from field: string page_token = 3;
+   * @generated from field: optional string page_token = 3;
    */
-  pageToken: string;
+  pageToken?: string | undefined;
 
   /**
    * By place in the conversation.
@@ -1084,18 +1091,18 @@ export declare type ListMessagesResponse = Message<"portico.session.v1.ListMessa
   messages: Message$1[];
 
   /**
-   * Empty at the end.
+   * Absent at the end.
    *
-   * @generated from field: string next_page_token = 2;
+   * @generated from field: optional string next_page_token = 2;
    */
-  nextPageToken: string;
+  nextPageToken?: string | undefined;
 
   /**
-   * Empty at the start.
+   * Absent at the start.
    *
-   * @generated from field: string previous_page_token = 3;
+   * @generated from field: optional string previous_page_token = 3;
    */
-  previousPageToken: string;
+  previousPageToken?: string | undefined;
 };
 
 /**

@@ -23,12 +23,12 @@ export function listAuditEntries(dependencies: {
     const limit = parsePageSize(request.pageSize)
     const filter = parseFilter(request)
     const scope = `audit ${organizationId} ${JSON.stringify(filter)}`
-    const before = request.pageToken === '' ? undefined : decodePageToken(scope, request.pageToken, isPosition)
+    const before = request.pageToken === undefined ? undefined : decodePageToken(scope, request.pageToken, isPosition)
     const { items, more } = await auditLog.list(organizationId, filter, before, limit)
     const last = more ? items.at(-1) : undefined
     return {
       entries: items.map(auditEntryToProto),
-      nextPageToken: last === undefined ? '' : encodePageToken(scope, last.position),
+      nextPageToken: last && encodePageToken(scope, last.position),
     }
   }
 }

@@ -38,7 +38,7 @@ export function listMessages(dependencies: {
     const { workspaceId } = principalOf(context)
     checkRequest(request)
     const scope = `messages ${workspaceId} ${request.sessionId}`
-    const limit = request.pageSize || DEFAULT_PAGE_SIZE
+    const limit = request.pageSize ?? DEFAULT_PAGE_SIZE
     const continued = continuationOf<Query, { readonly seq: number }>(scope, request.pageToken, isQuery, isSeq)
     const query = continued?.query ?? parseQuery(request)
     const anchor = continued === undefined ? {} : { anchor: continued.anchor }

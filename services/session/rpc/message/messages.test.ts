@@ -122,12 +122,12 @@ forEachTransport((name, connect) => {
     const { message } = await client.getMessage({ sessionId, messageId: 'msg_2' }, service.as())
     assert.equal(message?.kind.case, 'assistant')
     const seen: (string | undefined)[] = []
-    let pageToken = ''
+    let pageToken: string | undefined
     do {
       const page = await client.listMessages({ sessionId, pageSize: 2, pageToken }, service.as())
       seen.push(...page.messages.map(({ kind }) => kind.case))
       pageToken = page.nextPageToken
-    } while (pageToken !== '')
+    } while (pageToken !== undefined)
     assert.deepEqual(seen, ['idle', 'assistant', 'user', 'modelSwitched', 'agentSwitched'])
   })
 
@@ -167,9 +167,9 @@ forEachTransport((name, connect) => {
     const first = await client.listMessages({ sessionId }, service.as())
     assert.deepEqual(ids(first), ['msg_4', 'msg_3'])
     const second = await client.listMessages({ sessionId, pageToken: first.nextPageToken }, service.as())
-    assert.deepEqual([ids(second), second.nextPageToken], [['msg_2', 'msg_1'], ''])
+    assert.deepEqual([ids(second), second.nextPageToken], [['msg_2', 'msg_1'], undefined])
     const back = await client.listMessages({ sessionId, pageToken: second.previousPageToken }, service.as())
-    assert.deepEqual([ids(back), back.previousPageToken], [['msg_4', 'msg_3'], ''])
+    assert.deepEqual([ids(back), back.previousPageToken], [['msg_4', 'msg_3'], undefined])
   })
 
   test(`a page ends early rather than grow too large, and the next one goes on there (${name})`, async () => {
@@ -185,13 +185,13 @@ forEachTransport((name, connect) => {
     // Of long ones, few enter at once.
     while ((await service.store.promote(lease, 'idle')).messages.length > 0);
     const seen: string[] = []
-    let pageToken = ''
+    let pageToken: string | undefined
     do {
       const order = Order.ASCENDING
       const page = await client.listMessages({ sessionId, order, pageSize: 200, pageToken }, service.as())
       seen.push(...page.messages.map(({ messageId }) => messageId))
       pageToken = page.nextPageToken
-    } while (pageToken !== '')
+    } while (pageToken !== undefined)
     assert.deepEqual(seen, sent)
   })
 })

@@ -10,17 +10,17 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { pause } from '#services/session/run/pause.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isObject } from '#shared/json.ts'
+import { pageSizeParser } from '#shared/page-size.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check, parsePageSize } from '#shared/rpc/parse.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { parseOrder } from '../parse.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
-const DEFAULT_PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 1_000
 /** Of all filters together: they travel in the page token, and that in a URL. */
 const MAX_FILTERS_LENGTH = 8_192
+const parsePageSize = pageSizeParser(ListSessionsRequestSchema)
 const checkRequest = checkLimits(ListSessionsRequestSchema)
 
 /**
@@ -44,9 +44,9 @@ export function listSessions(dependencies: {
   return async (request, context) => {
     const { workspaceId } = principalOf(context)
     const scope = `sessions ${workspaceId}`
-    const limit = parsePageSize(request.pageSize, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+    const limit = parsePageSize(request.pageSize)
     const continued = continuationOf<Filter, Place>(scope, request.pageToken, isFilter, isPlace)
-    let filter = continued?.query ?? parseFilter(request)
+    let filter = continued?.query ?? parseFilter({ ...request, pageSize: limit })
     const until = clock.now()
     let page = await readPage(store, workspaceId, { ...filter, limit }, continued?.anchor)
     if (continued === undefined && filter.order === 'ascending' && page.more) {
@@ -80,7 +80,8 @@ async function readPage(
 }
 
 function parseFilter(request: ListSessionsRequest): Filter {
-  const { search, directory, projectId, subpath, parentId } = request
+  const { search, directory, projectId, subpath, parentId, rootsOnly } = request
+  check(!rootsOnly || parentId === undefined, 'roots_only', 'must not be with parent_id')
   check(subpath === undefined || projectId !== undefined, 'subpath', 'needs project_id')
   const filters = [search, directory, projectId, subpath, parentId]
   checkRequest(request)
@@ -93,7 +94,7 @@ function parseFilter(request: ListSessionsRequest): Filter {
     ...(directory === undefined ? {} : { directory }),
     ...(projectId === undefined ? {} : { projectId }),
     ...(subpath === undefined ? {} : { subpath }),
-    ...(parentId === undefined ? {} : { parentId: parentId === '' ? null : parentId }),
+    ...(rootsOnly ? { parentId: null } : parentId === undefined ? {} : { parentId }),
   }
 }
 
