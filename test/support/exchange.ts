@@ -4,7 +4,6 @@ import { NodeVerifier } from '#services/identity/adapters/node-crypto/node-verif
 import { claimsOf } from '#services/identity/domain/access-token.ts'
 import type { AuditEntry } from '#services/identity/domain/audit.ts'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
-import { NO_TERMS } from '#services/identity/domain/key-terms.ts'
 import type { Policy } from '#services/identity/domain/policy.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import { Exchange, type ExchangeOptions } from '#services/identity/run/exchange/exchange.ts'
@@ -45,12 +44,8 @@ export function groundWith(
       ...{ maxAgeSeconds: undefined, keySource: { kind: 'inline', jwks: JSON.stringify({ keys: [key.jwk] }) } },
       ...more.issuer,
     },
-    organization: { id: organizationId, name: 'an organization', plan: 'enterprise', timeCreated: NOW },
-    key: {
-      ...{ id: 'key_one', workspaceId: 'wrk_one', kind: 'workspace', name: 'a key', prefix: 'sk-portico-a' },
-      ...{ hash: 'a'.repeat(64), disabled: false, terms: NO_TERMS, creatorKeyId: undefined },
-      ...{ timeCreated: NOW, timeUpdated: NOW, timeExpires: undefined },
-    },
+    organization: { plan: 'enterprise' },
+    key: { kind: 'workspace', disabled: false, timeExpires: undefined },
   }
 }
 

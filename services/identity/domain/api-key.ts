@@ -33,7 +33,7 @@ export const SECRET_PREFIXES: Readonly<Record<ApiKeyKind, string>> = {
 }
 
 /** Whether a key works at this moment. */
-export function isUsable(key: ApiKey, now: number): boolean {
+export function isUsable(key: Pick<ApiKey, 'disabled' | 'timeExpires'>, now: number): boolean {
   return !key.disabled && (key.timeExpires === undefined || now < key.timeExpires)
 }
 

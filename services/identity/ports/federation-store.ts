@@ -8,9 +8,9 @@ import type { Policy, PolicySettings } from '../domain/policy.ts'
 export interface ExchangeGround {
   readonly policy: Policy
   readonly issuer: Issuer | undefined
-  readonly organization: Organization
+  readonly organization: Pick<Organization, 'plan'>
   /** The key that the policy targets, disabled or expired or not. */
-  readonly key: ApiKey | undefined
+  readonly key: Pick<ApiKey, 'kind' | 'disabled' | 'timeExpires'> | undefined
 }
 
 /** An issuer, and what became of fetching its keys. Undefined: nobody has tried since its last change. */

@@ -1,9 +1,9 @@
 import type { ClientSession } from 'mongodb'
 import type { By, Changed } from '#services/identity/domain/audit.ts'
-import { changeEntry } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { keysOf } from '../stored/records.ts'
+import { changeEntry } from '../stored/snapshots.ts'
 import type { AuditDocument, Collections } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const

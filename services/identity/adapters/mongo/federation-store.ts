@@ -12,14 +12,7 @@ import type { FetchAttempt, FetchedIssuer, IssuerHealth } from '#services/identi
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { issuerKind, policyKind, toRecord } from '../stored/kinds.ts'
 import { healthChanges, toHealth } from '../stored/records.ts'
-import {
-  type ApiKeyDocument,
-  type Collections,
-  type OrganizationDocument,
-  type RecordDocument,
-  toKey,
-  toOrganization,
-} from './documents.ts'
+import type { ApiKeyDocument, Collections, OrganizationDocument, RecordDocument } from './documents.ts'
 import type { OrganizationChanges } from './organization-changes.ts'
 import { RecordCollection, recordOf } from './record-collection.ts'
 
@@ -55,14 +48,15 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
     const organization = found?.organizations[0]
     if (found === undefined || organization === undefined) return undefined
     const { organizationId } = found
+    const key = found.keys.find((each) => each.organizationId === organizationId)
     return {
       policy: toRecord(policyKind, { ...found, id: found._id }, found.settings as PolicySettings),
       issuer: recordOf(
         issuerKind,
         found.issuers.find((issuer) => issuer.organizationId === organizationId),
       ),
-      organization: toOrganization(organization),
-      key: found.keys.filter((key) => key.organizationId === organizationId).map(toKey)[0],
+      organization: { plan: organization.plan },
+      key: key && { kind: key.kind, disabled: key.disabled, timeExpires: key.timeExpires ?? undefined },
     }
   }
 

@@ -10,9 +10,9 @@ import type {
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
-import { isSame, keySnapshot, workspaceSnapshot } from '#services/identity/run/snapshots.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { isSame, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
 import { insertKey, insertOrganization, type KeyChange, logKey, updateKey } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, type DeploymentDocument, toKey } from './documents.ts'

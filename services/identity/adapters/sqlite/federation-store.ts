@@ -12,7 +12,7 @@ import type { FetchAttempt, FetchedIssuer, IssuerHealth } from '#services/identi
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { issuerKind, policyKind } from '../stored/kinds.ts'
 import { healthChanges, type StoredHealth, toHealth } from '../stored/records.ts'
-import { GROUND, type GroundRow, toGround } from './exchange-ground.ts'
+import { GROUND, toGround } from './exchange-ground.ts'
 import { RecordTable } from './record-table.ts'
 
 const HEALTH = `SELECT health FROM issuer_health WHERE issuer_id = ? AND revision = ?`
@@ -35,7 +35,7 @@ export class SqliteFederationStore implements FederationStore, IssuerHealth {
   }
 
   async findPolicy(policyId: string): Promise<ExchangeGround | undefined> {
-    const row = this.#file.statement(GROUND).get(policyId) as unknown as GroundRow | undefined
+    const row = this.#file.rows(GROUND).get(policyId) as unknown as readonly unknown[] | undefined
     return row && toGround(row)
   }
 

@@ -9,8 +9,8 @@ import type {
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
-import { changeEntry, isSame, keySnapshot, workspaceSnapshot } from '#services/identity/run/snapshots.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { changeEntry, isSame, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
 import { insertKey, type KeyRow, logKey, toKey, updateKey } from './api-keys.ts'
 import { writeEntry } from './audit-log.ts'
 import { insertOrganization } from './organization-store.ts'

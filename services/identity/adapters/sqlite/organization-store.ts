@@ -1,8 +1,8 @@
 import type { By } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
-import { changeEntry, organizationSnapshot } from '#services/identity/run/snapshots.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { changeEntry, organizationSnapshot } from '../stored/snapshots.ts'
 import { insertKey } from './api-keys.ts'
 import { writeEntry } from './audit-log.ts'
 

@@ -1,9 +1,9 @@
 import type { By } from '#services/identity/domain/audit.ts'
 import type { Page, Slice } from '#services/identity/ports/federation-store.ts'
-import { changeEntry, isSame } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { type RecordHead, type RecordKind, toRecord } from '../stored/kinds.ts'
+import { changeEntry, isSame } from '../stored/snapshots.ts'
 import { writeEntry } from './audit-log.ts'
 
 /** A row of a record; a row of a join has its columns with a prefix. */

@@ -1,8 +1,8 @@
 import type { IssuerSettings } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
-import { issuerSnapshot, policySnapshot } from '#services/identity/run/snapshots.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { issuerSettings, policySettings } from './records.ts'
+import { issuerSnapshot, policySnapshot } from './snapshots.ts'
 
 /** What issuers and policies have beside their settings. */
 export interface RecordHead {

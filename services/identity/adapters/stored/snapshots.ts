@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import type { Actor, AuditEntry, AuditedResource } from '#services/identity/domain/audit.ts'
+import type { IssuerSettings, KeySource } from '#services/identity/domain/issuer.ts'
+import type { KeyTerms } from '#services/identity/domain/key-terms.ts'
+import type { Organization } from '#services/identity/domain/organization.ts'
+import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { JsonObject } from '#shared/json.ts'
-import type { ApiKey } from '../domain/api-key.ts'
-import type { Actor, AuditEntry, AuditedResource } from '../domain/audit.ts'
-import type { IssuerSettings, KeySource } from '../domain/issuer.ts'
-import type { KeyTerms } from '../domain/key-terms.ts'
-import type { Organization } from '../domain/organization.ts'
-import type { PolicySettings } from '../domain/policy.ts'
 
 /** What the audit log shows of a key; two that show the same are the same. Terms are there where they limit something. */
 export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, terms }: ApiKey): JsonObject {
