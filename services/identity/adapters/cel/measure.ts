@@ -114,7 +114,7 @@ function measureNode(node: ASTNode, place: Place, used: Set<string>): Measured {
     case 'rcall': {
       const [name, receiver, [argument]] = node.args
       if (MACROS.includes(name)) return measureMacro(node, place, used)
-      if (!METHODS.includes(name)) throw new Refusal(`must not use ${name}()`, node)
+      if (!METHODS.includes(name)) throw new Refusal(`must not use ${name}()`, { start: receiver.end })
       return argument === undefined ? sized(of(receiver)) : searched(name, of(receiver), of(argument))
     }
     default:
