@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import { MAX_MESSAGE_BYTES, MessageGauge } from '../commands/message-gauge.ts'
+import { MAX_UNASKED_BYTES, pace } from './pace.ts'
 
 const MAX_ERROR_BYTES = 64 << 10
 /** More events in what came at once are worked on in parts, with a pause after each. */
@@ -10,8 +11,8 @@ const PART_BYTES = 2 << 10
 const PAUSE_MS = 2
 
 /**
- * fetch whose bodies are measured: what is larger than a message may be, or too deep, breaks off, and many events that come
- * at once are handed on slowly. `onAnswer` is called with each answer, or with the error instead of one.
+ * fetch whose bodies are measured: what is larger than a message may be, or too deep, breaks off, and events that are many
+ * or large are handed on slowly. `onAnswer` is called with each answer, or with the error instead of one.
  */
 export async function boundedFetch(
   dispatcher: Dispatcher,
@@ -24,7 +25,7 @@ export async function boundedFetch(
     try {
       const response = await fetch(url, { ...init, dispatcher })
       onAnswer(method, response)
-      return measured(response)
+      return measured(response, method === 'GET' && !new Headers(init?.headers).has('last-event-id'))
     } catch (error) {
       if (init?.signal?.aborted !== true) onAnswer(method, error instanceof Error ? error : new Error(String(error)))
       throw error
@@ -32,16 +33,18 @@ export async function boundedFetch(
   }
 }
 
-function measured(response: Response): Response {
+/** `unasked`: the stream of what a server says by itself, and of no answer. */
+function measured(response: Response, unasked: boolean): Response {
   const { status, statusText, headers, ok, body } = response
   if (body === null) return response
   const events = headers.get('content-type')?.startsWith('text/event-stream') === true
-  const limit = ok ? MAX_MESSAGE_BYTES : MAX_ERROR_BYTES
+  const limit = !ok ? MAX_ERROR_BYTES : unasked ? MAX_UNASKED_BYTES : MAX_MESSAGE_BYTES
   return new Response(ReadableStream.from(pieces(body, limit, events)), { status, statusText, headers })
 }
 
 async function* pieces(body: AsyncIterable<Uint8Array>, limit: number, events: boolean): AsyncGenerator<Uint8Array> {
   const gauge = new MessageGauge(limit)
+  let bytes = 0
   for await (const chunk of body) {
     const ends = events ? endsOfEvents(chunk) : []
     let from = 0
@@ -57,6 +60,11 @@ async function* pieces(body: AsyncIterable<Uint8Array>, limit: number, events: b
         yield chunk.subarray(at, at + PART_BYTES)
         await delay(PAUSE_MS)
       }
+    }
+    bytes += chunk.length
+    if (ends.length > 0) {
+      await pace(bytes)
+      bytes = 0
     }
   }
 }

@@ -61,6 +61,8 @@ export async function connect(
   const closed = Promise.withResolvers<string>()
   const onClose = (): void => closed.resolve(transport.why)
   client.onclose = onClose
+  // What the server said at its end says more than that it has ended.
+  const explained = (error: unknown): unknown => (transport.why === 'it was closed' ? error : new Error(transport.why))
   client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged)
   try {
     await client.connect(transport, { signal, timeout: timeoutMs })
@@ -69,12 +71,14 @@ export async function connect(
     if (error instanceof SdkHttpError && error.status === 401) {
       throw new AuthorizationNeeded('The server asks for authorization: give it a token in `headers`')
     }
-    // What the server said at its end says more than that it has ended.
-    throw transport.why === 'it was closed' ? error : new Error(transport.why)
+    throw explained(error)
   }
   return {
     closed: closed.promise,
-    list: (signal, timeoutMs) => listTools(client, signal, timeoutMs),
+    list: (signal, timeoutMs) =>
+      listTools(client, signal, timeoutMs).catch((error: unknown) => {
+        throw explained(error)
+      }),
     call: (call) => callTool(client, call),
     close: () => transport.close(),
   }

@@ -91,3 +91,37 @@ test('a remote server that breaks off, floods, fails or forgets us: the call has
   assert.equal(far?.status, Status.NEEDS_AUTH)
   assert.match(far.error ?? '', /give it a token in `headers`/)
 })
+
+test('a stream on which a remote server sends large messages of its own accord is broken off each time; its calls work', async (t) => {
+  let opened = 0
+  const brokenOff = Promise.withResolvers<void>()
+  const server = createServer(async (request, response) => {
+    if (request.method === 'GET') {
+      opened++
+      response.on('close', brokenOff.resolve)
+      const params = { progressToken: 1, progress: 1, message: 'x'.repeat(4 << 20) }
+      const message = `data: ${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })}\n\n`
+      const more = (): void => void (response.destroyed || response.write(message, more))
+      events(response)
+      return more()
+    }
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const { id, method, params } = JSON.parse(await text(request))
+    if (id === undefined) return void response.writeHead(202).end()
+    if (method === 'initialize') {
+      const { protocolVersion } = params
+      json({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })(response, id)
+    } else if (method === 'tools/list') {
+      json({ tools: [{ name: 'fine', inputSchema: { type: 'object' } }] })(response, id)
+    } else json({ content: [{ type: 'text', text: 'fine' }] })(response, id)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  await using catalog = await openCatalog()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  await configureMcp(catalog.config, { far: { type: 'remote', url } })
+  await catalog.client.listTools({}, asOperator)
+  await brokenOff.promise
+  assert.ok(opened >= 1)
+  assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
+})

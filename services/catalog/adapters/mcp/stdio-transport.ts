@@ -7,6 +7,7 @@ import { type Command, readToEnd, settledWithin } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
 import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
 import { knownMessage } from './known-message.ts'
+import { MAX_UNASKED_BYTES, pace } from './pace.ts'
 
 /** Messages that are worked on in one turn of the event loop, and the pause after them for each, in milliseconds. */
 const AT_ONCE = 20
@@ -16,12 +17,16 @@ const END_MS = 200
 const TERMINATE_MS = 500
 /** For what a server that has ended wrote before. */
 const LAST_WORDS_MS = 200
+/** What a request or a notification begins with, as JSON is mostly written. */
+const METHOD = /^\s*\{[^{[]*"method"\s*:/
+const HEAD_LENGTH = 512
 const ERROR_BYTES = 8 << 10
 const ERROR_CHARACTERS = 500
 
 /**
  * Messages as lines on the channel of a supervised command; what it prints as errors is kept for its last words. A server
- * that floods the channel is read slower, and one that does not read what it is sent is closed.
+ * that floods the channel is read slower, what is large and answers nothing is not read at all, and one that does not read
+ * what it is sent is closed.
  */
 export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
@@ -31,6 +36,8 @@ export class StdioTransport implements Transport {
   readonly #channel: Duplex
   readonly #lines = new LineReader()
   readonly #errors = new OutputWindow(ERROR_BYTES)
+  /** Requests that were not answered. */
+  readonly #open = new Set<unknown>()
   #why = 'it was closed'
   #closing: Promise<void> | undefined
 
@@ -61,6 +68,10 @@ export class StdioTransport implements Transport {
       void this.#end('it does not read what it is sent')
       throw new Error('The server does not read what it is sent')
     }
+    if ('method' in message && 'id' in message) this.#open.add(message.id)
+    else if ('method' in message && message.method === 'notifications/cancelled') {
+      this.#open.delete(message.params?.requestId)
+    }
     this.#channel.write(`${JSON.stringify(message)}\n`)
   }
 
@@ -75,14 +86,22 @@ export class StdioTransport implements Transport {
       const lines = this.#lines.push(chunk)
       for (const [index, line] of lines.entries()) {
         if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
-        const message = knownMessage(line)
-        if (message !== undefined && this.#closing === undefined) this.onmessage?.(message)
+        const message = this.#isUnasked(line) ? undefined : knownMessage(line)
+        if (message === undefined || this.#closing !== undefined) continue
+        if ('id' in message && !('method' in message)) this.#open.delete(message.id)
+        this.onmessage?.(message)
       }
       if (lines.length >= AT_ONCE) await delay(lines.length * MESSAGE_MS)
+      await pace(lines.reduce((bytes, line) => bytes + line.length, 0))
       this.#channel.resume()
     } catch (error) {
       void this.#end(error instanceof Error ? error.message : String(error))
     }
+  }
+
+  /** Whether a message is large, and nobody waits for an answer, or it begins as what is none. */
+  #isUnasked(line: string): boolean {
+    return line.length > MAX_UNASKED_BYTES && (this.#open.size === 0 || METHOD.test(line.slice(0, HEAD_LENGTH)))
   }
 
   async #lost(why: string): Promise<void> {
