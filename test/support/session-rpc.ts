@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { CallOptions, Client } from '@connectrpc/connect'
+import { pino } from 'pino'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasons } from '#services/catalog/reasons.ts'
 import { openFileBlobStore } from '#services/session/adapters/files/blob-store.ts'
@@ -41,6 +42,8 @@ export interface SessionRpc extends AsyncDisposable {
   readonly titled: TitleRequest[]
   /** What the plugins of every directory make of a prompt, and how often it was asked whether they do. */
   readonly plugins: FakePlugins
+  /** What is logged of what plugins make of prompts. */
+  readonly warnings: readonly Readonly<Record<string, unknown>>[]
   /** Options of a call by a key of `wrk_1`, or of another workspace. */
   as(workspaceId?: string): CallOptions
 }
@@ -69,12 +72,14 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const hub = new EventHub(store)
   const plugins: FakePlugins = { edit: undefined, lookups: 0 }
   const catalog = catalogOf(read, plugins)
-  const promptHooks = new PromptHooks({ catalog, clock, logger: silentLogger })
+  const warnings: Record<string, unknown>[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
+  const promptHooks = new PromptHooks({ catalog, clock, logger })
   const remover = new Remover({ store, blobs, catalog, logger: silentLogger, pause, pollMs: HOUR_MS })
   const routes = createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, promptHooks })
   const connection = await connect(routes)
   return {
-    ...{ store: withUseCases(store), blobs, clock, read, titled, hub, plugins },
+    ...{ store: withUseCases(store), blobs, clock, read, titled, hub, plugins, warnings },
     client: createClient(SessionService, connection.transport),
     server: connection.server,
     as: (workspaceId = 'wrk_1') =>
@@ -136,7 +141,10 @@ function catalogOf(read: string[], plugins: FakePlugins): Catalog {
       await plugins.lookup?.()
       return plugins.edit === undefined ? [] : ['prompt']
     },
-    editPrompt: async (_, __, ___, prompt) => plugins.edit?.(prompt) ?? prompt,
+    async editPrompt(_, __, ___, prompt) {
+      const edited = plugins.edit?.(prompt) ?? prompt
+      return { prompt: edited, changedBy: edited === prompt ? [] : ['fake'] }
+    },
     reloadLocations: other,
     listTools: other,
     prepareTool: other,

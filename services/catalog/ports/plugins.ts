@@ -19,8 +19,12 @@ export interface Plugins {
   /** What their agents are, as the document with the lowest precedence, and what all agents ask for. */
   readonly agents: AgentDocument
   readonly skills: readonly Skill[]
-  /** What a prompt has become. */
-  prompt(prompt: HookedPrompt, sessionId: string, signal: AbortSignal): Promise<HookedPrompt>
+  /** What a prompt has become, and the ids of the plugins that changed something of it. */
+  prompt(
+    prompt: HookedPrompt,
+    sessionId: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly prompt: HookedPrompt; readonly changedBy: readonly string[] }>
   /** What the input of a call has become. Rejects with TOOL_REFUSED (metadata problem) when a plugin refuses the call. */
   beforeTool(call: HookedCall, signal: AbortSignal): Promise<HookedCall['input']>
   /** How a call has ended, its text maybe another one. */

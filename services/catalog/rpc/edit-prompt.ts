@@ -23,13 +23,13 @@ export function editPrompt(dependencies: {
       files: files.map(({ uri, name, description }) => ({ uri, name, description })),
       delivery: queued ? ('queue' as const) : ('steer' as const),
     }
-    const edited = await plugins.prompt(prompt, sessionId, context.signal)
+    const { prompt: edited, changedBy } = await plugins.prompt(prompt, sessionId, context.signal)
     const { delivery, metadata: wanted, agents, skills } = edited
     // Plugins are given an object where there is none.
     const isNone = metadata === undefined && Object.keys(wanted).length === 0
     const rest = isNone ? {} : { metadata: wanted }
     const named = { agents: [...agents], skills: [...skills] }
     const changed = { text: edited.text, files: [...edited.files], names: named, queued: delivery === 'queue' }
-    return { prompt: { ...changed, ...rest } }
+    return { prompt: { ...changed, ...rest }, changedBy: [...changedBy] }
   }
 }

@@ -94,11 +94,13 @@ test('hooks change prompts, calls and instructions; one that fails leaves its in
     'instructions',
   ])
   const prompt = { text: 'say hush', metadata: { a: 1 }, queued: true }
-  const { prompt: edited } = await catalog.client.editPrompt({ sessionId: 's', prompt }, asOperator)
+  const { prompt: edited, changedBy } = await catalog.client.editPrompt({ sessionId: 's', prompt }, asOperator)
+  assert.deepEqual(changedBy, ['house-rules'])
   assert.deepEqual([edited?.text, edited?.metadata, edited?.queued], ['say [masked]', { a: 1, masked: true }, true])
   assert.match(states(await list(catalog))['zz.js'] ?? '', /hook prompt threw: no more/)
-  const { prompt: plain } = await catalog.client.editPrompt({ sessionId: 's', prompt: { text: 'Hi' } }, asOperator)
-  assert.deepEqual([plain?.text, plain?.metadata], ['Hi', undefined], 'nothing is made up')
+  const plain = await catalog.client.editPrompt({ sessionId: 's', prompt: { text: 'Hi' } }, asOperator)
+  const { text, metadata } = plain.prompt ?? assert.fail()
+  assert.deepEqual([text, metadata, plain.changedBy], ['Hi', undefined, []], 'nothing is made up')
   await assert.rejects(runTool(catalog, 'bash', { command: 'rm -rf x' }), /rm -rf is not run here/)
   assert.match((await runTool(catalog, 'bash', { command: 'echo hi' })).text, /hi.*house rules were followed/s)
   assert.match((await runTool(catalog, 'count_calls', {})).text, /1 calls have ended/)

@@ -55,7 +55,12 @@ export interface Catalog {
   /** Names of the hooks that some plugin of a location has. */
   listHooks(call: PeerCall, directory: string): Promise<readonly string[]>
   /** A prompt as the plugins of a location want it. A plugin that fails leaves it as it was. */
-  editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditablePrompt): Promise<EditablePrompt>
+  editPrompt(
+    call: PeerCall,
+    directory: string,
+    sessionId: string,
+    prompt: EditablePrompt,
+  ): Promise<{ readonly prompt: EditablePrompt; readonly changedBy: readonly string[] }>
   readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile>
   prepareTool(call: PeerCall, location: PinnedLocation, request: ToolRequest): Promise<PreparedCall>
   /** Runs a call once, for as long as it takes; never to be repeated. */

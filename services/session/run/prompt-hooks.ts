@@ -49,13 +49,32 @@ export class PromptHooks {
     const isThere = await this.#isThere(call, directory)
     call.signal.throwIfAborted()
     if (!isThere) return undefined
-    const { catalog, logger } = this.#dependencies
+    const { logger } = this.#dependencies
+    const { prompt: edited, changedBy } = await this.#ask(call, directory, sessionId, prompt)
+    if (changedBy.length === 0) return undefined
     try {
-      return await read(await catalog.editPrompt(call, directory, sessionId, prompt))
+      return await read(edited)
     } catch (err) {
       call.signal.throwIfAborted()
-      logger.warn({ err, sessionId }, 'A prompt goes on as it was: what plugins made of it could not be used')
+      const plugins = changedBy.join(', ')
+      logger.warn({ err, sessionId, plugins }, 'A prompt goes on as it was: what plugins made of it could not be used')
       return undefined
+    }
+  }
+
+  async #ask(
+    call: PeerCall,
+    directory: string,
+    sessionId: string,
+    prompt: EditablePrompt,
+  ): ReturnType<Catalog['editPrompt']> {
+    const { catalog, logger } = this.#dependencies
+    try {
+      return await catalog.editPrompt(call, directory, sessionId, prompt)
+    } catch (err) {
+      call.signal.throwIfAborted()
+      logger.warn({ err, sessionId }, 'A prompt goes on as it was: plugins could not be asked')
+      return { prompt, changedBy: [] }
     }
   }
 

@@ -592,6 +592,13 @@ export declare type EditPromptResponse = Message<"portico.catalog.v1.EditPromptR
    * @generated from field: portico.catalog.v1.EditedPrompt prompt = 1;
    */
   prompt?: EditedPrompt | undefined;
+
+  /**
+   * Ids of the plugins that changed something of it, in their order. Empty: it is as it was.
+   *
+   * @generated from field: repeated string changed_by = 2;
+   */
+  changedBy: string[];
 };
 
 /**

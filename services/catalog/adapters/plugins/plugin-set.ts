@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.ts'
 import { freeName } from '#services/catalog/domain/free-name.ts'
 import type { HookedCall, HookedPrompt, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
@@ -67,14 +68,17 @@ export class PluginSet implements Plugins {
     await orAborted(forAWhile(settled, SETTLE_MS), signal)
   }
 
-  async prompt(prompt: HookedPrompt, sessionId: string, signal: AbortSignal): Promise<HookedPrompt> {
+  async prompt(prompt: HookedPrompt, sessionId: string, signal: AbortSignal): ReturnType<Plugins['prompt']> {
     let current = prompt
+    const changedBy: string[] = []
     for (const plugin of this.#having('prompt')) {
       const input = { ...current, about: { sessionID: sessionId } }
       const answer = await this.#ask(plugin, 'prompt', input, signal, (value) => readPromptChange(value, current))
-      current = answer ?? current
+      if (answer === undefined || isDeepStrictEqual(answer, current)) continue
+      current = answer
+      changedBy.push(idOf(plugin))
     }
-    return current
+    return { prompt: current, changedBy }
   }
 
   async beforeTool(call: HookedCall, signal: AbortSignal): Promise<HookedCall['input']> {
@@ -82,9 +86,8 @@ export class PluginSet implements Plugins {
     for (const plugin of this.#having('tool.before')) {
       const { sessionId: sessionID, tool } = call
       const change = await this.#ask(plugin, 'tool.before', { sessionID, tool, input }, signal, readCallChange)
-      const id = plugin.registration?.id ?? ''
       if (change?.refuse !== undefined)
-        throw new Rejection('TOOL_REFUSED', { name: tool, problem: `${id}: ${change.refuse}` })
+        throw new Rejection('TOOL_REFUSED', { name: tool, problem: `${idOf(plugin)}: ${change.refuse}` })
       input = change?.input ?? input
     }
     return input
@@ -150,6 +153,10 @@ export class PluginSet implements Plugins {
       return undefined
     }
   }
+}
+
+function idOf({ registration }: Plugin): string {
+  return registration?.id ?? ''
 }
 
 /** Those that work; of several with one id, the first. */

@@ -100,7 +100,8 @@ export class RpcCatalogPeer implements Catalog {
     const kept = edited.map(({ uri, name, description }) => ({ uri, name, description }))
     const { agents: newAgents, skills: newSkills } = named
     const words = { text, files: kept, agents: newAgents, skills: newSkills, metadata }
-    return { ...words, delivery: queued ? ('queue' as const) : ('steer' as const) }
+    const wanted = queued ? ('queue' as const) : ('steer' as const)
+    return { prompt: { ...words, delivery: wanted }, changedBy: answer.changedBy }
   }
 
   async readAttachment(call: PeerCall, directory: string, uri: string): Promise<ReadFile> {

@@ -60,6 +60,22 @@ test('what plugins cannot do leaves a prompt as it was: throw, or want what is n
   assert.deepEqual(await prompt('msg_3'), as('Hi'))
   service.plugins.edit = (prompt) => ({ ...prompt, text: 'new', agents: ['nobody'] })
   assert.deepEqual(await prompt('msg_4'), as('Hi'))
+  assert.deepEqual(
+    service.warnings.map(({ plugins, msg }) => [plugins, msg]),
+    [
+      [undefined, 'A prompt goes on as it was: plugins could not be asked'],
+      ...Array(3).fill(['fake', 'A prompt goes on as it was: what plugins made of it could not be used']),
+    ],
+  )
+})
+
+test('what is wrong with a prompt that no plugin changed is not logged as theirs, and read once', async () => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  service.plugins.edit = (prompt) => prompt
+  await assert.rejects(prompt('msg_1', { files: [{ uri: 'http://x/' }] }), /Only data: and file: are read/)
+  assert.deepEqual(service.warnings, [])
+  assert.deepEqual(service.read, ['/project http://x/'])
 })
 
 test('an id that is sent again is the same prompt by what the client sent, not by what plugins made of it', async () => {
