@@ -38,7 +38,7 @@ export interface CatalogFixture extends AsyncDisposable {
   /** A directory beside the project. */
   readonly outside: string
   /** Log lines of level warn and above. */
-  readonly warnings: readonly { readonly path?: string; readonly problem?: string }[]
+  readonly warnings: readonly Readonly<Record<string, string>>[]
   /** Moves the clock that says how old an answer is. */
   advance(milliseconds: number): void
 }
@@ -55,7 +55,7 @@ export async function openCatalog(
     string,
   ]
   for (const directory of [project, config, outside]) await mkdir(directory)
-  const warnings: { path?: string; problem?: string }[] = []
+  const warnings: Record<string, string>[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
   let offset = 0
   const clock = { now: () => systemClock.now(), monotonic: () => systemClock.monotonic() + offset }

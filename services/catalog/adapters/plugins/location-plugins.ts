@@ -4,6 +4,7 @@ import type { Offer } from '#services/catalog/ports/source.ts'
 import type { OpenConfiguration } from '../configuration/configuration.ts'
 import type { PlaceWatch } from '../watch/place-watch.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
+import { Duplicates } from './duplicates.ts'
 import type { HostSlot } from './host-slot.ts'
 import { Plugin } from './plugin.ts'
 import { digestOf, type PluginContext } from './plugin-context.ts'
@@ -31,6 +32,7 @@ export class LocationPlugins implements AsyncDisposable {
   /** Of plugins that were in a process with others when it ended. */
   readonly #own = new Map<Plugin, HostSlot>()
   readonly #watched = new Map<string, Disposable>()
+  readonly #duplicates: Duplicates
   #plugins: readonly Plugin[] = []
   /** How often each was opened: one that comes back as it was is another one all the same. */
   readonly #opened = new Map<string, number>()
@@ -40,6 +42,7 @@ export class LocationPlugins implements AsyncDisposable {
   constructor(location: Location, options: Options) {
     this.#location = location
     this.#options = options
+    this.#duplicates = new Duplicates({ directory: location.directory, logger: options.logger })
     this.#shared = this.#openSlot()
   }
 
@@ -131,7 +134,9 @@ export class LocationPlugins implements AsyncDisposable {
     })
     const digest = hash('sha256', JSON.stringify(parts), 'hex')
     if (this.#offer?.digest !== digest) {
-      this.#offer = { digest, value: new PluginSet(this.#plugins, this.#options.taken, this.#options.limits.hookMs) }
+      const { taken, limits } = this.#options
+      const duplicates = this.#duplicates.of(this.#plugins)
+      this.#offer = { digest, value: new PluginSet(this.#plugins, duplicates, taken, limits.hookMs) }
     }
     return this.#offer
   }

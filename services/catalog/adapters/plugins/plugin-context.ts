@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import type { PluginFailure } from '#services/catalog/domain/plugins/plugin.ts'
 import type { Registration } from '#services/catalog/domain/plugins/registration.ts'
 import type { PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -30,6 +32,17 @@ export interface PluginContext {
 /** A plugin that is failed, for people to read. */
 export class PluginFailed extends Error {
   override readonly name = 'PluginFailed'
+}
+
+/** Logs why a plugin does not work, with a reference that its failure has too. */
+export function logFailure(
+  { logger, directory }: Pick<PluginContext, 'logger' | 'directory'>,
+  plugin: string,
+  error: string,
+): PluginFailure {
+  const ref = `err_${randomBytes(4).toString('hex')}`
+  logger.warn({ directory, plugin, ref, error }, 'A plugin has failed')
+  return { error, ref }
 }
 
 /** What decides what a plugin offers. */

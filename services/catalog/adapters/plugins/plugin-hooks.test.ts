@@ -72,7 +72,14 @@ test('of two plugins with one id the second one does not work, until the first o
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, { 'plugins/a.js': plugin('same', ''), 'plugins/b.js': plugin('same', '') })
   const list = async () => states(await catalog.client.listPlugins({}, asOperator))
-  assert.deepEqual(await list(), { 'a.js': 'active', 'b.js': 'There is another plugin with the id same' })
+  const [first, second] = ['a.js', 'b.js'].map((name) => join(catalog.config, 'plugins', name))
+  const error = `There is another plugin with the id same: ${first}`
+  assert.deepEqual(await list(), { 'a.js': 'active', 'b.js': error })
+  const ref = (await catalog.client.listPlugins({}, asOperator)).plugins[1]?.failure?.ref
+  assert.deepEqual(
+    catalog.warnings.map((line) => [line.plugin, line.error, line.ref]),
+    [[second, error, ref]],
+  )
   await rm(join(catalog.config, 'plugins/a.js'))
   assert.deepEqual(await list(), { 'b.js': 'active' })
 })

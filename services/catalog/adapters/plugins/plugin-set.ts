@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.ts'
 import { freeName } from '#services/catalog/domain/free-name.ts'
-import type { HookedCall, HookedPrompt, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
+import type { HookedCall, HookedPrompt, PluginFailure, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
 import {
   HOOK_NAMES,
   type HookName,
@@ -40,16 +40,17 @@ export class PluginSet implements Plugins {
   readonly #hookMs: number
   readonly #all: readonly Plugin[]
 
-  /** `taken`: names that other tools have. */
-  constructor(plugins: readonly Plugin[], taken: ReadonlySet<string>, hookMs: number) {
+  /** `duplicates`: those whose id another one has; `taken`: names that other tools have. */
+  constructor(
+    plugins: readonly Plugin[],
+    duplicates: ReadonlyMap<Plugin, PluginFailure>,
+    taken: ReadonlySet<string>,
+    hookMs: number,
+  ) {
     this.#hookMs = hookMs
-    this.#plugins = withOwnIds(plugins)
+    this.#plugins = plugins.filter((plugin) => plugin.works && !duplicates.has(plugin))
     this.#all = plugins
-    this.list = plugins.map((plugin) => {
-      const { info } = plugin
-      if (info.failure !== undefined || this.#plugins.includes(plugin)) return info
-      return { ...info, failure: { error: `There is another plugin with the id ${info.id}`, ref: undefined } }
-    })
+    this.list = plugins.map((plugin) => ({ ...plugin.info, failure: plugin.info.failure ?? duplicates.get(plugin) }))
     this.hooks = new Set(HOOK_NAMES.filter((name) => this.#having(name).length > 0))
     this.skills = this.#plugins.flatMap(({ registration }) => registration?.skills ?? [])
     this.tools = nameTools(this.#plugins, taken)
@@ -157,16 +158,6 @@ export class PluginSet implements Plugins {
 
 function idOf({ registration }: Plugin): string {
   return registration?.id ?? ''
-}
-
-/** Those that work; of several with one id, the first. */
-function withOwnIds(plugins: readonly Plugin[]): readonly Plugin[] {
-  const ids = new Set<string>()
-  return plugins.filter(({ failed, registration }) => {
-    if (failed || registration === undefined || ids.has(registration.id)) return false
-    ids.add(registration.id)
-    return true
-  })
 }
 
 /** Names that nobody else has, and that providers take. */

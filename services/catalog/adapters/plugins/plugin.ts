@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import type { PluginFailure, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
 import { type Registration, readRegistration } from '#services/catalog/domain/plugins/registration.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
 import type { CallName } from './host/protocol.ts'
 import { LoadedFiles } from './loaded-files.ts'
 import { type CallOptions, makeCall } from './make-call.ts'
-import { digestOf, type PluginContext, PluginFailed } from './plugin-context.ts'
+import { digestOf, logFailure, type PluginContext, PluginFailed } from './plugin-context.ts'
 import { PluginEntry } from './plugin-entry.ts'
 import type { PluginHost } from './plugin-host.ts'
 import { HostGone, PluginRun } from './plugin-run.ts'
@@ -50,6 +49,11 @@ export class Plugin {
 
   get failed(): boolean {
     return this.#failure !== undefined
+  }
+
+  /** Whether it has registered, and has not failed. */
+  get works(): boolean {
+    return !this.failed && this.registration !== undefined
   }
 
   /** Whether its files, or the installed version of its package, are others than when it was loaded, or failed for want of one. */
@@ -109,10 +113,7 @@ export class Plugin {
   /** It is failed from now on. */
   fail(error: string): void {
     if (this.#failure !== undefined || this.#closed.signal.aborted) return
-    const ref = `err_${randomBytes(4).toString('hex')}`
-    this.#failure = { error, ref }
-    const { logger, directory } = this.#context
-    logger.warn({ directory, plugin: this.declared.key, ref, error }, 'A plugin has failed')
+    this.#failure = logFailure(this.#context, this.declared.key, error)
     this.#breakOff(new PluginFailed(error))
     this.#context.changed()
   }

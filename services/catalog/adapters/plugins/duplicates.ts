@@ -1,0 +1,33 @@
+import type { PluginFailure } from '#services/catalog/domain/plugins/plugin.ts'
+import type { Plugin } from './plugin.ts'
+import { logFailure, type PluginContext } from './plugin-context.ts'
+
+/** The plugins of a location whose id another one has: of those that work, the first one keeps it. */
+export class Duplicates {
+  readonly #context: Pick<PluginContext, 'logger' | 'directory'>
+  #known: ReadonlyMap<Plugin, PluginFailure> = new Map()
+
+  constructor(context: Pick<PluginContext, 'logger' | 'directory'>) {
+    this.#context = context
+  }
+
+  /** Logs those that were none when it was last asked. */
+  of(plugins: readonly Plugin[]): ReadonlyMap<Plugin, PluginFailure> {
+    const first = new Map<string, Plugin>()
+    const found = new Map<Plugin, PluginFailure>()
+    for (const plugin of plugins) {
+      const { id } = plugin.info
+      if (!plugin.works || id === undefined) continue
+      const other = first.get(id)
+      if (other === undefined) first.set(id, plugin)
+      else found.set(plugin, this.#known.get(plugin) ?? this.#log(plugin, id, other))
+    }
+    this.#known = found
+    return found
+  }
+
+  #log({ declared }: Plugin, id: string, other: Plugin): PluginFailure {
+    const error = `There is another plugin with the id ${id}: ${other.declared.key}`
+    return logFailure(this.#context, declared.key, error)
+  }
+}
