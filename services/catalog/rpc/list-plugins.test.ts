@@ -55,7 +55,11 @@ const FAILING = {
   ],
   'hook.js': [
     'export default { id: "hook", setup({ hook }) { hook("tool.execute.before", () => {}) } }',
-    /hooks has one that there is not: tool.execute.before; there are prompt, tool.before, tool.after, instructions/,
+    /There is no hook tool\.execute\.before; there are prompt, tool\.before, tool\.after, instructions\./,
+  ],
+  'unschemed.js': [
+    'export default { id: "u", setup({ tool }) { tool({ name: "t", description: "d", execute() {} }) } }',
+    /^TypeError: The tool t has no inputSchema$/,
   ],
   'schema.js': [
     'export default { id: "schema", setup({ tool }) { tool({ name: "t", description: "d", execute() {}, inputSchema: { type: "object", properties: { a: { $ref: "http://x/y" } } } }) } }',

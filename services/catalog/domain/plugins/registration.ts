@@ -50,8 +50,8 @@ export function readRegistration(value: unknown, entry: string, reserved: Readon
   return {
     ...{ id, tools, skills },
     agents: readAgents(value.agents),
-    hooks: new Set(readNames(value.hooks, 'hooks', HOOK_NAMES)),
-    events: new Set(readNames(value.events, 'events', EVENT_NAMES)),
+    hooks: new Set(readNames(value.hooks, 'hook', HOOK_NAMES)),
+    events: new Set(readNames(value.events, 'event', EVENT_NAMES)),
   }
 }
 
@@ -91,14 +91,11 @@ function readAgents(value: unknown): ReadonlyMap<string, AgentEntry> {
   }).agents
 }
 
-function readNames<T extends string>(value: unknown, at: string, known: readonly T[]): T[] {
-  return readList(value, at).map((name) => {
+function readNames<T extends string>(value: unknown, kind: string, known: readonly T[]): T[] {
+  return readList(value, `${kind}s`).map((name) => {
     const found = known.find((candidate) => candidate === name)
-    if (found === undefined) {
-      const names = known.join(', ')
-      throw new DocumentError(`${at} has one that there is not: ${String(name).slice(0, 64)}; there are ${names}`)
-    }
-    return found
+    if (found !== undefined) return found
+    throw new DocumentError(`There is no ${kind} ${String(name).slice(0, 64)}; there are ${known.join(', ')}.`)
   })
 }
 

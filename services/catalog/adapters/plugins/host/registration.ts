@@ -118,9 +118,10 @@ export class Registration {
 }
 
 function compile(ajv: Ajv, { name, inputSchema }: PluginTool): ValidateFunction {
+  if (inputSchema === undefined) throw new TypeError(`The tool ${name} has no inputSchema`)
   try {
     return ajv.compile(inputSchema)
   } catch (error) {
-    throw new Error(`The input schema of the tool ${name} is none: ${error instanceof Error ? error.message : error}`)
+    throw new Error(`The inputSchema of the tool ${name} is not valid: ${error instanceof Error ? error.message : error}`)
   }
 }
