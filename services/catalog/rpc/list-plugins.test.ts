@@ -61,6 +61,11 @@ const FAILING = {
     'export default { id: "u", setup({ tool }) { tool({ name: "t", description: "d", execute() {} }) } }',
     /^TypeError: The tool t has no inputSchema$/,
   ],
+  'syntax.js': [
+    'export default {\n  id: "syntax",\n  setup() { const a = ; },\n}',
+    /^SyntaxError: \/.*\/plugins\/syntax\.js:3: Unexpected token ';'$/,
+  ],
+  'types.ts': ['\nenum A { B }', /^SyntaxError: \/.*\/plugins\/types\.ts:2: TypeScript enum is not supported/],
   'schema.js': [
     'export default { id: "schema", setup({ tool }) { tool({ name: "t", description: "d", execute() {}, inputSchema: { type: "object", properties: { a: { $ref: "http://x/y" } } } }) } }',
     /\$ref|refer/,
@@ -137,7 +142,7 @@ test('a plugin is loaded again when a file changes that it imports, also one tha
   assert.match(await state(), /Cannot find module/)
   for (const [text, expected] of [
     ['export default "one" as const', 'one'],
-    ['export default "two" +', /Unexpected|Expression expected/],
+    ['export default "two" +', /\/lib\/name\.ts:1: Expression expected/],
     ['export default "three"', 'three'],
   ] as const) {
     const updated = update()

@@ -122,14 +122,14 @@ export class LocationPlugins implements AsyncDisposable {
   }
 
   #present(): Offer<PluginSet> {
-    const parts = this.#plugins.map(({ declared: { key, fingerprint }, info, failed, registration }) => {
+    const parts = this.#plugins.map(({ declared: { key, fingerprint }, info, works, registration }) => {
       const { failure, ...rest } = info
       return [
         fingerprint,
         this.#opened.get(key),
         rest,
         failure?.error,
-        failed || registration === undefined ? null : digestOf(registration),
+        works && registration !== undefined ? digestOf(registration) : null,
       ]
     })
     const digest = hash('sha256', JSON.stringify(parts), 'hex')

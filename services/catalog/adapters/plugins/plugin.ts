@@ -33,12 +33,11 @@ export class Plugin {
   }
 
   get info(): PluginInfo {
-    const { origin } = this.declared
     const { state } = this.#entry
     const waits = this.registration === undefined ? { error: 'It has not been loaded yet', ref: undefined } : undefined
     return {
       id: this.registration?.id,
-      origin,
+      origin: this.declared.origin,
       version: state?.version,
       outdated: state?.outdated ?? false,
       updating: state?.updating ?? false,

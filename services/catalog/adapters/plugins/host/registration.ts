@@ -122,6 +122,8 @@ function compile(ajv: Ajv, { name, inputSchema }: PluginTool): ValidateFunction 
   try {
     return ajv.compile(inputSchema)
   } catch (error) {
-    throw new Error(`The inputSchema of the tool ${name} is not valid: ${error instanceof Error ? error.message : error}`)
+    throw new Error(
+      `The inputSchema of the tool ${name} is not valid: ${error instanceof Error ? error.message : error}`,
+    )
   }
 }

@@ -7,9 +7,9 @@ import { MAX_FILES } from './protocol.ts'
 
 /**
  * Reports each file that is imported from now on, once, as it is before it is read; one that is not there has no fingerprint. Those
- * of packages (`node_modules`) are left out.
+ * of packages (`node_modules`) are left out. Returns those that were reported until now, at any time.
  */
-export function reportFiles(report: (path: string, fingerprint: string) => void): void {
+export function reportFiles(report: (path: string, fingerprint: string) => void): ReadonlySet<string> {
   const seen = new Set<string>()
   const observe = (url: string | undefined): void => {
     if (!url?.startsWith('file:') || url.includes('/node_modules/') || seen.size === MAX_FILES) return
@@ -30,6 +30,7 @@ export function reportFiles(report: (path: string, fingerprint: string) => void)
       }
     },
   })
+  return seen
 }
 
 function statOf(path: string): Stats | undefined {

@@ -1,6 +1,7 @@
 // The thread of a plugin: loads its module, and does what the catalog asks for.
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
+import { locateSyntaxError } from './locate-syntax-error.ts'
 import type { Json, JsonMap, Plugin } from './plugin-api.ts'
 import { type FromPlugin, MAX_ERROR, MAX_MESSAGE, type PluginStart, PONG, type ToPlugin } from './protocol.ts'
 import { Registration } from './registration.ts'
@@ -39,8 +40,10 @@ port.on('message', (message: 'ping' | ToPlugin) => {
   void answer(message)
 })
 
-reportFiles((path, fingerprint) => say({ type: 'loaded', path, fingerprint }))
-const module = (await import(pathToFileURL(entry).href)) as { default?: Partial<Plugin> }
+const files = reportFiles((path, fingerprint) => say({ type: 'loaded', path, fingerprint }))
+const module = (await import(pathToFileURL(entry).href).catch((error: unknown) => {
+  throw locateSyntaxError(error, files)
+})) as { default?: Partial<Plugin> }
 const plugin = module.default
 if (typeof plugin !== 'object' || plugin === null || typeof plugin.setup !== 'function') {
   throw new Error('Its module has no default export of the form { id, setup(context) }')
