@@ -1,21 +1,30 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { Code } from '@connectrpc/connect'
 import { readConfig } from '#gateway/config.ts'
 import { listen } from '#gateway/http/listen.ts'
 import type { ExchangeTokenRequest } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { MemoryExchangeCounts } from '#services/identity/adapters/memory/exchange-counts.ts'
+import { type ExchangeCounts, STEP_MS } from '#services/identity/ports/exchange-counts.ts'
+import { countExchanges } from '#services/identity/rpc/federation/count-exchanges.ts'
+import { systemClock } from '#shared/clock.ts'
 import type { ReasonTable } from '#shared/reasons.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { openFacade } from '#test/support/facade.ts'
 import { type RawAnswer, rawRequest } from '#test/support/raw-http.ts'
 import { FORM_TYPE, postToken, TOKEN_FORM, TOKEN_PATH, tokenForm } from '#test/support/token-form.ts'
 import { silentLogger } from '#test/support/transports.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const NOT_KEPT = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
 /** A facade whose identity service exchanges any token, or rejects with what a test sets. */
-async function openExchange(env: Record<string, string> = {}) {
+async function openExchange(
+  env: Record<string, string> = {},
+  exchangeCounts: ExchangeCounts = new MemoryExchangeCounts(),
+) {
   const seen: ExchangeTokenRequest[] = []
   const state: { reason?: AnyReason; metadata?: Record<string, string> } = {}
   const names = [
@@ -24,6 +33,7 @@ async function openExchange(env: Record<string, string> = {}) {
   ]
   const reasons: ReasonTable = Object.fromEntries(names.map((name) => [name, { code: Code.Unknown, message: 'M' }]))
   const federation = {
+    countExchanges: countExchanges({ exchangeCounts, clock: systemClock }),
     exchangeToken(request: ExchangeTokenRequest) {
       seen.push(request)
       if (state.reason !== undefined) throw new Rejection(state.reason, state.metadata)
@@ -249,6 +259,35 @@ test('59: beyond the limit of an address it is 429 before anything is read; othe
   assert.equal((await from('192.0.2.2')).status, 200)
   assert.equal((await from('2001:db8::1')).status, 200)
   assert.equal(exchange.seen.at(-1)?.clientNetwork, '2001:db8:0:0::/64')
+})
+
+test('59: two gateways let through together at most the limit, and what arrives in 250 ms', async () => {
+  const counts = new MemoryExchangeCounts()
+  const env = { PORTICO_EXCHANGES_PER_MINUTE: '20' }
+  await using one = await openExchange(env, counts)
+  await using two = await openExchange(env, counts)
+  const admitted = async ({ url }: { url: string }, times: number) => {
+    const answers = await Promise.all(Array.from({ length: times }, () => postToken(url, tokenForm())))
+    return answers.filter(({ status }) => status === 200).length
+  }
+  const reported = async (total: number) => {
+    const [known] = await counts.add(Math.floor(Date.now() / STEP_MS), [{ network: '127.0.0.1', counts: [] }])
+    return known?.counts.reduce((sum, count) => sum + count, 0) === total
+  }
+  const learnt = async (total: number) => {
+    await waitFor(`${total} are reported`, () => reported(total))
+    // What a report is answered with comes a moment later.
+    await setTimeout(50)
+  }
+  assert.equal(await admitted(one, 14), 14)
+  await learnt(14)
+  assert.equal(await admitted(two, 1), 1)
+  await learnt(15)
+  assert.equal(await admitted(two, 20), 5)
+  await learnt(20)
+  assert.equal(await admitted(one, 9), 6, 'it knows what its last report was answered with')
+  await learnt(26)
+  assert.deepEqual([await admitted(one, 9), await admitted(two, 9)], [0, 0])
 })
 
 test('55: while the server starts it answers in the form of OAuth, too, and says when to come back', async () => {
