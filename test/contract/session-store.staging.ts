@@ -190,8 +190,7 @@ export function stagingCases(test: StoreTest): void {
     await store.appendStaged(first, [said('msg_1', 'first'), STEP])
     const second = await store.stageSession(W, 'ses_1', 'import')
     await store.appendStaged(second, [said('msg_1', 'second')])
-    // There is no session yet, and perhaps there never will be.
-    const over = refusal('STORE_UNAVAILABLE')
+    const over = refusal('SESSION_EXISTS')
     await assert.rejects(store.appendStaged(first, [said('msg_2')]), over)
     await assert.rejects(store.extendStaged(first), over)
     await assert.rejects(store.commitStaged(first, fromStaged('ses_1')), over)
@@ -202,6 +201,15 @@ export function stagingCases(test: StoreTest): void {
     const [only, ...others] = await messages(store)
     assert.deepEqual(plain(only?.message), plain(said('msg_1', 'second')))
     assert.deepEqual(others, [])
+  })
+
+  test('one that another replaced which came to nothing is over', async ({ store }) => {
+    const first = await store.stageSession(W, 'ses_1', 'import')
+    const second = await store.stageSession(W, 'ses_1', 'import')
+    await assert.rejects(store.extendStaged(first), refusal('SESSION_EXISTS'))
+    await store.giveUpStaged(second)
+    await assert.rejects(store.extendStaged(first), refusal('STORE_UNAVAILABLE'))
+    assert.equal(await store.getSession(W, 'ses_1'), undefined)
   })
 
   test('of a creation and two stagings at once one wins, and the store stays whole', async ({ store }) => {
@@ -216,7 +224,7 @@ export function stagingCases(test: StoreTest): void {
       const create = async () => (await store.createSession(W, newSession(id, { title: 'created' }))).title
       const done = await Promise.allSettled([stage('one'), create(), stage('two')])
       for (const result of done) {
-        if (result.status === 'rejected') assert.match(result.reason.reason, /^(SESSION_EXISTS|STORE_UNAVAILABLE)$/)
+        if (result.status === 'rejected') assert.equal(result.reason.reason, 'SESSION_EXISTS')
       }
       const { title } = (await store.getSession(W, id)) ?? {}
       const texts = (await messages(store, id)).map(({ message }) => message.type === 'user' && message.prompt.text)

@@ -215,6 +215,24 @@ test('session.import refuses ids that exist and a parent that does not, and noth
   assert.equal((await portico.post(IMPORT, { info: { ...info, parentID: 'ses_there' }, messages })).status, 200)
 })
 
+test('of several imports of one id at once one succeeds, and the others are refused as if it were there already', async () => {
+  await using portico = await openPortico()
+  const others = {
+    status: 409,
+    body: { _tag: 'ConflictError', message: 'Session already exists: ses_1', resource: 'ses_1' },
+  }
+  const text = (id: number) => ({ id: `msg_${id}`, type: 'user', text: 'x'.repeat(2_000), time: { created: 1 } })
+  const given = { info, messages: Array.from({ length: 400 }, (_, id) => text(id)) }
+  const answers = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const answer = await portico.post(IMPORT, given)
+      return { status: answer.status, body: await answer.json() }
+    }),
+  )
+  const refused = answers.filter(({ status }) => status !== 200)
+  assert.deepEqual(refused, [others, others])
+})
+
 test('session.import refuses a body that is none, wherever it goes wrong', async () => {
   await using portico = await openPortico({ PORTICO_IMPORT_LIMIT_BYTES: '1000000' })
   const send = (body: string, type = 'application/json') =>

@@ -40,9 +40,8 @@ export const STAGED_MS = 60_000
  * }
  * ```
  *
- * A session that is created under the same id meanwhile wins: then the methods below reject with SESSION_EXISTS. One that is
- * staged again wins over the first, but may come to nothing: then, and when the time is over, they reject with
- * STORE_UNAVAILABLE.
+ * A session that is created under the same id meanwhile wins, and so does one that is staged again: then the methods below reject
+ * with SESSION_EXISTS. When the other one has come to nothing, and when the time is over, they reject with STORE_UNAVAILABLE.
  */
 export interface SessionStaging {
   /** Begins. Rejects with SESSION_EXISTS when the session is there. */

@@ -17,9 +17,11 @@ export function sessionExists({ sessionId }: { readonly sessionId: string }): Re
   return new Rejection('SESSION_EXISTS', { session_id: sessionId })
 }
 
-/** The refusal of a staged session that nobody has extended in time, or that another one has replaced: which may yet come to nothing. */
+/** The refusal of a staged session that nobody has extended in time, or that another one has replaced, which came to nothing. */
 export function stagingOver(): Rejection {
-  return storeUnavailable('the time of a staged session was over, or another was staged in its place')
+  return storeUnavailable(
+    'the time of a staged session was over, or another one was staged in its place and came to nothing',
+  )
 }
 
 /** The refusal of a session under the id of a removed one, below which there are others yet. */

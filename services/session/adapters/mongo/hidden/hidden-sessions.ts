@@ -33,10 +33,8 @@ export function keepFor(durationMs: number, changes: Document = {}): Document[] 
   return [{ $set: { ...changes, until: { $add: [SERVER_NOW, durationMs] } } }]
 }
 
-/** A staged session whose time is not over. */
-export function isLive(_id: string): Document {
-  return { _id, ...STAGED, $expr: { $gt: ['$until', SERVER_NOW] } }
-}
+/** Staged sessions whose time is not over. */
+export const LIVE = { ...STAGED, $expr: { $gt: ['$until', SERVER_NOW] } } as const
 
 /**
  * The number above which a new session of that id has its own: below it are the documents of sessions that had the id before,

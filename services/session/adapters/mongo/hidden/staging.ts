@@ -18,7 +18,7 @@ import type { MongoBatch } from '../batch.ts'
 import { type HiddenDocument, keyOf } from '../collections.ts'
 import type { MongoJob } from '../queue.ts'
 import type { StoreParts } from '../store-parts.ts'
-import { giveUpStaged, hiddenDocument, isLive, keepFor, readBase } from './hidden-sessions.ts'
+import { giveUpStaged, hiddenDocument, keepFor, LIVE, readBase } from './hidden-sessions.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
@@ -96,9 +96,13 @@ export class MongoStaging implements SessionStaging {
     const { collections } = this.#parts
     await batch.flush()
     const options = { ...LIMIT, session: batch.session }
-    const found = await collections.hiddenSessions.findOne({ ...isLive(key), workspace, sessionId }, options)
+    const found = await collections.hiddenSessions.findOne({ _id: key, workspace, sessionId, ...LIVE }, options)
     if (found !== null) return found
-    throw (await batch.found()) !== undefined ? sessionExists({ sessionId }) : stagingOver()
+    const another = { workspace, sessionId, ...LIVE }
+    const isTaken =
+      (await batch.found()) !== undefined ||
+      (await collections.hiddenSessions.findOne(another, { ...options, projection: { _id: 1 } })) !== null
+    throw isTaken ? sessionExists({ sessionId }) : stagingOver()
   }
 
   async #requireSource(batch: MongoBatch, { workspace, source }: StagedSession): Promise<void> {

@@ -105,6 +105,12 @@ export class HiddenSessions {
     return this.#file.statement(sql).get(Number(key), workspace, sessionId, now) as HiddenRow | undefined
   }
 
+  /** Whether one is staged under an id whose time is not over. */
+  hasStaged(workspace: string, id: string, now: number): boolean {
+    const sql = `SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND ${STAGED} AND until > ?`
+    return this.#file.statement(sql).get(workspace, id, now) !== undefined
+  }
+
   /** Keeps a session as it is until then; to be called in a job. */
   keep(number: number, seq: number, until: number): void {
     this.#file.statement('UPDATE hiddenSessions SET seq = ?, until = ? WHERE number = ?').run(seq, until, number)

@@ -102,8 +102,9 @@ export class SqliteStaging implements SessionStaging {
     const { file, hidden, clock } = this.#parts
     const { workspace, sessionId } = staged
     if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
-    const row = hidden.staged(staged, clock.now())
-    if (row === undefined) throw stagingOver()
-    return row
+    const now = clock.now()
+    const row = hidden.staged(staged, now)
+    if (row !== undefined) return row
+    throw hidden.hasStaged(workspace, sessionId, now) ? sessionExists({ sessionId }) : stagingOver()
   }
 }
