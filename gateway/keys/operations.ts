@@ -25,10 +25,9 @@ export const listKeys = operation({
   errors: ['WORKSPACE_NOT_FOUND'],
   async handle(clients, { query, call }) {
     requireWorkspace(query.workspace_id, call)
-    const kinds = [Principal_Kind.WORKSPACE, Principal_Kind.PERSONAL]
     const [offset, enabledOnly] = [Number(query.offset ?? 0), query.include_disabled !== 'true']
     const { apiKeys } = await clients.identity.listApiKeys(
-      { pageSize: KEYS_ON_PAGE, offset, kinds, enabledOnly },
+      { pageSize: KEYS_ON_PAGE, offset, enabledOnly },
       call.options(),
     )
     const spendings = await spendingsOf(clients, apiKeys, call)
@@ -68,8 +67,7 @@ export const updateKey = operation({
   answer: oneKey,
   errors: ['API_KEY_NOT_FOUND', 'REQUEST_INVALID'],
   async handle(clients, { params, body, call }) {
-    const { keyId } = await findKey(clients, params.hash, call)
-    const request = { keyId, ...toKeySettings(body), updateMask: maskOf(body) }
+    const request = { keyId: await idOf(clients, params.hash, call), ...toKeySettings(body), updateMask: maskOf(body) }
     const { apiKey } = await clients.identity.updateApiKey(request, call.options())
     return withSpending(clients, apiKey, call)
   },
@@ -83,8 +81,7 @@ export const deleteKey = operation({
   answer: z.strictObject({ deleted: z.literal(true) }),
   errors: ['API_KEY_NOT_FOUND'],
   async handle(clients, { params, call }) {
-    const { keyId } = await findKey(clients, params.hash, call)
-    await clients.identity.deleteApiKey({ keyId }, call.options())
+    await clients.identity.deleteApiKey({ keyId: await idOf(clients, params.hash, call) }, call.options())
   },
   present: () => ({ deleted: true }),
 })
@@ -109,14 +106,15 @@ function requireWorkspace(named: string | undefined, call: Call): void {
   throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: named.slice(0, 64) })
 }
 
-/** Management keys are the operator's: here there are none. */
-async function findKey({ identity }: Clients, hash: string, call: Call): Promise<ApiKey> {
-  const { apiKey } = await identity.getApiKey({ key: { case: 'hash', value: hash } }, call.options())
-  if (apiKey !== undefined && apiKey.kind !== Principal_Kind.MANAGEMENT) return apiKey
-  throw new Rejection('API_KEY_NOT_FOUND', { key_id: hash })
+async function findKey({ identity }: Clients, hash: string, call: Call): Promise<ApiKey | undefined> {
+  return (await identity.getApiKey({ key: { case: 'hash', value: hash } }, call.options())).apiKey
 }
 
-async function withSpending(clients: Clients, found: ApiKey | undefined | Promise<ApiKey>, call: Call) {
+async function idOf(clients: Clients, hash: string, call: Call): Promise<string> {
+  return (await findKey(clients, hash, call))?.keyId ?? ''
+}
+
+async function withSpending(clients: Clients, found: ApiKey | undefined | Promise<ApiKey | undefined>, call: Call) {
   const apiKey = await found
   const [spending] = apiKey === undefined ? [] : await spendingsOf(clients, [apiKey], call)
   return { apiKey, spending }

@@ -1,7 +1,8 @@
 import type { KeyTerms } from './key-terms.ts'
 
 /** What a key authenticates as. */
-export type ApiKeyKind = 'workspace' | 'personal' | 'management'
+export type ApiKeyKind = (typeof API_KEY_KINDS)[number]
+export const API_KEY_KINDS = ['workspace', 'personal', 'management'] as const
 
 /** An API key as it is kept. The key itself is shown once, when it is made, and exists nowhere else. */
 export interface ApiKey {

@@ -3,7 +3,7 @@ import type { IdentityService } from '#gen/portico/identity/v1/identity_service_
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
-import { byOf, managerOf, parseKeyId } from './parse.ts'
+import { byOf, managerOf, requireManagedKey } from './parse.ts'
 
 /** Deletes a key of the caller's workspace; it and the access tokens that act as it are refused from the next call on. */
 export function deleteApiKey(dependencies: {
@@ -13,9 +13,9 @@ export function deleteApiKey(dependencies: {
   const { store, clock } = dependencies
   return async (request, context) => {
     const manager = managerOf(context)
-    const keyId = parseKeyId(request.keyId)
-    const found = await store.deleteKey(manager.workspaceId, keyId, byOf(manager, clock))
-    if (!found) throw new Rejection('API_KEY_NOT_FOUND', { key_id: keyId })
+    const { key } = await requireManagedKey(store, manager, request.keyId)
+    const found = await store.deleteKey(manager.workspaceId, key.id, byOf(manager, clock))
+    if (!found) throw new Rejection('API_KEY_NOT_FOUND', { key_id: key.id })
     return {}
   }
 }

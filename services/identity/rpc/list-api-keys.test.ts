@@ -10,7 +10,7 @@ forEachTransport((name, connect) => {
     await using identity = await openIdentity(connect)
     const { client, as, create } = identity
     const made: string[] = []
-    for (let index = 0; index < 5; index += 1) made.push((await create({ name: `key ${index}` })).keyId)
+    for (let index = 0; index < 6; index += 1) made.push((await create({ name: `key ${index}` })).keyId)
     const seen: string[] = []
     const sizes: number[] = []
     let pageToken: string | undefined
@@ -20,8 +20,8 @@ forEachTransport((name, connect) => {
       sizes.push(page.apiKeys.length)
       pageToken = page.nextPageToken
     } while (pageToken !== undefined)
-    // The first two are the keys that the operator chose.
-    assert.deepEqual(seen.slice(2), made)
+    // The first one was chosen by the operator.
+    assert.deepEqual(seen.slice(1), made)
     assert.deepEqual(sizes, [3, 3, 1])
   })
 
@@ -41,7 +41,8 @@ forEachTransport((name, connect) => {
 
   test(`a page token of another workspace, or of nobody, is refused (${name})`, async () => {
     await using identity = await openIdentity(connect)
-    const { client, as, organizationId } = identity
+    const { client, as, organizationId, create } = identity
+    await create()
     const { nextPageToken } = await client.listApiKeys({ pageSize: 1 }, as('management'))
     const principal = { organizationId, workspaceId: 'wrk_other', apiKeyId: '', kind: 'management' } as const
     const refusal = {

@@ -4,8 +4,10 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { check, MAX_TIME } from '#shared/rpc/parse.ts'
+import type { ApiKeyKind } from '../domain/api-key.ts'
 import type { By } from '../domain/audit.ts'
 import { hasFederation } from '../domain/organization.ts'
+import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
 import type { OrganizationStore } from '../ports/organization-store.ts'
 
 /** The principal of a call that only management keys and the local operator may make. */
@@ -13,6 +15,22 @@ export function managerOf(context: Pick<HandlerContext, 'values'>): Principal {
   const principal = principalOf(context)
   if (principal.kind === 'management' || principal.kind === 'local-operator') return principal
   throw new Rejection('MANAGEMENT_KEY_REQUIRED')
+}
+
+/** Whether somebody manages keys of a kind: management keys are the operator's, and to others there are none. */
+export function manages({ kind }: Principal, ofKind: ApiKeyKind): boolean {
+  return ofKind !== 'management' || kind === 'local-operator'
+}
+
+/** A key that the caller manages, by its identifier. Its kind never changes. Rejects with API_KEY_NOT_FOUND. */
+export async function requireManagedKey(
+  store: Pick<IdentityStore, 'getKey'>,
+  manager: Principal,
+  keyId: string,
+): Promise<OwnedApiKey> {
+  const found = await store.getKey(manager.workspaceId, parseKeyId(keyId))
+  if (found !== undefined && manages(manager, found.key.kind)) return found
+  throw new Rejection('API_KEY_NOT_FOUND', { key_id: keyId })
 }
 
 /** The principal of a call that only the operator may make, at the command line. */

@@ -14,7 +14,7 @@ import type { ApiKey } from '../domain/api-key.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { apiKeyToProto } from './convert.ts'
 import { parseTerms, termsToProto } from './key-terms.ts'
-import { byOf, managerOf, parseExpiry, parseKeyId } from './parse.ts'
+import { byOf, managerOf, parseExpiry, requireManagedKey } from './parse.ts'
 import { withFields } from './update-mask.ts'
 
 const FIELDS = ['disabled', 'name', 'expire_time']
@@ -30,11 +30,11 @@ export function updateApiKey(dependencies: {
   const { store, clock } = dependencies
   return async (request, context) => {
     const manager = managerOf(context)
-    const keyId = parseKeyId(request.keyId)
+    const { key: before } = await requireManagedKey(store, manager, request.keyId)
     const by = byOf(manager, clock)
     const decide = deciderOf(request, by.time)
-    const key = await store.reviseKey(manager.workspaceId, keyId, decide, by)
-    if (key === undefined) throw new Rejection('API_KEY_NOT_FOUND', { key_id: keyId })
+    const key = await store.reviseKey(manager.workspaceId, before.id, decide, by)
+    if (key === undefined) throw new Rejection('API_KEY_NOT_FOUND', { key_id: before.id })
     return { apiKey: apiKeyToProto(key) }
   }
 }

@@ -258,7 +258,7 @@ export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKey
   offset: number;
 
   /**
-   * Only keys of these kinds; empty: all.
+   * Only keys of these kinds; empty: all that the caller manages.
    *
    * @generated from field: repeated portico.identity.v1.Principal.Kind kinds = 4;
    */
@@ -461,7 +461,8 @@ export declare const IdentityService: GenService<{
     output: typeof CreateApiKeyResponseSchema;
   },
   /**
-   * Gets an API key of the caller's workspace. A key may get itself; others are for management keys. Rejects with API_KEY_NOT_FOUND.
+   * Gets an API key of the caller's workspace. A key may get itself; others are for management keys. Management keys are the operator's:
+   * here and below, to others there are none. Rejects with API_KEY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.IdentityService.GetApiKey
    */
