@@ -8,7 +8,8 @@ import { HostGone, ThrownByPlugin } from './plugin-run.ts'
 import type { OfferedTool } from './plugin-set.ts'
 import { readResult } from './said.ts'
 
-/** Longest time that a call may take. */
+/** Longest silence of a call, which its reports interrupt, and longest time of one, however much it reports. */
+const SILENCE_MS = 120_000
 const LIMIT_MS = 600_000
 const MAX_PROBLEM = 500
 
@@ -70,16 +71,27 @@ async function run(
   { signal, progress, identity }: RunOptions,
 ): Promise<ToolOutcome> {
   const { sessionId: sessionID, callId: callID } = identity
-  const time = AbortSignal.timeout(LIMIT_MS)
+  const over = new AbortController()
+  const endFor = (problem: string): void => over.abort(new Error(problem))
+  const limit = setTimeout(endFor, LIMIT_MS, `It took longer than ${LIMIT_MS / 1_000} s and was ended`)
+  const silence = setTimeout(endFor, SILENCE_MS, `It was silent for more than ${SILENCE_MS / 1_000} s and was ended`)
+  const report = (metadata: JsonObject): void => {
+    silence.refresh()
+    progress(metadata)
+  }
   try {
     const given = { tool: tool.name, input, directory, sessionID, callID }
-    return readResult(await plugin.call('tool', given, { signal: AbortSignal.any([signal, time]), progress }))
+    const options = { signal: AbortSignal.any([signal, over.signal]), progress: report }
+    return readResult(await plugin.call('tool', given, options))
   } catch (error) {
     signal.throwIfAborted()
-    if (time.aborted) return failed('timeout', `It took longer than ${LIMIT_MS} ms and was ended`)
+    if (over.signal.aborted) return failed('timeout', over.signal.reason.message)
     if (error instanceof ThrownByPlugin) return failed('plugin', error.message)
     if (error instanceof TypeError) return failed('plugin', `What the tool returned cannot be used: ${error.message}`)
     return failed('plugin_ended', problemOf(error))
+  } finally {
+    clearTimeout(limit)
+    clearTimeout(silence)
   }
 }
 
