@@ -165,6 +165,7 @@ const TRAPS = `export default { id: 'traps', setup({ tool }) {
   const inputSchema = { type: 'object' }
   const add = (name, execute) => tool({ name, description: name, inputSchema, execute })
   add('loop', () => { for (;;); })
+  add('unreadable', () => { throw new Proxy(new Error('x'), { get() { throw new Error('no') } }) })
   add('wait', (_, { progress }) => { progress({ waits: true }); return new Promise(() => {}) })
 } }`
 
@@ -183,6 +184,9 @@ test('a process that is killed fails the calls in it, and another one begins whe
   assert.match(failure, /process of the plugin has ended; what the call has done is unknown/)
   assert.equal(await greet(catalog), 'Hello, you!')
   assert.deepEqual(Object.values(states(await list(catalog))), ['active', 'active'])
+  const { failure: unreadable } = await runTool(catalog, 'unreadable', {})
+  assert.equal(unreadable?.message, 'It threw something that cannot be read')
+  assert.equal(states(await list(catalog))['traps.js'], 'active')
   const started = performance.now()
   assert.match((await runTool(catalog, 'loop', {})).failure?.message ?? '', /kept its thread busy/)
   assert.ok(performance.now() - started < 5_000)

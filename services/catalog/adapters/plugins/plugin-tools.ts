@@ -74,9 +74,12 @@ async function run(
   const over = new AbortController()
   const endFor = (problem: string): void => over.abort(new Error(problem))
   const limit = setTimeout(endFor, LIMIT_MS, `It took longer than ${LIMIT_MS / 1_000} s and was ended`)
-  const silence = setTimeout(endFor, SILENCE_MS, `It was silent for more than ${SILENCE_MS / 1_000} s and was ended`)
+  const listen = (): NodeJS.Timeout =>
+    setTimeout(endFor, SILENCE_MS, `It was silent for more than ${SILENCE_MS / 1_000} s and was ended`)
+  let silence = listen()
   const report = (metadata: JsonObject): void => {
-    silence.refresh()
+    clearTimeout(silence)
+    silence = listen()
     progress(metadata)
   }
   try {

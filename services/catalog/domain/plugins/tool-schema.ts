@@ -16,6 +16,7 @@ export function checkSchema(value: unknown, at: string): JsonObject {
   if (JSON.stringify(value).length > MAX_CHARACTERS) {
     throw new DocumentError(`${at} has more than ${MAX_CHARACTERS} characters`)
   }
+  if (refersToItself(value, value, new Map())) throw new DocumentError(`${at} has a $ref that leads to itself`)
   return value as JsonObject
 }
 
@@ -28,4 +29,39 @@ function checkDepth(value: unknown, at: string, left: number): void {
     }
     checkDepth(member, at, left - 1)
   }
+}
+
+/** Keywords whose schemas are for the same value as the one that they are in. */
+const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
+
+/** Whether a schema in it is for the same value as itself, so that nothing is ever checked. `seen`: whether it is known not to be so. */
+function refersToItself(schema: unknown, root: unknown, seen: Map<unknown, boolean>): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  return entersItself(schema, root, seen) || Object.values(schema).some((member) => refersToItself(member, root, seen))
+}
+
+function entersItself(schema: unknown, root: unknown, seen: Map<unknown, boolean>): boolean {
+  if (!isObject(schema)) return false
+  const known = seen.get(schema)
+  if (known !== undefined) return !known
+  seen.set(schema, false)
+  const within = SAME_VALUE.flatMap((name) => {
+    const member = schema[name]
+    return name === 'dependentSchemas' || Array.isArray(member) ? Object.values(member ?? {}) : [member]
+  })
+  const target = typeof schema.$ref === 'string' ? targetOf(schema.$ref, root) : undefined
+  const enters = [...within, target].some((next) => entersItself(next, root, seen))
+  seen.set(schema, true)
+  return enters
+}
+
+/** What a pointer (`#/a/b`) leads to; undefined: nothing, or it is a name. */
+function targetOf(ref: string, root: unknown): unknown {
+  if (ref !== '#' && !ref.startsWith('#/')) return undefined
+  let target = root
+  for (const part of ref.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    target = typeof target === 'object' && target !== null ? Reflect.get(target, name) : undefined
+  }
+  return target
 }

@@ -61,10 +61,18 @@ async function answer({ id, name, input }: Extract<ToPlugin, { type: 'call' }>):
     const value = await registered.call(name, input as JsonMap, { signal: controller.signal, progress })
     say({ type: 'result', id, value: value ?? null })
   } catch (error) {
-    const text = error instanceof Error ? error.message || error.name : String(error)
-    say({ type: 'error', id, error: text.slice(0, MAX_ERROR) })
+    say({ type: 'error', id, error: textOf(error).slice(0, MAX_ERROR) })
   } finally {
     running.delete(id)
+  }
+}
+
+/** Of whatever was thrown, which may throw itself when it is read. */
+function textOf(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message || error.name) : String(error)
+  } catch {
+    return 'It threw something that cannot be read'
   }
 }
 
