@@ -1,5 +1,5 @@
 import type { AgentDocument } from '../domain/agent.ts'
-import type { HookedCall, HookedPrompt, PluginInfo } from '../domain/plugins/plugin.ts'
+import type { HookedCall, HookedPrompt, KnownNames, PluginInfo } from '../domain/plugins/plugin.ts'
 import type { HookName, PluginEvent } from '../domain/plugins/registration.ts'
 import type { Skill } from '../domain/skill.ts'
 import type { Source } from './source.ts'
@@ -19,10 +19,10 @@ export interface Plugins {
   /** What their agents are, as the document with the lowest precedence, and what all agents ask for. */
   readonly agents: AgentDocument
   readonly skills: readonly Skill[]
-  /** What a prompt has become, and the ids of the plugins that changed something of it. */
+  /** What a prompt has become, and the ids of the plugins that changed something of it: they may name what is `known`. */
   prompt(
     prompt: HookedPrompt,
-    sessionId: string,
+    about: { readonly sessionId: string; readonly known: KnownNames },
     signal: AbortSignal,
   ): Promise<{ readonly prompt: HookedPrompt; readonly changedBy: readonly string[] }>
   /** What the input of a call has become. Rejects with TOOL_REFUSED (metadata problem) when a plugin refuses the call. */

@@ -16,14 +16,15 @@ export function editPrompt(dependencies: {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
     using _ = open.hold()
-    const { plugins } = await open.generation()
+    const { plugins, agents: ofLocation, skills: offered } = await open.generation()
     const { text = '', files = [], names, metadata, queued = false } = request.prompt ?? {}
     const prompt = {
       ...{ text, agents: names?.agents ?? [], skills: names?.skills ?? [], metadata: metadata ?? {} },
       files: files.map(({ uri, name, description }) => ({ uri, name, description })),
       delivery: queued ? ('queue' as const) : ('steer' as const),
     }
-    const { prompt: edited, changedBy } = await plugins.prompt(prompt, sessionId, context.signal)
+    const known = { agents: idsOf(ofLocation.agents), skills: idsOf(offered) }
+    const { prompt: edited, changedBy } = await plugins.prompt(prompt, { sessionId, known }, context.signal)
     const { delivery, metadata: wanted, agents, skills } = edited
     // Plugins are given an object where there is none.
     const isNone = metadata === undefined && Object.keys(wanted).length === 0
@@ -32,4 +33,8 @@ export function editPrompt(dependencies: {
     const changed = { text: edited.text, files: [...edited.files], names: named, queued: delivery === 'queue' }
     return { prompt: { ...changed, ...rest }, changedBy: [...changedBy] }
   }
+}
+
+function idsOf(all: readonly { readonly id: string }[]): ReadonlySet<string> {
+  return new Set(all.map(({ id }) => id))
 }

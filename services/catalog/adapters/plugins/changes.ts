@@ -1,17 +1,20 @@
-import type { HookedFile, HookedPrompt } from '#services/catalog/domain/plugins/plugin.ts'
+import type { HookedFile, HookedPrompt, KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
 import { isObject, type JsonObject } from '#shared/json.ts'
+import { isWithin } from '#shared/rpc/parse.ts'
 
 /** What a hook returned: an object of members that are to be changed, or a text. Each reader throws TypeError. */
 type Returned = Record<string, unknown> | string
 
-const MAX_FILES = 100
-const MAX_NAMES = 100
+/** Of a prompt, wherever it is from: characters of its text, and how much it names of a kind. */
+const MAX_TEXT = 1_048_576
+const MAX_FILES = 32
+const MAX_NAMES = 32
 const MAX_REASON = 2_000
 const MAX_INSTRUCTIONS = 32 << 10
 const MAX_METADATA = 64 << 10
 
-/** A prompt with what is to be changed. Its limits are those of every prompt, which are checked where it is admitted. */
-export function readPromptChange(value: Returned, prompt: HookedPrompt): HookedPrompt {
+/** A prompt with what is to be changed; `known` is what the location has. What is left to check are its files, where they are read. */
+export function readPromptChange(value: Returned, prompt: HookedPrompt, known: KnownNames): HookedPrompt {
   const {
     text = prompt.text,
     files,
@@ -20,7 +23,9 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt): HookedP
     metadata = prompt.metadata,
     delivery = prompt.delivery,
   } = objectOf(value)
-  if (typeof text !== 'string') throw new TypeError('text is no text')
+  if (typeof text !== 'string' || !isWithin(text, 0, MAX_TEXT)) {
+    throw new TypeError(`text is no text of at most ${MAX_TEXT} characters`)
+  }
   if (!isObject(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
     throw new TypeError(`metadata is no object of at most ${MAX_METADATA} characters`)
   }
@@ -29,8 +34,10 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt): HookedP
     ...{ text, delivery },
     metadata: metadata as JsonObject,
     files: files === undefined || files === null ? prompt.files : readFiles(files),
-    agents: agents === undefined || agents === null ? prompt.agents : readNames('agents', agents),
-    skills: skills === undefined || skills === null ? prompt.skills : readNames('skills', skills),
+    agents:
+      agents === undefined || agents === null ? prompt.agents : readNames('agent', agents, prompt.agents, known.agents),
+    skills:
+      skills === undefined || skills === null ? prompt.skills : readNames('skill', skills, prompt.skills, known.skills),
   }
 }
 
@@ -65,10 +72,20 @@ function readFiles(value: unknown): HookedFile[] {
   })
 }
 
-function readNames(member: string, value: unknown): string[] {
+/** What the prompt named itself is not for the plugin to answer for. */
+function readNames(
+  kind: string,
+  value: unknown,
+  named: readonly string[],
+  known: ReadonlySet<string>,
+): readonly string[] {
   const isText = (name: unknown): name is string => typeof name === 'string'
-  if (Array.isArray(value) && value.length <= MAX_NAMES && value.every(isText)) return value
-  throw new TypeError(`${member} is no list of at most ${MAX_NAMES} ids`)
+  if (!Array.isArray(value) || value.length > MAX_NAMES || !value.every(isText)) {
+    throw new TypeError(`${kind}s is no list of at most ${MAX_NAMES} ids`)
+  }
+  const unknown = value.find((name) => !known.has(name) && !named.includes(name))
+  if (unknown !== undefined) throw new TypeError(`there is no ${kind} ${unknown.slice(0, 64)}`)
+  return value
 }
 
 function textOf(value: unknown): string | undefined {

@@ -51,6 +51,31 @@ test('what a plugin makes of the text of a call is cut, also of one that failed'
   assert.ok((await runTool(catalog, 'read', { path: 'a.txt' })).text.length < 60_000)
 })
 
+const UNUSABLE: Readonly<Record<string, readonly [string, string]>> = {
+  'long.js': [`text: 'x'.repeat(1_048_577)`, 'text is no text of at most 1048576 characters'],
+  'skill.js': [`skills: ['theirs', 'nope']`, 'there is no skill nope'],
+  'agent.js': [`agents: ['build', 'nobody']`, 'there is no agent nobody'],
+}
+
+test('a plugin whose hook makes something of a prompt that no prompt is has failed, and others change it', async () => {
+  await using catalog = await openCatalog()
+  for (const [name, [change]] of Object.entries(UNUSABLE)) {
+    const source = plugin(name.replace('.js', ''), `hook('prompt', () => ({ ${change} }))`)
+    await writeFiles(catalog.config, { [`plugins/${name}`]: source })
+  }
+  const source = plugin('works', `hook('prompt', ({ skills }) => ({ text: 'changed', skills, agents: ['plan'] }))`)
+  await writeFiles(catalog.config, { 'plugins/works.js': source })
+  const prompt = { text: 'Hi', names: { skills: ['theirs'], agents: [] } }
+  const { prompt: edited, changedBy } = await catalog.client.editPrompt({ sessionId: 's', prompt }, asOperator)
+  assert.deepEqual([edited?.text, edited?.names?.skills, edited?.names?.agents], ['changed', ['theirs'], ['plan']])
+  assert.deepEqual(changedBy, ['works'])
+  const found = states(await catalog.client.listPlugins({}, asOperator))
+  for (const [name, [, problem]] of Object.entries(UNUSABLE)) {
+    assert.equal(found[name], `What its hook prompt returned cannot be used: ${problem}`)
+  }
+  assert.equal(found['works.js'], 'active')
+})
+
 test('a call of a tool whose plugin does not work says so, and not that its input is wrong', async () => {
   await using catalog = await openCatalog()
   const tool = `tool({ name: 'act', description: 'Acts.', inputSchema: { type: 'object' }, execute() {} })`
@@ -58,6 +83,7 @@ test('a call of a tool whose plugin does not work says so, and not that its inpu
     'plugins/throws.js': plugin('throws', `${tool}; hook('instructions', () => { throw new Error('no more') })`),
   })
   const { generation } = await catalog.client.listTools({}, asOperator)
+  assert.equal((await runTool(catalog, 'act', {})).text, '(no output)', 'what a tool without a result is shown as')
   await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
   await assert.rejects(
     catalog.client.prepareTool({ name: 'act', generation }, asOperator),

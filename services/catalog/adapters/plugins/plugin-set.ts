@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.ts'
 import { freeName } from '#services/catalog/domain/free-name.ts'
-import type { HookedCall, HookedPrompt, PluginFailure, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
+import type {
+  HookedCall,
+  HookedPrompt,
+  KnownNames,
+  PluginFailure,
+  PluginInfo,
+} from '#services/catalog/domain/plugins/plugin.ts'
 import {
   HOOK_NAMES,
   type HookName,
@@ -69,12 +75,18 @@ export class PluginSet implements Plugins {
     await orAborted(forAWhile(settled, SETTLE_MS), signal)
   }
 
-  async prompt(prompt: HookedPrompt, sessionId: string, signal: AbortSignal): ReturnType<Plugins['prompt']> {
+  async prompt(
+    prompt: HookedPrompt,
+    { sessionId, known }: { readonly sessionId: string; readonly known: KnownNames },
+    signal: AbortSignal,
+  ): ReturnType<Plugins['prompt']> {
     let current = prompt
     const changedBy: string[] = []
     for (const plugin of this.#having('prompt')) {
       const input = { ...current, about: { sessionID: sessionId } }
-      const answer = await this.#ask(plugin, 'prompt', input, signal, (value) => readPromptChange(value, current))
+      const answer = await this.#ask(plugin, 'prompt', input, signal, (value) =>
+        readPromptChange(value, current, known),
+      )
       if (answer === undefined || isDeepStrictEqual(answer, current)) continue
       current = answer
       changedBy.push(idOf(plugin))

@@ -45,6 +45,12 @@ export interface HookedPrompt {
   readonly delivery: 'steer' | 'queue'
 }
 
+/** Ids of the agents and skills that a prompt can name. */
+export interface KnownNames {
+  readonly agents: ReadonlySet<string>
+  readonly skills: ReadonlySet<string>
+}
+
 /** A tool call, as hooks see it. */
 export interface HookedCall {
   readonly sessionId: string
