@@ -95,7 +95,7 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
       this.#options.logger.warn({ path: file.path, problem }, message)
     try {
       return {
-        document: await parse(file, (problem) => report(problem, `${name} does not count in whole, or as meant`)),
+        document: await parse(file, (problem) => report(problem, `${name} may not work as intended`)),
       }
     } catch (error) {
       // What an agent must not do is not forgotten for a moment's want.

@@ -124,7 +124,7 @@ test('what is no text of a condition, is not typed right or is no yes or no is r
     ['true @', 'is not a condition: Unexpected character: @ (line 1, character 6)'],
     [
       'email == "a"',
-      'is not a condition: Unknown variable: email (line 1, character 1); there are subject, audience, scopes, token_type',
+      'is not a condition: Unknown variable: email (line 1, character 1); the variables are subject, audience, scopes, token_type',
     ],
     ['subject', 'must be true or false (bool), and is of type string'],
     ['size(subject)', 'must be true or false (bool), and is of type int'],

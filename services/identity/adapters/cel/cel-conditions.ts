@@ -63,7 +63,7 @@ function problemOf(error: unknown, text: string): string {
   if (error instanceof Refusal) return `${error.message} (${placeOf(error.at, text)})`
   if (!(error instanceof ParseError || error instanceof TypeProblem)) return 'cannot be read'
   const { summary, range } = error
-  const hint = summary.startsWith('Unknown variable') ? `; there are ${[...VARIABLES.keys()].join(', ')}` : ''
+  const hint = summary.startsWith('Unknown variable') ? `; the variables are ${[...VARIABLES.keys()].join(', ')}` : ''
   return `is not a condition: ${summary.slice(0, 200).toWellFormed()} (${placeOf(range?.start ?? 0, text)})${hint}`
 }
 
