@@ -1,6 +1,6 @@
 import { isJson, isObject, type JsonObject } from '#shared/json.ts'
 import type { AgentDocument, AgentEntry, AgentMode, ModelRef, PermissionRule, RequestOverlay } from './agent.ts'
-import { fromLegacy, isLegacy } from './legacy-agent.ts'
+import { AGENT_KEYS, fromLegacy, isLegacy } from './legacy-agent.ts'
 
 /** A document that says something it must not; the message names the member. */
 export class DocumentError extends Error {
@@ -22,10 +22,9 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
   const agents = new Map<string, AgentEntry>()
   for (const [id, entry] of Object.entries(isObject(value.agents) ? value.agents : {})) {
     attempt(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
+    if (isObject(entry)) reportUnknown(entry, AGENT_KEYS, (problem) => onProblem(`agents.${id}: ${problem}`))
   }
-  const unknown = Object.keys(value).filter((key) => !KEYS.includes(key) && !SILENT_KEYS.includes(key))
-  if (unknown.length > 0)
-    onProblem(`keys that mean nothing here: ${unknown.slice(0, MAX_NAMED).join(', ')} (known are ${KEYS.join(', ')})`)
+  reportUnknown(value, [...KEYS, ...SILENT_KEYS], onProblem)
   const rules = attempt(onProblem, () => readRules(value.permissions ?? [], 'permissions'))
   return {
     agents,
@@ -64,6 +63,13 @@ function readAgentEntry(value: unknown, at: string): AgentEntry {
     ...member('request', readRequest),
     ...(model !== undefined && { model }),
   }
+}
+
+function reportUnknown(value: object, known: readonly string[], onProblem: (problem: string) => void): void {
+  const unknown = Object.keys(value).filter((key) => !known.includes(key))
+  if (unknown.length === 0) return
+  const named = known.filter((key) => !SILENT_KEYS.includes(key)).join(', ')
+  onProblem(`keys that mean nothing here: ${unknown.slice(0, MAX_NAMED).join(', ')} (known are ${named})`)
 }
 
 function attempt<T>(onProblem: (problem: string) => void, read: () => T): T | undefined {

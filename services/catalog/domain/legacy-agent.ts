@@ -1,9 +1,10 @@
 import { isObject } from '#shared/json.ts'
 import type { PermissionRule } from './agent.ts'
 
-const KEYS = new Set(
-  'name model variant request system description mode hidden color steps disabled permissions'.split(' '),
-)
+/** Keys of the present form. */
+export const AGENT_KEYS: readonly string[] =
+  'name model variant request system description mode hidden color steps disabled permissions'.split(' ')
+const KEYS = new Set(AGENT_KEYS)
 const LEGACY_KEYS = new Set('prompt tools permission disable options maxSteps'.split(' '))
 // One permission action guards every tool that changes files.
 const EDITING_TOOLS = new Set(['write', 'edit', 'patch', 'multiedit'])
