@@ -61,6 +61,15 @@ const FAILING = {
     'export default { id: "u", setup({ tool }) { tool({ name: "t", description: "d", execute() {} }) } }',
     /^TypeError: The tool t has no inputSchema$/,
   ],
+  'agent.js': [
+    'export default { id: "agent", setup({ agent }) { agent("a", { prompt: "Hi", disable: true }) } }',
+    /^agents\.a: keys that mean nothing here: prompt, disable \(known are name, model,/,
+  ],
+  'opencode.js': [
+    'export const MyPlugin = async ({ client }) => ({ event() {} })',
+    /^Error: This looks like an OpenCode plugin/,
+  ],
+  'opencode.cjs': ['module.exports = async () => ({})', /^Error: This looks like an OpenCode plugin/],
   'syntax.js': [
     'export default {\n  id: "syntax",\n  setup() { const a = ; },\n}',
     /^SyntaxError: \/.*\/plugins\/syntax\.js:3: Unexpected token ';'$/,

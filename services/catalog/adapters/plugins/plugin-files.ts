@@ -11,7 +11,7 @@ import { entriesOf, findFile } from '../files/find-file.ts'
 import type { Places } from '../watch/place-watch.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
 
-const MODULE = /\.(?:js|mjs|ts)$/
+const MODULE = /\.[cm]?[jt]s$/
 const LOCAL = /^(?:\.{0,2}\/|~\/|\.{1,2}$|file:)/
 /** Plugins of one location. */
 const MAX_PLUGINS = 64
@@ -49,7 +49,7 @@ export async function findPlugins(
     folders.map(async ({ path, own }) => {
       const names = (await entriesOf(path))
         .map(({ name }) => name)
-        .filter((name) => MODULE.test(name) && !/\.d\.ts$/.test(name))
+        .filter((name) => MODULE.test(name) && !/\.d\.[cm]?ts$/.test(name))
       const mayRun = names.length > 0 && (own || (await trusted.has(path)))
       return names
         .sort()
@@ -119,7 +119,7 @@ async function describe(key: string, { local, target, options, trusted, by }: Na
   }
   const file = await findFile(local)
   const missing = !MODULE.test(local)
-    ? `${basename(local)} is no module: its name ends in none of .js, .mjs and .ts`
+    ? `${basename(local)} is no module: its name ends in none of .js, .mjs, .cjs, .ts, .mts and .cts`
     : file === undefined
       ? `There is no file ${local}`
       : undefined

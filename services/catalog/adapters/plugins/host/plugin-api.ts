@@ -37,8 +37,8 @@ export interface PluginTool {
   readonly inputSchema: JsonMap
   /** Action of the permission that a call needs, with the plugin's id as resource; default: the tool's name. Asks unless rules say otherwise. */
   readonly permission?: string
-  /** The model reads what it returns, or the message of what it throws. */
-  execute(input: JsonMap, context: ToolContext): ToolResult | Promise<ToolResult>
+  /** The model reads what it returns (nothing: `(no output)`), or the message of what it throws. */
+  execute(input: JsonMap, context: ToolContext): ToolResult | undefined | Promise<ToolResult | undefined>
 }
 
 /** What a tool call works with. */

@@ -45,6 +45,13 @@ const module = (await import(pathToFileURL(entry).href).catch((error: unknown) =
   throw locateSyntaxError(error, files)
 })) as { default?: Partial<Plugin> }
 const plugin = module.default
+if (plugin === undefined || typeof plugin === 'function') {
+  if (Object.values(module).some((exported) => typeof exported === 'function')) {
+    throw new Error(
+      'This looks like an OpenCode plugin, a function that returns hooks: a plugin of Portico is a default export of the form { id, setup(context) }',
+    )
+  }
+}
 if (typeof plugin !== 'object' || plugin === null || typeof plugin.setup !== 'function') {
   throw new Error('Its module has no default export of the form { id, setup(context) }')
 }
