@@ -149,6 +149,13 @@ export function leaseCases(test: StoreTest): void {
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
   })
 
+  test('a renewed lease that runs out leaves the run for the next owner', async (fixture) => {
+    const { store, shortMs, longMs } = fixture
+    await store.renewLease(await begin(fixture), shortMs)
+    await fixture.outlast()
+    assert.equal((await acquire(store, longMs, 'own_2')).unfinished, true)
+  })
+
   test('giving a lease back leaves the run for the next owner', async (fixture) => {
     const { store, longMs } = fixture
     await store.releaseLease(await begin(fixture))

@@ -10,6 +10,7 @@ import { finishRemovals, fromStaged } from './session-store.removal.ts'
 import { sessionStoreSuite } from './session-store.suite.ts'
 import {
   acquire,
+  admission,
   admit,
   begin,
   ManualClock,
@@ -21,7 +22,7 @@ import {
 } from './session-store.support.ts'
 import { eventsOf, TailReader, tail } from './session-store.tail.ts'
 
-async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
+async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sessions-'))
   const path = join(directory, 'session.sqlite')
   const clock = new ManualClock()
@@ -42,9 +43,9 @@ async function open(): Promise<StoreFixture & { reopen(): Promise<void> }> {
       store = withUseCases(await openSqliteSessionStore({ path, clock }))
       return found
     },
-    async reopen() {
+    async reopen(park = false) {
       await store[Symbol.asyncDispose]()
-      store = withUseCases(await openSqliteSessionStore({ path, clock }))
+      store = withUseCases(await openSqliteSessionStore({ path, clock, park }))
     },
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()
@@ -63,6 +64,17 @@ test('opening a file voids its leases, so that work goes on at once', async () =
   await assert.rejects(fixture.store.promote(lease, 'step'), refusal('LEASE_LOST'))
   const next = await acquire(fixture.store, fixture.longMs)
   assert.deepEqual([next.sessionId, next.unfinished, next.fence > lease.fence], ['ses_1', true, true])
+})
+
+test('opening a file parks what waits where that is wanted, and leaves a run that has begun to be ended', async () => {
+  await using fixture = await open()
+  await begin(fixture)
+  await fixture.store.createSession(W, newSession('ses_2'))
+  await fixture.store.admitPrompt(W, admission('msg_2', { sessionId: 'ses_2' }))
+  await fixture.reopen(true)
+  const next = await acquire(fixture.store, fixture.longMs)
+  assert.deepEqual([next.sessionId, next.unfinished], ['ses_1', true])
+  assert.equal(await fixture.store.acquireLease('own_2', fixture.longMs), undefined)
 })
 
 test('positions hold across a restart, and one of another file is not taken for its own', async () => {

@@ -51,6 +51,9 @@ export interface SessionState {
   readonly claimableAt: number | undefined
 }
 
+/** What the claim of a session follows from. */
+export type ClaimState = Pick<SessionState, 'running' | 'due' | 'leaseUntil' | 'claimableAt'>
+
 /** The title is to be found once the first input is promoted. */
 export const FIRST_INPUT = 'first-input'
 
@@ -70,7 +73,7 @@ export function newState(session: Session, now: number, seq = 0): SessionState {
 }
 
 /** Whether somebody may drain the session now. */
-export function isLeaseLive(state: SessionState, leaseNow: number): boolean {
+export function isLeaseLive(state: Pick<SessionState, 'leaseUntil'>, leaseNow: number): boolean {
   return state.leaseUntil > leaseNow
 }
 
@@ -81,9 +84,10 @@ export function isBusy(state: SessionState, leaseNow: number): boolean {
 
 /**
  * From when on the lease may be given. The oldest claim is served first, so a session that waits already keeps its
- * place, and one whose owner died comes in turn when its lease has run out.
+ * place, and one whose owner died comes in turn when its lease has run out. A session has a claim exactly while it has work:
+ * whatever gives, renews or ends a lease needs only move it.
  */
-export function nextClaim(state: SessionState, leaseNow: number): number | undefined {
+export function nextClaim(state: ClaimState, leaseNow: number): number | undefined {
   if (!state.running && !state.due) return undefined
   if (isLeaseLive(state, leaseNow)) return state.leaseUntil
   return Math.min(state.claimableAt ?? leaseNow, leaseNow)

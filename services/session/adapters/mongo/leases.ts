@@ -58,11 +58,10 @@ export class MongoLeases {
    */
   async renew({ workspace, sessionId, fence }: Lease, durationMs: number): Promise<LeaseState | undefined> {
     const until = { $add: [SERVER_NOW, durationMs] }
-    const works = { $or: [{ $eq: ['$running', 1] }, { $eq: ['$due', 1] }] }
     const changes = {
       version: { $add: ['$version', 1] },
       leaseUntil: until,
-      claimableAt: { $cond: [works, until, null] },
+      claimableAt: { $cond: [{ $gt: ['$claimableAt', 0] }, until, null] },
     }
     const live = { _id: keyOf(workspace, sessionId), fence, $expr: { $gt: ['$leaseUntil', SERVER_NOW] } }
     const options = { projection: { interruptRequested: 1 }, maxTimeMS: RENEWAL_MS }

@@ -1,4 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite'
+import { nextClaim } from '#services/session/domain/session-state.ts'
 import type { AcquiredLease, Lease, LeaseState } from '#services/session/ports/lease.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 
@@ -41,22 +42,27 @@ export function renewLease(
   now: number,
   durationMs: number,
 ): LeaseState | undefined {
-  const sql = `UPDATE sessions SET leaseUntil = ?, claimableAt = CASE WHEN running OR due THEN ? END
+  const sql = `UPDATE sessions SET leaseUntil = ?, claimableAt = CASE WHEN claimableAt > 0 THEN ? END
     WHERE workspace = ? AND id = ? AND fence = ? AND leaseUntil > ? RETURNING interruptRequested`
   const until = now + durationMs
   const row = file.statement(sql).get(until, until, workspace, sessionId, fence, now)
   return row && { interruptRequested: row.interruptRequested === 1 }
 }
 
-/** Makes no session due: what waits is parked. To be called in a job. */
-export function parkAll(file: SqliteFile): void {
-  file
-    .statement('UPDATE sessions SET due = 0, claimableAt = CASE WHEN running THEN claimableAt END WHERE due = 1')
-    .run()
+/** Ends every lease; what was leased can be had at once. `park`: what waits is parked. To be called in a job. */
+export function voidLeases(file: SqliteFile, now: number, park: boolean): void {
+  const found = 'SELECT number, running, due, claimableAt FROM sessions WHERE leaseUntil > 0 OR (due = 1 AND ?)'
+  const update = file.statement('UPDATE sessions SET leaseUntil = 0, due = ?, claimableAt = ? WHERE number = ?')
+  for (const row of file.statement(found).all(park ? 1 : 0) as unknown as VoidedRow[]) {
+    const due = row.due === 1 && !park
+    const state = { running: row.running === 1, due, leaseUntil: 0, claimableAt: row.claimableAt ?? undefined }
+    update.run(due ? 1 : 0, nextClaim(state, now) ?? null, row.number)
+  }
 }
 
-/** Ends every lease; what was leased can be had at once. To be called in a job. */
-export function voidLeases(file: SqliteFile, now: number): void {
-  const sql = `UPDATE sessions SET leaseUntil = 0, claimableAt = min(claimableAt, ?) WHERE leaseUntil > 0`
-  file.statement(sql).run(now)
+interface VoidedRow {
+  readonly number: number
+  readonly running: number
+  readonly due: number
+  readonly claimableAt: number | null
 }

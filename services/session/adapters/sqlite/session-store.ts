@@ -25,7 +25,7 @@ import { SqliteEventLog } from './event-log.ts'
 import { HiddenSessions } from './hidden/hidden-sessions.ts'
 import { SqliteRemoval } from './hidden/removal.ts'
 import { SqliteStaging } from './hidden/staging.ts'
-import { claimLease, hasClaim, parkAll, renewLease, voidLeases } from './leases.ts'
+import { claimLease, hasClaim, renewLease, voidLeases } from './leases.ts'
 import { readSession, readState, SqliteReads } from './reads.ts'
 import { saveNewSession, saveRevision } from './save.ts'
 import { STEPS } from './schema.ts'
@@ -51,8 +51,7 @@ export async function openSqliteSessionStore(options: {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.
     file.statement('PRAGMA wal_autocheckpoint = 4000').get()
     const { log, hidden } = await file.write(() => {
-      voidLeases(file, clock.now())
-      if (park) parkAll(file)
+      voidLeases(file, clock.now(), park)
       const hidden = new HiddenSessions(file)
       return { log: new SqliteEventLog(file, hidden), hidden }
     })
