@@ -48,7 +48,7 @@ export class Subscription implements AsyncIterableIterator<Frame, undefined> {
 async function* begin(subscribed: Subscribed): AsyncGenerator<Frame, AsyncIterator<Frame, undefined> | undefined> {
   const { clients, call, clock, position, sessionId, directory } = subscribed
   const feed = feedOf(clients, subscribed, clock)
-  const letGo = feed.hold()
+  const letGo = feed.use()
   call.signal.addEventListener('abort', letGo)
   await feed.opened
   if (call.over) return undefined

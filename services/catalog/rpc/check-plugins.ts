@@ -19,7 +19,7 @@ export function checkPlugins(dependencies: {
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _held = open.hold()
+    using _ = open.use()
     const all = packageTargets((await open.generation()).plugins.list)
     const { target } = request
     const wanted = target === undefined ? all : all.filter((one) => one.target === target)

@@ -15,7 +15,7 @@ export function editPrompt(dependencies: {
     const sessionId = parseRequired('session_id', request.sessionId)
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _ = open.hold()
+    using _ = open.use()
     const { plugins, agents: ofLocation, skills: offered } = await open.generation()
     const { text = '', files = [], names, metadata, queued = false } = request.prompt ?? {}
     const prompt = {

@@ -16,7 +16,7 @@ export function getAgent(dependencies: {
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _ = open.hold()
+    using _ = open.use()
     const generation = await open.generation(request.generation, request.forStep)
     const { agents, defaultId } = generation.agents
     const id = request.agentId ?? defaultId

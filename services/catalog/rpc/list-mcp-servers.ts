@@ -16,7 +16,7 @@ export function listMcpServers(dependencies: {
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _ = open.hold()
+    using _ = open.use()
     await open.generation(undefined, true)
     return { location: locationToProto(location), servers: mcpServers.states(location).map(mcpServerToProto) }
   }

@@ -17,7 +17,7 @@ export function listPlugins(dependencies: {
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _held = open.hold()
+    using _ = open.use()
     await (await open.generation()).plugins.settled(context.signal)
     const { plugins } = await open.generation()
     return { location: locationToProto(location), plugins: plugins.list.map(pluginToProto) }

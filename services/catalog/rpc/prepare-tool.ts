@@ -13,7 +13,7 @@ export function prepareTool(dependencies: {
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _ = open.hold()
+    using _ = open.use()
     const { tools, plugins } = await open.generation(request.generation)
     const { name, input: given = {}, sessionId = '' } = request
     const hooked = plugins.hooks.has('tool.before')

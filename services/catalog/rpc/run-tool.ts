@@ -23,7 +23,7 @@ export function runTool(dependencies: {
     check(fence >= 1n, 'fence', 'must be at least 1')
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _ = open.hold()
+    using _ = open.use()
     const { tools, plugins } = await open.generation(request.generation)
     const call = await calls.begin(workspaceId, sessionId, callId, fence)
     const hooked = { sessionId, tool: name, input }

@@ -17,7 +17,7 @@ export function updatePlugins(dependencies: {
   return async (request, context) => {
     const location = await locations.resolve(principalOf(context), request.directory)
     const open = opened.open(location)
-    using _held = open.hold()
+    using _ = open.use()
     const known = new Map(packageTargets((await open.generation()).plugins.list).map((one) => [one.target, one]))
     const wanted = [...new Set(request.targets)].map((target) => {
       const one = known.get(target)

@@ -40,7 +40,7 @@ export class OpenLocation implements Disposable {
   /** Reloads that began, and the last of them that counted. */
   #begun = 0
   #counted = 0
-  #holders = 0
+  #uses = 0
   #retired = false
   #signal: NodeJS.Timeout | undefined
 
@@ -68,17 +68,17 @@ export class OpenLocation implements Disposable {
   }
 
   /** Whether a call goes on in it. */
-  get held(): boolean {
-    return this.#holders > 0
+  get inUse(): boolean {
+    return this.#uses > 0
   }
 
   /** Keeps the location open until what it returns is disposed of. */
-  hold(): Disposable {
-    this.#holders++
+  use(): Disposable {
+    this.#uses++
     return {
       [Symbol.dispose]: () => {
-        this.#holders--
-        if (this.#retired && this.#holders === 0) this[Symbol.dispose]()
+        this.#uses--
+        if (this.#retired && this.#uses === 0) this[Symbol.dispose]()
       },
     }
   }
@@ -86,7 +86,7 @@ export class OpenLocation implements Disposable {
   /** Closes the location once no call goes on in it any more. */
   retire(): void {
     this.#retired = true
-    if (this.#holders === 0) this[Symbol.dispose]()
+    if (this.#uses === 0) this[Symbol.dispose]()
   }
 
   /**

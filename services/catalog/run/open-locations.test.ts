@@ -124,7 +124,7 @@ test('five minutes after its last use a location is closed and its sources are d
 
 test('a location in which a call goes on is not closed', async (t) => {
   const { world, locations, later } = begin(t)
-  const held = locations.open(at('/a')).hold()
+  const held = locations.open(at('/a')).use()
   later(60 * 60_000)
   for (let i = 0; i < 3_000; i++) locations.open(at(`/${i}`))
   assert.ok(world.open.has('/a'))
@@ -300,7 +300,7 @@ test('a call that goes on while its location is reloaded keeps what it works wit
     disposed++
     dispose()
   })
-  const call = open.hold()
+  const call = open.use()
   await locations.reload(() => true, look)
   assert.equal(disposed, 0)
   call[Symbol.dispose]()

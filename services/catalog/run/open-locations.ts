@@ -172,13 +172,13 @@ export class OpenLocations implements Disposable {
   #closeIdle(): void {
     const since = this.#dependencies.clock.monotonic() - this.#dependencies.idleMs
     for (const [directory, entry] of this.#entries) {
-      if (entry.usedAt <= since && !entry.open.held) this.#close(directory, entry)
+      if (entry.usedAt <= since && !entry.open.inUse) this.#close(directory, entry)
     }
   }
 
   #closeOldest(except: string): void {
     for (const [directory, entry] of this.#entries) {
-      if (directory === except || entry.open.held) continue
+      if (directory === except || entry.open.inUse) continue
       this.#close(directory, entry)
       return
     }

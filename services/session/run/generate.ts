@@ -27,7 +27,7 @@ export async function generate(
   const blobs = await readMedia(run, request.messages)
   const tries = { away: 0, failed: 0 }
   for (let attempt = 1; ; attempt++) {
-    await run.slot.hold(run.tenure.signal)
+    await run.slot.acquire(run.tenure.signal)
     if (attempt > 1) step.retried()
     const failure = await ask(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, blobs, step)
     if (failure === undefined) return step.streamed()

@@ -46,7 +46,7 @@ test('a run that rests has no slot, and waits behind the others when it goes on'
   const b = take('b')
   assert.equal(await a.rest(async () => 'slept'), 'slept')
   const c = take('c')
-  const again = a.hold(never).then(() => held.push('a'))
+  const again = a.acquire(never).then(() => held.push('a'))
   const first = await b
   await settle()
   assert.deepEqual(held, ['a', 'b'])
@@ -76,7 +76,7 @@ test('the parts of a run share its slot, which is given up when all of them rest
   const other = await b
   for (const { resolve } of rests) resolve()
   await parts
-  const both = a.split([() => a.hold(never), () => a.hold(never)])
+  const both = a.split([() => a.acquire(never), () => a.acquire(never)])
   other[Symbol.dispose]()
   await both
   const c = take('c')

@@ -16,7 +16,7 @@ export class Slots {
   /** A slot for one more run. Throws the signal's reason. */
   async take(signal: AbortSignal): Promise<Slot> {
     const slot = new Slot(this)
-    await slot.hold(signal)
+    await slot.acquire(signal)
     return slot
   }
 
@@ -69,7 +69,7 @@ export class Slot implements Disposable {
   }
 
   /** To be called before work: waits in turn for the slot when the run has given it up. Throws the signal's reason. */
-  async hold(signal: AbortSignal): Promise<void> {
+  async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (this.#held) return
     await new Promise<void>((resolve, reject) => {

@@ -42,7 +42,7 @@ export async function doToolCall(
   const refused = await permissions.request(part.callId, prepared, signal)
   if (refused !== undefined) return step.settle(part.callId, failed(refused))
   using _ = await places.take(signal)
-  await run.slot.hold(signal)
+  await run.slot.acquire(signal)
   signal.throwIfAborted()
   run.tenure.check()
   step.ran(part.callId)

@@ -175,18 +175,18 @@ test('a failure comes after what was there before, to everybody', async () => {
 
 test('a reader that leaves while it waits ends; the last one that lets go closes the stream', async () => {
   const { shared, emit, closed } = stream()
-  const holds = [shared.hold(), shared.hold()]
+  const uses = [shared.use(), shared.use()]
   emit('+10')
   await shared.opened
   const [one, other] = [shared.read(), shared.read()]
   const waiting = one.next()
   one.leave()
   assert.equal((await waiting).done, true)
-  holds[0]?.()
-  holds[0]?.()
+  uses[0]?.()
+  uses[0]?.()
   assert.equal(closed(), 0)
   const last = other.next()
-  holds[1]?.()
+  uses[1]?.()
   assert.equal(closed(), 1)
   assert.equal((await last).done, true)
 })

@@ -4,16 +4,16 @@ import { Broadcast, type BroadcastOptions } from './broadcast.ts'
 export interface SharedStreamOptions<T> extends BroadcastOptions<T> {
   /** The position that the source begins behind, as its first item says. */
   readonly begins: (first: T) => string
-  /** Called when nobody holds it any more: what the source holds has to be given up. */
+  /** Called when nobody uses it any more: what the source holds has to be given up. */
   readonly close: () => void
 }
 
-/** A broadcast that is open while somebody holds it. */
+/** A broadcast that is open while somebody uses it. */
 export class SharedStream<T> extends Broadcast<T> {
   /** Resolves when the source has begun; rejects as it does. */
   readonly opened: Promise<void>
   readonly #close: () => void
-  #holders = 0
+  #uses = 0
 
   constructor(options: SharedStreamOptions<T>) {
     super(options)
@@ -22,16 +22,16 @@ export class SharedStream<T> extends Broadcast<T> {
     this.opened.catch(() => {})
   }
 
-  /** Keeps it open until the returned function is called; the last one that lets go closes it. */
-  hold(): () => void {
-    this.#holders++
-    let held = true
+  /** Keeps it open until the returned function is called; the last of these calls closes it. */
+  use(): () => void {
+    this.#uses++
+    let isOpen = true
     return () => {
-      if (held && --this.#holders === 0) {
+      if (isOpen && --this.#uses === 0) {
         this.#close()
         this.finish({})
       }
-      held = false
+      isOpen = false
     }
   }
 

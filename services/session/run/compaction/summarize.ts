@@ -64,7 +64,7 @@ export async function summarize(
   let room = contextLength === Infinity ? FIRST_ROOM : Math.floor(contextLength * BYTES)
   const tries = { away: 0, failed: 0, long: 0 }
   for (let attempt = 1; ; attempt++) {
-    await run.slot.hold(run.tenure.signal)
+    await run.slot.acquire(run.tenure.signal)
     const text = toSummarize(covered, room)
     const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text, shortest), receive)
     if ('text' in answer) {

@@ -64,7 +64,7 @@ export class EventHub {
     const left = new AbortController()
     const ends = AbortSignal.any([signal, left.signal])
     const { stream } = feed
-    const leaving = [stream.hold()]
+    const leaving = [stream.use()]
     // A generator that stands at a `yield` does not notice an abort: what it holds is given up here.
     ends.addEventListener('abort', () => {
       for (const leave of leaving) leave()
