@@ -98,6 +98,7 @@ const ELSEWHERE = [
   'MoveSessionRequest.directory',
   'ListSessionsRequest.parent_id',
   'ListMessagesRequest.page_size',
+  'ListSessionsRequest.page_size',
   'ReplyPermissionRequestRequest.message',
   'PutImportedContentRequest.data',
   'AssistantMessage.parts',

@@ -53,7 +53,7 @@ export function inlineKeySetProblem(text: string): string | undefined {
   if ('problem' in set) return set.problem
   const { keys } = JSON.parse(text) as { keys: readonly Record<string, unknown>[] }
   const leaked = keys.map(readKey).findIndex((one) => 'unusable' in one && one.isPrivate)
-  if (leaked >= 0) return `has a private or symmetric key (key ${leaked + 1}): such a key must stay secret`
+  if (leaked >= 0) return `has a private or symmetric key (key ${leaked + 1}): such a key must stay private`
   if (set.keys.length === 0) return ['has no key that can be used', ...set.unusable].join('; ')
   return undefined
 }

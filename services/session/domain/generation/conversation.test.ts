@@ -143,9 +143,9 @@ test('what comes before the last summary is not shown, but the summary', () => {
   assert.deepEqual(texts([user('a'), failed, native, step()]).length, 2)
 })
 
-test('the input that a summary found open is shown after it, whole; that of an ended run is not', () => {
-  const summary = (text: string): Message => ({
-    ...{ id: `msg_${text}`, type: 'compaction', timeCreated: 0, status: 'completed', manual: false, summary: text },
+test('the input that a summary found open is shown after it, whole; where somebody asked for the summary, that of an ended run is not', () => {
+  const summary = (text: string, manual = false): Message => ({
+    ...{ id: `msg_${text}`, type: 'compaction', timeCreated: 0, status: 'completed', manual, summary: text },
   })
   const overflowed = step({ error: { type: CONTEXT_OVERFLOW, message: 'no' }, parts: [], timeStreamed: undefined })
   const shown = (...conversation: Message[]) => texts(conversation).map(([, text = '']) => text.slice(0, 6))
@@ -155,7 +155,8 @@ test('the input that a summary found open is shown after it, whole; that of an e
   assert.deepEqual(shown(...before, overflowed, one, overflowed, two), ['The co', 'Open'])
   assert.deepEqual(shown(...before, overflowed, idle, overflowed, one), ['The co', 'Open'], 'a run went on with it')
   assert.deepEqual(shown(...before, step(), one), ['The co', 'Go on '])
-  assert.deepEqual(shown(...before, overflowed, idle, one, user('Next')), ['The co', 'Next'])
+  assert.deepEqual(shown(...before, overflowed, idle, one, user('Next')), ['The co', 'Open', 'Next'], 'it was resumed')
+  assert.deepEqual(shown(...before, overflowed, idle, summary('M', true), user('Next')), ['The co', 'Next'])
   assert.deepEqual(shown(...before, overflowed, idle, one, idle, overflowed, two), ['The co', 'Go on '])
 })
 

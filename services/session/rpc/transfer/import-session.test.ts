@@ -96,7 +96,7 @@ forEachTransport((name, connect) => {
       assert.equal(await reasonFor(call), 'STORE_UNAVAILABLE')
     }
     const second = await begin(service)
-    assert.equal(await reasonFor(append(service, first, [says('msg_1')])), 'STORE_UNAVAILABLE')
+    assert.equal(await reasonFor(append(service, first, [says('msg_1')])), 'SESSION_EXISTS')
     await append(service, second, [says('msg_1')])
     await service.client.abandonSessionImport({ ...(second && { import: second }) }, service.as())
     assert.equal(await reasonFor(commit(service, second)), 'STORE_UNAVAILABLE')
