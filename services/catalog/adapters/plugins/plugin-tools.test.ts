@@ -23,7 +23,7 @@ test('a call of a tool ends when it is silent for two minutes, and one that repo
     const tools = new PluginTools([{ name: 'hang', plugin, tool }], 1_000)
     const prepared = await tools.prepare({ directory: '/' } as Location, 'hang', {})
     let outcome: unknown
-    const running = prepared
+    void prepared
       .run(new AbortController().signal, () => {}, { sessionId: 'ses_1', callId: 'call_1' })
       .then((ended) => {
         outcome = ended
@@ -34,7 +34,7 @@ test('a call of a tool ends when it is silent for two minutes, and one that repo
       if (reports) report()
       t.mock.timers.tick(1_000)
     }
-    await running
+    await new Promise(setImmediate)
     assert.deepEqual(outcome, { type: 'failed', kind: 'timeout', message, content: [], metadata: {} })
   }
 })
