@@ -19,6 +19,8 @@ const SECOND_MS = 1_000
 /** Least time between an answer and the next question whether its thread is free. */
 const PING_MS = 250
 const END_MS = 2_000
+/** For the end of a thread that has thrown. */
+const LAST_WORDS_MS = 500
 
 const MIB = 1 << 20
 
@@ -54,8 +56,14 @@ export class PluginThread {
     })
     this.#worker.on('message', (message) => this.#observe(message))
     this.#worker.on('messageerror', () => this.#fail('It sent a message that cannot be read'))
-    this.#worker.on('error', (error) => this.#fail(describe(error, memoryBytes)))
-    this.#worker.on('exit', (code) => this.#fail(`It ended itself with exit code ${code}`))
+    let thrown: string | undefined
+    // What it sent before comes another way, and may come later, but never after its end.
+    this.#worker.on('error', (error) => {
+      const why = describe(error, memoryBytes)
+      thrown ??= why
+      setTimeout(() => this.#fail(why), LAST_WORDS_MS).unref()
+    })
+    this.#worker.on('exit', (code) => this.#fail(thrown ?? `It ended itself with exit code ${code}`))
     for (const output of [this.#worker.stdout, this.#worker.stderr]) output.on('data', (chunk) => this.#print(chunk))
   }
 
