@@ -14,6 +14,8 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
   const models = events.flatMap(({ type, data }) =>
     type === 'session.model.selected' ? [(data.model as { id: string }).id] : [],
   )
+  // Which says the model, where the session does not.
+  const isAgentGone = events.some(({ type, data }) => type === 'session.agent.selected' && data.agent === 'nobody')
   if (!models.includes('echo-small') && made.length > manual.length)
     problems.push('a compaction nobody asked for, with a model of any length')
   const isAnyTooLong = history.inputs.some(({ work }) => isTooLong(work))
@@ -30,7 +32,8 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
       (error?.type === 'aborted' && takenOver) ||
       (error?.type === 'compaction.interrupted' && history.interrupts.some(mayBeDone)) ||
       (error?.type === 'compaction.empty' && !isAnswered) ||
-      (error?.type === 'compaction.failed' && (reason === 'manual' ? models.includes('nothing') : isAnyTooLong))
+      (error?.type === 'compaction.failed' &&
+        (reason === 'manual' ? models.includes('nothing') || isAgentGone : isAnyTooLong))
     if (status === 'failed' && !isExplained) problems.push(`the compaction ${id} failed: ${JSON.stringify(error)}`)
     if (status === 'completed') isAnswered = false
   }
