@@ -65,7 +65,6 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   const begin = (): EventWriter => {
     if (writer !== undefined) return writer
     response.writeHead(200, [...HEADERS, ...call.headers])
-    response.flushHeaders()
     writer = new EventWriter(response, call)
     drain = source.lifecycle.onDrain((drainMs) => {
       grace = setTimeout(() => {
@@ -104,7 +103,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
 
 const COME_BACK = { share: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
 
-/** Collects the text of one turn of the event loop and writes it at once. */
+/** Collects the text of one turn of the event loop and writes it at once: in the first turn together with the headers. */
 class EventWriter {
   readonly #response: Response
   readonly #signal: AbortSignal
@@ -118,6 +117,7 @@ class EventWriter {
     response.on('drain', () => {
       this.#slow = false
     })
+    this.#flush = setImmediate(() => this.#write())
   }
 
   add(text: string): void {
@@ -154,14 +154,19 @@ class EventWriter {
   finish(text: string): void {
     if (this.#response.writableEnded) return
     this.#collected += text
-    this.#write()
+    if (this.#collected !== '') this.#write()
     this.#response.end()
   }
 
   #write(): void {
     if (this.#flush !== undefined) clearImmediate(this.#flush)
     this.#flush = undefined
-    if (this.#collected === '' || this.#response.destroyed || this.#response.writableEnded) return
+    if (this.#response.destroyed || this.#response.writableEnded) return
+    if (this.#collected === '') {
+      // The first message said nothing to the client, which is to know all the same that the stream has begun.
+      this.#response.flushHeaders()
+      return
+    }
     // As bytes: a string would take the slowest encoding path of node:http.
     this.#slow = !this.#response.write(Buffer.from(this.#collected))
     this.#collected = ''
