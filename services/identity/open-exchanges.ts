@@ -2,6 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { CelConditions } from './adapters/cel/cel-conditions.ts'
+import { warmUp } from './adapters/cel/warm-up.ts'
 import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
 import { NodeVerifier } from './adapters/node-crypto/node-verifier.ts'
 import type { Config } from './config.ts'
@@ -32,6 +33,7 @@ export function openExchanges(options: ExchangesOptions, resources: AsyncDisposa
   const issuerKeys = tracedPort(resources.use(fetchedKeys), 'IssuerKeys')
   const signatures = tracedPort(new NodeVerifier(), 'SignatureVerifier')
   const conditions = new CelConditions()
+  warmUp(conditions)
   const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })
   const refusals = resources.use(new RefusalLog({ audit, clock, logger }))
   const exchange = new Exchange({ federation, steps, claims, tokens, audit, refusals, clock })

@@ -44,11 +44,13 @@ test('ordinary conditions are accepted and evaluated', () => {
 })
 
 test('a condition that fails is an error and no yes, unless the rest decides', () => {
+  const { stackTraceLimit } = Error
   assert.equal(read('scopes[5] == "read"').evaluate(claims), 'error')
   assert.equal(read('!(scopes[5] == "read")').evaluate(claims), 'error')
   assert.equal(read('scopes.all(s, scopes[2] != s)').evaluate(claims), 'error')
   assert.equal(read('scopes[5] == "read" || true').evaluate(claims), true)
   assert.equal(read('scopes[5] == "read" && false').evaluate(claims), false)
+  assert.equal(Error.stackTraceLimit, stackTraceLimit, 'errors of others keep their stacks')
 })
 
 test('what a condition looks at is known', () => {
