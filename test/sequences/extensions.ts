@@ -73,6 +73,6 @@ export async function lookAtExtensions(session: SessionClient): Promise<void> {
     const steady = data?.find(({ id }) => id === 'steady')
     if (path === 'plugin' ? names?.join() !== 'faulty,steady' : names?.join() !== 'server')
       session.wrong(path, answer.asked, answer.body)
-    if (steady?.state?.status === 'failed') session.wrong('what another plugin did', answer.asked, answer.body)
+    if (steady?.state?.status === 'failed') session.wrong('what another plugin did', answer.asked, steady.state)
   }
 }
