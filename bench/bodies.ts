@@ -1,6 +1,7 @@
 // `node bench/bodies.ts [CASE …]`: sends Portico bodies that are dear to read, and prints for how long its event loop stood still at
-// most (CPU time of its thread) while it read, checked and answered each. Writes nothing but a temporary folder.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+// most (CPU time of its thread) while it read, checked and answered each; then for ten of them at once, and by how much its memory grew.
+// Writes nothing but a temporary folder.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,6 +11,8 @@ import { startServer } from './harness/server.ts'
 const GOAL_MS = 200
 // The best of them counts: what the body itself costs.
 const ROUNDS = 3
+const AT_ONCE = 10
+const GROWTH_MB = 600
 const MEMBERS = 499_000
 
 const rep = (count: number, item: (i: number) => string): string =>
@@ -167,6 +170,42 @@ for (const [name, [path, make]] of Object.entries(BODIES)) {
   )
 }
 print(`goal: at most ${GOAL_MS} ms: ${worst <= GOAL_MS ? 'met' : 'MISSED'}`)
+
+print(
+  `\n${`${AT_ONCE} at once`.padEnd(40)}${'answered ms'.padStart(24)}${'held ms'.padStart(9)}${'MB more'.padStart(9)}`,
+)
+let most = 0
+for (const name of ['a prompt with 20 MB of files', 'a question of 20 MB', 'a prompt with a description of 20 MB']) {
+  const [path, make] = BODIES[name] as readonly [string, () => string]
+  if (names.length > 0 && !names.includes(name)) continue
+  const body = Buffer.from(make())
+  let [took, held, grown] = [0, Number.POSITIVE_INFINITY, 0]
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = await residentMb()
+    using _ = sampled(async () => {
+      grown = Math.max(grown, (await residentMb()) - before)
+    })
+    const started = performance.now()
+    const longest = await server.heldDuring(() => Promise.all(Array.from({ length: AT_ONCE }, () => post(path, body))))
+    took = performance.now() - started
+    held = Math.min(held, longest)
+  }
+  most = Math.max(most, grown)
+  print(
+    `${name.padEnd(40)}${took.toFixed(0).padStart(24)}${held.toFixed(0).padStart(9)}${grown.toFixed(0).padStart(9)}`,
+  )
+}
+print(`goal: at most ${GROWTH_MB} MB more: ${most <= GROWTH_MB ? 'met' : 'MISSED'}`)
+
+async function residentMb(): Promise<number> {
+  const pages = (await readFile(`/proc/${server.process.pid}/statm`, 'utf8')).split(' ')[1]
+  return (Number(pages) * 4_096) / 1e6
+}
+
+function sampled(sample: () => Promise<void>): Disposable {
+  const timer = setInterval(() => void sample(), 20)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)

@@ -1,5 +1,5 @@
 // `node bench/scan.ts`: what counting the members of a JSON body costs beside parsing it, in turns.
-import { JsonGauge } from '#gateway/http/json-gauge.ts'
+import { JsonGauge } from '#gateway/http/json/json-gauge.ts'
 import { median } from './harness/load.ts'
 
 const ROUNDS = 15

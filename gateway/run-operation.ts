@@ -9,6 +9,7 @@ import { nameGeneration } from './generation/call.ts'
 import { hasBody, readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
+import { BodyShare } from './http/large-bodies.ts'
 import { readList } from './http/list-body.ts'
 import { Padding, sendJson, sendNothing } from './http/respond.ts'
 import { sendEventHeaders, sendEvents } from './http/sse.ts'
@@ -25,12 +26,13 @@ import type { Input, Operation } from './operation.ts'
 export function runOperation(operation: Operation, facade: Facade, exchanges: ExchangeLimit) {
   const read = partsReader(operation, facade)
   const send = sender(operation, facade)
+  const isLong = streams(operation)
   const {
     answer,
     counted = false,
     credentials,
     generates = false,
-    deadlineMs = streams(operation) ? undefined : DEADLINE_MS,
+    deadlineMs = isLong ? undefined : DEADLINE_MS,
     publicField,
   } = operation
   const headerOnly = 'kind' in answer && answer.kind === 'events'
@@ -43,7 +45,10 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
     const { params, query, headers, readBody } = read(request)
     // A stream would never end.
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
-    const body = readBody === undefined ? undefined : await readBody(request)
+    using share = readBody && new BodyShare(() => call.signal)
+    const body = share && (await readBody?.(request, share))
+    // Others do not wait for what may take any time.
+    if (isLong) share?.[Symbol.dispose]()
     const input: Input = { params, query, headers, body, call, facade }
     const fieldName = publicField && ((field: string) => publicField(field, input))
     call.publicField = fieldName
@@ -62,7 +67,7 @@ function limitOf({ limit = 'bodyLimit' }: Operation, config: Config): number {
   return typeof limit === 'number' ? limit : config[limit]
 }
 
-type BodyReader = (request: Request) => Promise<unknown>
+type BodyReader = (request: Request, share: BodyShare) => Promise<unknown>
 
 function partsReader(operation: Operation, { config }: Facade) {
   const { params, cursor } = operation
@@ -88,17 +93,17 @@ function bodyReader({ body, bodyAsGiven }: Operation, limit: number): BodyReader
   if (body === undefined) return undefined
   if (body instanceof z.ZodType) {
     const { success: isOptional } = body.safeParse(undefined)
-    return async (request) => {
+    return async (request, share) => {
       if (isOptional && !hasBody(request)) return undefined
-      const given = await readJson(request, limit)
+      const given = await readJson(request, limit, share)
       const checked = check(body, given, 'BODY_INVALID')
       return bodyAsGiven ? given : checked
     }
   }
-  if (body.kind === 'raw') return (request) => readRaw(request, limit, body.contentType)
+  if (body.kind === 'raw') return (request, share) => readRaw(request, limit, body.contentType, share)
   if (body.kind === 'list') return async (request) => readList(request, limit, body)
   const reader = textReader(body.schema)
-  return async (request) => reader.form(await readForm(request, limit))
+  return async (request, share) => reader.form(await readForm(request, limit, share))
 }
 
 type Send = (response: Response, input: Input, handled: unknown) => Promise<void> | void

@@ -24,7 +24,7 @@ const FEATURE = [
     '../call.ts',
     '../clients.ts',
   ],
-  ...['../errors/{schemas,provider,error-table}.ts', '../http/{sse,lifecycle,json-gauge}.ts'],
+  ...['../errors/{schemas,provider,error-table}.ts', '../http/{sse,lifecycle,json/json-gauge}.ts'],
   ...[
     '#shared/{ids,clock,json,rejection}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
@@ -209,7 +209,7 @@ const MATRIX: readonly MatrixRow[] = [
     files: ['gateway/generation/**'],
     allow: [
       ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
-      '../http/json-gauge.ts',
+      '../http/json/json-gauge.ts',
       ...['../errors/{schemas,provider,error-table}.ts', '#shared/{ids,clock,reasons,rejection}.ts'],
       ...['#shared/rpc/{enum-table,field-limits}.ts', 'zod'],
       ...CONNECT,

@@ -5,12 +5,11 @@ import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { invalidAt } from './check.ts'
 import { askForBody } from './expectation.ts'
-import { JsonGauge } from './json-gauge.ts'
-import { notJson, type Path, parseInTurns } from './json-parser.ts'
+import { JsonGauge } from './json/json-gauge.ts'
+import { notJson, type Path, parseInTurns } from './json/json-parser.ts'
+import { type BodyShare, LARGE } from './large-bodies.ts'
 import { FORM_TYPE, isTypeInUtf8, JSON_TYPE } from './media-type.ts'
 
-/** A body of more bytes is decoded, parsed and checked in turns of their own, so that others are answered in between. */
-const LARGE = 1_048_576
 /** A text with more members is parsed in turns. */
 const MANY = 10_000
 
@@ -20,27 +19,27 @@ const MANY = 10_000
  * (strings that are not well-formed Unicode). A client that waits to be asked for its body is asked here, when nothing else
  * is wrong with the request.
  */
-export async function readJson(request: Request, limit: number): Promise<unknown> {
+export async function readJson(request: Request, limit: number, share: BodyShare): Promise<unknown> {
   requireBody(request, limit, JSON_TYPE)
   const gauge = new JsonGauge()
-  const bytes = await readBytes(request, limit, gauge)
+  const bytes = await readBytes(request, limit, share, gauge)
   if (bytes.length === 0) throw new Rejection('BODY_MISSING')
   return parseJson(request, bytes, gauge.members)
 }
 
 /** Reads the text of a form, as {@link readJson} reads JSON. Rejects with BODY_MALFORMED when it is not UTF-8. */
-export async function readForm(request: Request, limit: number): Promise<string> {
+export async function readForm(request: Request, limit: number, share: BodyShare): Promise<string> {
   requireBody(request, limit, FORM_TYPE)
-  const bytes = await readBytes(request, limit)
+  const bytes = await readBytes(request, limit, share)
   if (bytes.length === 0) throw new Rejection('BODY_MISSING')
   if (!isUtf8(bytes)) throw new Rejection('BODY_MALFORMED', { problem: 'the body is not UTF-8' })
   return bytes.toString('utf8')
 }
 
 /** Reads the bytes of a body of some type; parameters of the type are ignored. Rejects as {@link readJson} does. */
-export async function readRaw(request: Request, limit: number, type: string): Promise<Buffer> {
+export async function readRaw(request: Request, limit: number, type: string, share: BodyShare): Promise<Buffer> {
   requireBody(request, limit, type, (expected, given) => given.split(';', 1)[0]?.trim().toLowerCase() === expected)
-  const bytes = await readBytes(request, limit)
+  const bytes = await readBytes(request, limit, share)
   if (bytes.length === 0) throw new Rejection('BODY_MISSING')
   return bytes
 }
@@ -85,7 +84,13 @@ function requireBody(request: Request, limit: number, expected: string, fits = i
   askForBody(request)
 }
 
-function readBytes(request: Request, limit: number, gauge?: JsonGauge): Promise<Buffer> {
+/** A large body waits for its share of the memory, by back pressure: nothing more of it is read meanwhile. */
+async function readBytes(request: Request, limit: number, share: BodyShare, gauge?: JsonGauge): Promise<Buffer> {
+  const chunks = await readChunks(request, limit, share, gauge)
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+}
+
+function readChunks(request: Request, limit: number, share: BodyShare, gauge?: JsonGauge): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -95,6 +100,7 @@ function readBytes(request: Request, limit: number, gauge?: JsonGauge): Promise<
       reject(error)
     }
     request.on('data', (chunk: Buffer) => {
+      const wasLarge = size > LARGE
       size += chunk.length
       if (size > limit) return refuse(new Rejection('BODY_TOO_LARGE', { limit: String(limit) }))
       try {
@@ -103,8 +109,12 @@ function readBytes(request: Request, limit: number, gauge?: JsonGauge): Promise<
         return refuse(error)
       }
       chunks.push(chunk)
+      if (wasLarge || size <= LARGE) return
+      request.pause()
+      share.arrive(Number(request.headers['content-length'] ?? limit)).then(() => request.resume(), refuse)
     })
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    // The pieces are given away: who listens to the request holds on to what is here for as long as there is an answer to wait for.
+    request.on('end', () => share.handle(size).then(() => resolve(chunks.splice(0)), reject))
     request.on('error', reject)
     request.on('close', () => {
       if (!request.complete) reject(new Rejection('BODY_MALFORMED', { problem: 'the body was cut off' }))

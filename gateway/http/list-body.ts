@@ -6,9 +6,9 @@ import { MISSING } from '#shared/schema-problem.ts'
 import type { BodyPart, ListBody } from '../kinds.ts'
 import { parseJson, readPieces } from './body.ts'
 import { check } from './check.ts'
-import { JSON_LIMITS, JsonGauge } from './json-gauge.ts'
-import { notJson } from './json-parser.ts'
-import { MemberScanner } from './member-scanner.ts'
+import { JSON_LIMITS, JsonGauge } from './json/json-gauge.ts'
+import { notJson } from './json/json-parser.ts'
+import { MemberScanner } from './json/member-scanner.ts'
 
 /** Most bytes of a member, or of an item of the list, without the texts that are given apart: more than a service takes. */
 const MOST = 16 * 1_048_576

@@ -1,12 +1,19 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { idPattern } from '#shared/ids.ts'
+import { refinedBy } from '../shape.ts'
 
 /** A string without NUL, which no name, path or pattern has. */
 export const name = z
   .string()
   .min(1)
-  .regex(/^[^\0]*$/, 'must not contain NUL')
+  // Not by a regular expression: a file within a URI has millions of characters.
+  .check(
+    refinedBy((text, context) => {
+      if (text.includes('\0')) context.addIssue({ code: 'custom', message: 'must not contain NUL' })
+    }),
+  )
+  .meta({ pattern: '^[^\\0]*$' })
 
 const SESSION_ID = idPattern('ses')
 const MESSAGE_ID = idPattern('msg_')
