@@ -94,9 +94,12 @@ function readChunks(request: Request, limit: number, share: BodyShare, gauge?: J
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    // The pieces are given away: what listens to the request lives for as long as there is an answer to wait for.
+    const end = (): void => void share.handle(size).then(() => resolve(chunks.splice(0)), reject)
     // What is still to come is read and dropped by node:http once the answer is sent.
     const refuse = (error: unknown): void => {
       request.removeAllListeners('data')
+      request.off('end', end)
       reject(error)
     }
     request.on('data', (chunk: Buffer) => {
@@ -113,8 +116,7 @@ function readChunks(request: Request, limit: number, share: BodyShare, gauge?: J
       request.pause()
       share.arrive(Number(request.headers['content-length'] ?? limit)).then(() => request.resume(), refuse)
     })
-    // The pieces are given away: who listens to the request holds on to what is here for as long as there is an answer to wait for.
-    request.on('end', () => share.handle(size).then(() => resolve(chunks.splice(0)), reject))
+    request.on('end', end)
     request.on('error', reject)
     request.on('close', () => {
       if (!request.complete) reject(new Rejection('BODY_MALFORMED', { problem: 'the body was cut off' }))

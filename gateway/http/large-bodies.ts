@@ -32,6 +32,9 @@ export class BodyShare implements Disposable {
   }
 
   async #take(budget: ByteBudget, bytes: number): Promise<void> {
-    this.#taken.use(await budget.take(bytes, this.#signal()))
+    const taken = await budget.take(bytes, this.#signal())
+    // Given back meanwhile: the request was refused before it was its turn.
+    if (this.#taken.disposed) taken[Symbol.dispose]()
+    else this.#taken.use(taken)
   }
 }

@@ -21,7 +21,8 @@ forEachTransport((name, connect) => {
       [MANAGEMENT, 'mk-portico-'],
     ] as const) {
       const expireTime = timestampFromMs(clock.time + 5000)
-      const { apiKey, secret } = await client.createApiKey({ kind, name: 'näme ☂', expireTime }, as('management'))
+      const manager = as(kind === MANAGEMENT ? 'local-operator' : 'management')
+      const { apiKey, secret } = await client.createApiKey({ kind, name: 'näme ☂', expireTime }, manager)
       assert.match(secret, new RegExp(`^${start}[0-9A-Za-z]{40}$`))
       assert.match(apiKey?.keyId ?? '', /^key_[0-9A-Za-z]{24}$/)
       const createTime = timestampFromMs(clock.time)
@@ -51,6 +52,15 @@ forEachTransport((name, connect) => {
     }
     await identity.client.createApiKey(request, identity.as('local-operator'))
     assert.equal((await refusalOf(identity.client.createApiKey(request))).reason, 'PRINCIPAL_MISSING')
+  })
+
+  test(`a management key makes none of its kind: those are the operator's (${name})`, async () => {
+    await using identity = await openIdentity(connect)
+    const { client, as } = identity
+    const refusal = await refusalOf(client.createApiKey({ kind: MANAGEMENT, name: 'a key' }, as('management')))
+    assert.deepEqual([refusal.code, refusal.reason], ['PermissionDenied', 'OPERATOR_REQUIRED'])
+    const { apiKeys } = await client.listApiKeys({}, as('local-operator'))
+    assert.ok(!apiKeys.some(({ name }) => name === 'a key'))
   })
 
   test(`kind, name and expiry are checked (${name})`, async () => {

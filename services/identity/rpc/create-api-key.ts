@@ -6,6 +6,7 @@ import {
 } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { randomId } from '#shared/ids.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { type ApiKey, prefixOf } from '../domain/api-key.ts'
@@ -14,7 +15,7 @@ import type { IdentityStore } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from '../run/secret.ts'
 import { apiKeyToProto, keyKindFromProto } from './convert.ts'
 import { parseTerms } from './key-terms.ts'
-import { byOf, managerOf, parseExpiry } from './parse.ts'
+import { byOf, managerOf, manages, parseExpiry } from './parse.ts'
 
 const checkRequest = checkLimits(CreateApiKeyRequestSchema)
 
@@ -28,6 +29,7 @@ export function createApiKey(dependencies: {
     const manager = managerOf(context)
     const by = byOf(manager, clock)
     const parsed = parseCreateApiKey(request, by.time)
+    if (!manages(manager, parsed.kind)) throw new Rejection('OPERATOR_REQUIRED')
     const secret = newSecret(parsed.kind)
     const kept = { hash: hashOf(secret), prefix: prefixOf(secret), timeCreated: by.time }
     const apiKey = await store.createKey(manager.workspaceId, { ...parsed, ...kept, id: randomId('key') }, by)
