@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blindCasts, fullFolders, lastingFunctions } from './lint-house.ts'
+import { blindCasts, fullFolders, lastingFunctions, longFiles } from './lint-house.ts'
 
 test('a folder holds at most 20 files, those of subfolders and tests not counted', () => {
   const files = Array.from({ length: 20 }, (_, i) => `gateway/file${i}.ts`)
   assert.deepEqual(fullFolders([...files, 'gateway/a.test.ts', 'gateway/http/a.ts', 'test/http/a.ts']), [])
   assert.deepEqual(fullFolders([...files, 'gateway/one-more.ts']), ['gateway: 21 files, at most 20'])
+})
+
+test('lines are counted as `wc -l` does: 200 of the product, 300 of scripts and benches', () => {
+  const lines = (count: number): string => '// A comment\n\n'.repeat(count / 2)
+  assert.deepEqual(longFiles('gateway/a.ts', lines(200)), [])
+  assert.deepEqual(longFiles('gateway/a.ts', lines(202)), ['gateway/a.ts: 202 lines, at most 200'])
+  assert.deepEqual(longFiles('main.ts', lines(202)), ['main.ts: 202 lines, at most 200'])
+  assert.deepEqual(longFiles('bench/a.ts', lines(300)), [])
+  assert.deepEqual(longFiles('scripts/a.ts', lines(302)), ['scripts/a.ts: 302 lines, at most 300'])
+  for (const path of ['test/http/a.ts', 'gateway/a.test.ts']) assert.deepEqual(longFiles(path, lines(400)), [])
 })
 
 test('a cast by way of unknown is refused outside of adapters and tests', () => {

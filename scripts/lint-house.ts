@@ -1,5 +1,5 @@
-// Refuses what Biome has no rule for: folders with too many files, casts by way of `unknown`, and functions that live too long. Usage:
-// lint-house.ts
+// Refuses what Biome has no rule for, or counts in its own way: folders with too many files, files with too many lines, casts by way
+// of `unknown`, and functions that live too long. Usage: lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 
 /** Most files of the product in one folder, those of its subfolders not counted. */
 const MOST_FILES = 20
+/** Most lines of a file of the product, and of a script or bench; those of tests are not counted. */
+const MOST_LINES = { product: 200, other: 300 }
 
 /** Folders that hold more than that, as lines for people. */
 export function fullFolders(files: readonly string[]): string[] {
@@ -14,6 +16,14 @@ export function fullFolders(files: readonly string[]): string[] {
   return Object.entries(Object.groupBy(product, dirname))
     .filter(([, inside = []]) => inside.length > MOST_FILES)
     .map(([folder, inside = []]) => `${folder}: ${inside.length} files, at most ${MOST_FILES}`)
+}
+
+/** A file with more lines than that, as a line for people. Blank lines and comments count: who reads the file reads them. */
+export function longFiles(path: string, text: string): string[] {
+  if (/^test\/|\.test\.ts$/.test(path)) return []
+  const most = /^(services\/|gateway\/|main\.ts$)/.test(path) ? MOST_LINES.product : MOST_LINES.other
+  const lines = text.split('\n').length - 1
+  return lines > most ? [`${path}: ${lines} lines, at most ${most}`] : []
 }
 
 /**
@@ -51,7 +61,7 @@ if (import.meta.main) {
   const source = files.filter((path) => path.endsWith('.ts') && path !== 'scripts/lint-house.ts')
   const inSource = (path: string): string[] => {
     const text = readFileSync(path, 'utf8')
-    return [...blindCasts(path, text), ...lastingFunctions(path, text)]
+    return [...longFiles(path, text), ...blindCasts(path, text), ...lastingFunctions(path, text)]
   }
   const problems = [...fullFolders(files), ...source.flatMap(inSource)]
   for (const problem of problems) process.stderr.write(`${problem}\n`)

@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { Request } from 'express'
-import { isObject } from '#shared/json.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { invalidAt } from './check.ts'
 import { askForBody } from './expectation.ts'
 import { JsonGauge } from './json/json-gauge.ts'
 import { notJson, type Path, parseInTurns } from './json/json-parser.ts'
+import { findIllFormed, illFormed, isWellFormed } from './json/well-formed.ts'
 import { type BodyShare, LARGE } from './large-bodies.ts'
 import { FORM_TYPE, isTypeInUtf8, JSON_TYPE } from './media-type.ts'
 
@@ -167,41 +166,4 @@ export async function parseJson(
 /** Nothing more is done for a client that is gone. */
 function requireCaller({ socket }: Request): void {
   if (socket.destroyed) throw new Rejection('BODY_MALFORMED', { problem: 'the caller is gone' })
-}
-
-/** Where the first string is that is not well-formed, innermost member first; `isName`: the object that it names a member of. */
-interface IllFormed {
-  readonly path: PropertyKey[]
-  readonly isName: boolean
-}
-
-function findIllFormed(value: unknown): IllFormed | undefined {
-  if (typeof value === 'string') return isWellFormed(value, false) ? undefined : { path: [], isName: false }
-  if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) {
-      const found = findIllFormed(item)
-      if (found !== undefined) return within(i, found)
-    }
-  } else if (isObject(value)) {
-    for (const [name, member] of Object.entries(value)) {
-      if (!isWellFormed(name, true)) return { path: [], isName: true }
-      const found = findIllFormed(member)
-      if (found !== undefined) return within(name, found)
-    }
-  }
-  return undefined
-}
-
-function within(member: PropertyKey, found: IllFormed): IllFormed {
-  found.path.push(member)
-  return found
-}
-
-function isWellFormed(text: string, isName: boolean): boolean {
-  return text.isWellFormed() && !(isName && text.includes('\0'))
-}
-
-function illFormed(path: Path, isName: boolean): Rejection {
-  const problem = isName ? 'has a member name with a lone surrogate or NUL' : 'has a lone surrogate'
-  return invalidAt(path, problem, 'BODY_INVALID')
 }

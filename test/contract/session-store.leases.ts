@@ -55,7 +55,7 @@ export function leaseCases(test: StoreTest): void {
     const lease = await acquire(store, longMs)
     assert.deepEqual(lease, {
       ...{ workspace: W, sessionId: 'ses_1', fence: lease.fence },
-      ...{ unfinished: false, attempt: 1, heldUntil: 0 },
+      ...{ unfinished: false, acquisitions: 1, heldUntil: 0 },
     })
     await admit(store, 'steer', 'msg_2')
     assert.equal(await store.acquireLease('own_2', longMs), undefined)
@@ -175,12 +175,12 @@ export function leaseCases(test: StoreTest): void {
     assert.deepEqual(await get(store), before)
   })
 
-  test('attempts are counted until the session gets on, and a lease that was given back is none', async (fixture) => {
+  test('acquisitions are counted until the session gets on, and a lease that was given back is none', async (fixture) => {
     const { store, shortMs, longMs } = fixture
-    const attempts: number[] = []
+    const acquisitions: number[] = []
     const lose = async (): Promise<Lease> => {
       const lease = await acquire(store, shortMs)
-      attempts.push(lease.attempt)
+      acquisitions.push(lease.acquisitions)
       await fixture.outlast()
       return lease
     }
@@ -189,23 +189,23 @@ export function leaseCases(test: StoreTest): void {
     await lose()
     await store.releaseLease(await lose())
     lease = await acquire(store, longMs)
-    attempts.push(lease.attempt)
+    acquisitions.push(lease.acquisitions)
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
     const error = { type: 'aborted', message: '' }
     await store.recordStep(lease, { message: assistant('msg_step', { error, timeCompleted: 1 }), events: [] })
     await store.releaseLease(lease)
     await store.releaseLease(lease)
     lease = await acquire(store, longMs)
-    attempts.push(lease.attempt)
+    acquisitions.push(lease.acquisitions)
     await store.recordStep(lease, { message: assistant('msg_next', { timeCompleted: 1 }), events: [] })
     await store.releaseLease(lease)
     await lose()
     lease = await acquire(store, longMs)
-    attempts.push(lease.attempt)
+    acquisitions.push(lease.acquisitions)
     await store.endRun(lease, 'failed')
     await admit(store, 'steer', 'msg_more')
-    attempts.push((await acquire(store, longMs)).attempt)
-    assert.deepEqual(attempts, [2, 3, 3, 3, 1, 2, 1])
+    acquisitions.push((await acquire(store, longMs)).acquisitions)
+    assert.deepEqual(acquisitions, [2, 3, 3, 3, 1, 2, 1])
   })
 
   test('an owner reads the session as it is now', async (fixture) => {

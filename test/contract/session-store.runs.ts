@@ -166,7 +166,7 @@ export function runCases(test: StoreTest): void {
     assert.deepEqual(plain(event?.data), { type: 'execution-ended', outcome: 'failed', error })
     assert.equal((await get(store)).outcome, 'failed')
     const next = await acquire(store, longMs)
-    assert.deepEqual([next.unfinished, next.attempt], [false, 1])
+    assert.deepEqual([next.unfinished, next.acquisitions], [false, 1])
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_late'])
   })
 

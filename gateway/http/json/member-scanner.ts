@@ -1,17 +1,9 @@
 import { Rejection } from '#shared/rejection.ts'
+import type { Found } from './found.ts'
 import { notJson } from './json-parser.ts'
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
-
-/** What is found in the bytes of a JSON object, in order. */
-export type Found =
-  /** Bytes of the value that is read. */
-  | { readonly type: 'bytes'; readonly bytes: Buffer }
-  /** A piece of a string that is given apart; its quotes are among the bytes. */
-  | { readonly type: 'apart'; readonly path: string; readonly bytes: Buffer; readonly last: boolean }
-  /** The value is read: a member's, or an item of the list. */
-  | { readonly type: 'end'; readonly name: string }
 
 type State = Start | 'colon' | 'value' | 'after' | 'first item' | 'item' | 'after item' | 'over'
 type Start = 'start' | 'first name' | 'name'

@@ -9,6 +9,7 @@ import type { Tools } from '../ports/tools.ts'
 import { EventHub } from './event-hub.ts'
 import type { Digests, Sources } from './offered.ts'
 import { OpenLocation } from './open-location.ts'
+import { type ReloadFailure, reloadFailure } from './reload-failure.ts'
 
 interface Dependencies {
   readonly sources: Sources
@@ -18,12 +19,6 @@ interface Dependencies {
   readonly idleMs: number
   readonly clock: Clock
   readonly logger: Logger
-}
-
-/** A location that could not be reloaded. */
-export interface ReloadFailure {
-  readonly directory: string
-  readonly problem: string
 }
 
 /** What a directory is at this moment. Rejects when that is nothing that can be worked in. */
@@ -122,7 +117,7 @@ export class OpenLocations implements Disposable {
       const gone = error instanceof Rejection && error.reason === 'LOCATION_NOT_FOUND'
       if (gone && entry?.open === former) this.#close(directory, entry)
       this.#dependencies.logger.warn({ err: error, directory }, 'A location could not be reloaded')
-      return { directory, problem: problemOf(error) }
+      return reloadFailure(directory, error)
     }
     const entry = this.#entries.get(directory)
     // Closed meanwhile, or replaced by another reload.
@@ -193,11 +188,6 @@ export class OpenLocations implements Disposable {
     const [oldest] = this.#closed.keys()
     if (this.#closed.size > MAX_CLOSED && oldest !== undefined) this.#closed.delete(oldest)
   }
-}
-
-function problemOf(error: unknown): string {
-  if (error instanceof Rejection) return error.metadata.problem ?? 'it is gone, or cannot be read'
-  return error instanceof Error ? error.message : String(error)
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds).unref())

@@ -39,7 +39,7 @@ export function recordStep(
   revision.count(message)
   if (usage !== undefined) revision.addUsage(usage.costNanos, usage.tokens)
   for (const data of events) revision.event(withTotals(data, revision.state), partBehind(message, data))
-  if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ attempts: 0 })
+  if (message.timeCompleted !== undefined && message.error === undefined) revision.set({ acquisitions: 0 })
   revision.touch()
   return revision.state.seq
 }
@@ -62,7 +62,7 @@ export function endRun(
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
     revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })
   }
-  revision.set({ leaseUntil: 0, attempts: 0 })
+  revision.set({ leaseUntil: 0, acquisitions: 0 })
 }
 
 /**
@@ -102,11 +102,11 @@ export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upM
   endRun(revision, 'interrupted', undefined, interruptRequested ? 'user' : 'shutdown')
 }
 
-/** Gives a lease back that may be lost by now: it was no attempt. `park`: the run is to end where it was cut off. */
+/** Gives a lease back that may be lost by now: it counts as no acquisition. `park`: the run is to end where it was cut off. */
 export function giveBack(revision: Revision, fence: number, park = false): void {
-  const { attempts, leaseUntil, running, fence: newest } = revision.state
+  const { acquisitions, leaseUntil, running, fence: newest } = revision.state
   if (fence === newest && leaseUntil === 0) return
-  if (attempts > 0) revision.set({ attempts: attempts - 1 })
+  if (acquisitions > 0) revision.set({ acquisitions: acquisitions - 1 })
   if (fence !== newest) return
   revision.set({ leaseUntil: 0 })
   if (park && running) parkInputs(revision)

@@ -44,7 +44,7 @@ export interface SessionState {
   /** Number of the newest lease. */
   readonly fence: number
   /** How many leases were given since the session last got on, without those that were given back. */
-  readonly attempts: number
+  readonly acquisitions: number
   /** When the lease ends, on the clock that leases are measured by; 0: nobody holds one. */
   readonly leaseUntil: number
   /** From when on the lease may be given, on the same clock; undefined while there is no work. */
@@ -68,7 +68,7 @@ export function newState(session: Session, now: number, seq = 0): SessionState {
     ...{ id, directory, projectId, subpath, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
     ...{ timeViewed, titling: session.title === undefined ? FIRST_INPUT : undefined },
     ...{ seq, due: false, wake: undefined, running: false, interruptRequested: false, lastAdmitter: undefined },
-    ...{ fence: now, attempts: 0, leaseUntil: 0, claimableAt: undefined },
+    ...{ fence: now, acquisitions: 0, leaseUntil: 0, claimableAt: undefined },
   }
 }
 

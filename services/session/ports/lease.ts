@@ -17,7 +17,7 @@ export interface AcquiredLease extends Lease {
    * How many leases the session was given since it last got on, this one included: since a step was completed without
    * an error, or a run has ended. Those that were given back do not count.
    */
-  readonly attempt: number
+  readonly acquisitions: number
   /** Until when the lease before it lasted, on the clock that leases are measured by; 0: it was given back, or voided. */
   readonly heldUntil: number
 }

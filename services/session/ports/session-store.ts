@@ -81,9 +81,10 @@ export interface SessionStore extends SessionLists, SessionRemoval, SessionStagi
   /**
    * Changes a session: reads, lets `decide` fill in the revision, and writes it in one transaction with nobody in between.
    * Resolves with the result of `decide` after the durable commit; after a crash either all of the revision is there or
-   * nothing. `decide` is pure, and both functions may run several times. When one of them throws, nothing is written and no
-   * other revision is concerned. Revisions of one session are made in the order of the calls, but those under a lease
-   * wait for the store, and others for as long as a client does.
+   * nothing. Both functions may run several times, and `decide` is pure: what it knows besides was read before. The one exception is
+   * `endCutOff`, which needs the time of this process at the very moment at which the revision has the store's. When one of them
+   * throws, nothing is written and no other revision is concerned. Revisions of one session are made in the order of the calls, but
+   * those under a lease wait for the store, and others for as long as a client does.
    */
   revise<R, T>(
     key: SessionKey,

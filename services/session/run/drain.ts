@@ -11,7 +11,7 @@ import type { RunDependencies } from './run-context.ts'
 import { INTERNAL } from './run-step.ts'
 import type { Slot } from './slots.ts'
 import { isLeaseLost } from './stopped.ts'
-import { type Drain, giveUp, MOST_ATTEMPTS, takeOver } from './takeover/take-over.ts'
+import { type Drain, giveUp, MOST_ACQUISITIONS, takeOver } from './takeover/take-over.ts'
 import { RENEW_SHARE, type Tenure } from './tenure.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     report(given, tenure, error)
-    // Nobody knows whether the last write was done: whoever takes over finds out. An outage is no attempt, nor is a shutdown.
+    // Nobody knows whether the last write was done: whoever takes over finds out. An outage counts as no acquisition, nor does a shutdown.
     const { reason, loss } = tenure
     if (loss === 'taken') given.fences.delete(nameOf(lease))
     const blameless = loss === undefined ? isStoreUnavailable(error) : isBlameless(loss)
@@ -53,18 +53,18 @@ const LOSSES: Readonly<Record<Loss, string>> = {
 }
 
 function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, error: unknown): void {
-  const { sessionId, attempt } = lease
+  const { sessionId, acquisitions } = lease
   if (loss !== undefined) logger.info({ sessionId }, LOSSES[loss])
   else if (isStoreUnavailable(error)) logger.info({ sessionId }, 'A run waits for the store')
   // What nobody foresaw will happen again: the lease runs out before somebody else tries.
-  else if (reason !== 'shutdown') logger.error({ err: error, sessionId, attempt }, 'A drain failed')
+  else if (reason !== 'shutdown') logger.error({ err: error, sessionId, acquisitions }, 'A drain failed')
 }
 
 async function drain(run: Drain, isOwn: boolean): Promise<void> {
   const { tenure, owned, logger } = run
   const { lease } = tenure
   const attributes = { 'gen_ai.conversation.id': lease.sessionId }
-  if (lease.attempt > MOST_ATTEMPTS) return giveUp(run)
+  if (lease.acquisitions > MOST_ACQUISITIONS) return giveUp(run)
   const goesOn = run.autoResume || isOwn
   const left = lease.unfinished ? await takeOver(run, goesOn) : []
   if (lease.unfinished && !goesOn) return endCutOff(run)

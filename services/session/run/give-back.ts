@@ -5,11 +5,11 @@ import type { Lease } from '../ports/lease.ts'
 import { nothing } from '../ports/session-store.ts'
 import type { RunDependencies } from './run-context.ts'
 
-/** After that a lease that could not be given back counts as an attempt. */
+/** After that a lease that could not be given back counts as acquired. */
 const PATIENCE_MS = 3_600_000
 
 /**
- * Gives a lease back, so that it is no attempt, be it lost by now. Where the store is away it goes on trying until the store
+ * Gives a lease back, so that it does not count, be it lost by now. Where the store is away it goes on trying until the store
  * is back, but lets nobody wait for that. `park`: the run is to end where it was cut off. Never throws.
  */
 export async function giveLeaseBack(given: RunDependencies, lease: Lease, park = false): Promise<void> {
@@ -19,7 +19,7 @@ export async function giveLeaseBack(given: RunDependencies, lease: Lease, park =
 /** False: the store is away. */
 async function isGivenBack({ store, logger, closing }: RunDependencies, lease: Lease, park: boolean): Promise<boolean> {
   try {
-    // Not under the lease, which may be lost by now: it was no attempt all the same.
+    // Not under the lease, which may be lost by now: it does not count all the same.
     const { workspace, sessionId, fence } = lease
     await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence, park))
   } catch (error) {

@@ -100,7 +100,7 @@ async function nextAttempt({ opened }: Awaited<ReturnType<typeof open>>): Promis
     return lease !== undefined
   })
   if (lease !== undefined) await opened.releaseLease(lease)
-  return lease?.attempt ?? 0
+  return lease?.acquisitions ?? 0
 }
 
 function lateClock() {
@@ -119,7 +119,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     const { own, state, begun } = fixture
     for (let outages = 1; outages <= 7; outages++) {
       const { lease, tenure, drained } = await own()
-      assert.equal(lease.attempt, 1)
+      assert.equal(lease.acquisitions, 1)
       await waitFor('the step to begin', () => begun.length === outages)
       state.failure = AWAY
       await drained
@@ -141,7 +141,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
       second = await opened.acquireLease('own_2', 600)
       return second !== undefined
     })
-    assert.equal(second?.attempt, 2)
+    assert.equal(second?.acquisitions, 2)
     state.failure = undefined
     // The attempt of the second owner stays, that of the first one does not.
     await waitFor('the first lease to be given back', async () => (await nextAttempt(fixture)) === 2)
@@ -153,7 +153,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     const { own, begun, used } = fixture
     for (let stalls = 1; stalls <= 5; stalls++) {
       const { lease, tenure, drained } = await own()
-      assert.equal(lease.attempt, stalls)
+      assert.equal(lease.acquisitions, stalls)
       await waitFor('the step to begin', () => begun.length === stalls)
       jump()
       used.ms += LEASE_MS
@@ -168,7 +168,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     const { own, begun } = fixture
     for (let pauses = 1; pauses <= 7; pauses++) {
       const { lease, tenure, drained } = await own()
-      assert.equal(lease.attempt, 1)
+      assert.equal(lease.acquisitions, 1)
       await waitFor('the step to begin', () => begun.length === pauses)
       jump()
       await drained
@@ -180,7 +180,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
   test('a lease that was had so late that it is over is no attempt', async () => {
     await using fixture = await open()
     const { lease, tenure, drained } = await fixture.own(systemClock.monotonic() - LEASE_MS)
-    assert.equal(lease.attempt, 1)
+    assert.equal(lease.acquisitions, 1)
     await drained
     assert.equal(tenure.loss, 'pause')
     await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)

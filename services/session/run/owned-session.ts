@@ -56,7 +56,7 @@ export class OwnedSession {
 
   /** The run gets on, though no step is completed: what was tried before counts no more. */
   gotOn(): Promise<void> {
-    return this.#revise(nothing, (revision) => revision.set({ attempts: 0 }))
+    return this.#revise(nothing, (revision) => revision.set({ acquisitions: 0 }))
   }
 
   /** See `beginStep`. */

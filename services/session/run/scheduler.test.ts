@@ -17,7 +17,7 @@ function schedule(sessions: number, slots: number, maxOwned: number, works = fal
     acquireLease: async (_owner: string, _ms: number, except: readonly string[]) => {
       const workspace = ['wrk_1', 'wrk_2'].find((workspace) => !except.includes(workspace))
       if (workspace === undefined || fence >= sessions) return undefined
-      return { workspace, sessionId: 'ses_1', fence: ++fence, unfinished: false, attempt: 1 }
+      return { workspace, sessionId: 'ses_1', fence: ++fence, unfinished: false, acquisitions: 1 }
     },
     onChange: () => nothing,
   }

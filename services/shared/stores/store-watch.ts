@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import type { Clock } from '#shared/clock.ts'
 import type { StoreHealth, StoreProblem, StoreState } from '#shared/stores/store-health.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
-import { limitStoreTime, spendStoreTime, storeTimeLeft } from '#shared/telemetry/request-scope.ts'
+import { Late, within } from '#shared/stores/within.ts'
+import { limitStoreTime } from '#shared/telemetry/request-scope.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 
 export interface StoreWatchOptions {
@@ -194,14 +195,6 @@ export class StoreWatch implements StoreHealth, Disposable {
 
   #within<T>(call: Promise<T>): Promise<T> {
     const { limitMs, clock } = this.#options
-    if (limitMs === undefined) return call
-    const spend = spendStoreTime(() => clock.monotonic())
-    const { promise, resolve, reject } = Promise.withResolvers<T>()
-    const late = setTimeout(() => reject(new Late(`no answer within ${limitMs} ms`)), storeTimeLeft(limitMs))
-    call.then(resolve, reject).finally(() => clearTimeout(late))
-    return promise.finally(spend)
+    return limitMs === undefined ? call : within(limitMs, call, clock)
   }
 }
-
-/** A call took longer than it may. */
-class Late extends Error {}

@@ -33,6 +33,7 @@ export interface StateRecord {
   /** JSON. */
   readonly lastAdmitter: string | null
   readonly fence: number
+  /** The state's `acquisitions`. */
   readonly attempts: number
   readonly leaseUntil: number
   readonly claimableAt: number | null
@@ -126,9 +127,9 @@ export function newSessionRecord(workspace: string, session: Session, state: Ses
 }
 
 /** Changed fields of a state, as they are stored. */
-export function toStateChanges(changes: StateChanges): Partial<StateRecord> {
-  const record: Record<string, string | number | null> = {}
-  for (const key of Object.keys(changes) as (keyof SessionState)[]) {
+export function toStateChanges({ acquisitions, ...changes }: StateChanges): Partial<StateRecord> {
+  const record: Record<string, string | number | null> = acquisitions === undefined ? {} : { attempts: acquisitions }
+  for (const key of Object.keys(changes) as (keyof typeof changes)[]) {
     const value = changes[key]
     if (typeof value === 'boolean') record[key] = value ? 1 : 0
     else if (typeof value === 'bigint') record[key] = value.toString()
@@ -160,8 +161,8 @@ export function toState(record: StateRecord): SessionState {
     interruptRequested: record.interruptRequested === 1,
     lastAdmitter: fromJson<Admitter>(record.lastAdmitter),
     fence: record.fence,
-    // Documents that were written before attempts were counted have none.
-    attempts: record.attempts ?? 0,
+    // Documents that were written before they were counted have none.
+    acquisitions: record.attempts ?? 0,
     leaseUntil: record.leaseUntil,
     claimableAt: record.claimableAt ?? undefined,
   }

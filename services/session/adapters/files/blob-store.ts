@@ -5,6 +5,7 @@ import type { BlobRef } from '#services/session/domain/message.ts'
 import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/blob-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
+import { makeDataDirectory } from '#shared/stores/data-directory.ts'
 import { isHash, refOf } from '../common/blob-content.ts'
 import type { BlobKey } from '../common/blob-uses.ts'
 
@@ -30,7 +31,7 @@ export interface FileBlobOptions {
 /**
  * Blobs as files, `<directory>/<workspace>/<hash>`. A file of that name is complete: it is written beside, synced and
  * renamed. What a crash left half written is removed at the next opening, so open the session's SQLite file first: it
- * keeps other processes out.
+ * keeps other processes out. Rejects with ConfigError when the folder cannot be used.
  */
 export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobStore> {
   const store = new FileBlobStore(options)
@@ -61,6 +62,7 @@ class FileBlobStore implements BlobStore {
   }
 
   async clear(): Promise<void> {
+    makeDataDirectory(this.#directory)
     await rm(this.#unfinished, { recursive: true, force: true })
     await mkdir(this.#unfinished, { recursive: true, mode: 0o700 })
   }

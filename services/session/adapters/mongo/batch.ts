@@ -80,15 +80,10 @@ export class MongoBatch implements Transaction {
     this.#found = undefined
   }
 
-  /** Writes a message that no revision has. */
-  insertMessage(write: Extract<Write, { type: 'insert' }>): void {
+  /** Writes a message that no revision has, or counts one. */
+  addWrite(write: Extract<Write, { type: 'insert' | 'count' }>): void {
     this.push(...this.#operation(write))
-    this.#addParts(write)
-  }
-
-  /** Counts a message that no revision has. */
-  count(write: Extract<Write, { type: 'count' }>): void {
-    this.push(...this.#operation(write))
+    if (write.type === 'insert') this.#addParts(write)
   }
 
   /** Makes ids free for new documents; returns the first that names something. */

@@ -147,7 +147,7 @@ export class MongoLeases {
       if (record === null) return undefined
       const { workspace, id, fence, attempts, running, leaseUntil: heldUntil } = record
       const unfinished = running === 1
-      return { workspace, sessionId: id, fence: fence + 1, unfinished, attempt: (attempts ?? 0) + 1, heldUntil }
+      return { workspace, sessionId: id, fence: fence + 1, unfinished, acquisitions: (attempts ?? 0) + 1, heldUntil }
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       const former = this.#locked.get(_id)?.ms ?? FIRST_LEAVE_MS / 2

@@ -30,7 +30,7 @@ export function claimLease(
     sessionId: row.id as string,
     fence: row.fence as number,
     unfinished: row.running === 1,
-    attempt: row.attempts as number,
+    acquisitions: row.attempts as number,
     heldUntil: oldest.leaseUntil as number,
   }
 }

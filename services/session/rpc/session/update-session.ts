@@ -26,9 +26,8 @@ export function updateSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const description = parseUpdateSession(request)
     const key = { workspace: principal.workspaceId, sessionId: request.sessionId }
     const first = description.title === '' ? await firstWords(store, key) : undefined
-    const titleRequest = await store.revise(key, nothing, (revision) =>
-      describeSession(revision, description, { words: first !== undefined, underWay: titles.underWay }),
-    )
+    const known = { words: first !== undefined, underWay: new Set(titles.underWay) }
+    const titleRequest = await store.revise(key, nothing, (revision) => describeSession(revision, description, known))
     if (titleRequest === undefined || first === undefined) return {}
     const session = await store.getSession(key.workspace, key.sessionId)
     if (session !== undefined) titles.find({ id: titleRequest, session, principal, prompt: first })

@@ -11,8 +11,11 @@ import { endOlderTools } from './end-tools.ts'
 export type Drain = Omit<RunContext, 'principal' | 'session'>
 
 /** Attempts at a run, none of which completed a step, after which it has failed. */
-export const MOST_ATTEMPTS = 5
-const GIVEN_UP: StructuredError = { type: 'internal', message: `The run made no progress in ${MOST_ATTEMPTS} attempts` }
+export const MOST_ACQUISITIONS = 5
+const GIVEN_UP: StructuredError = {
+  type: 'internal',
+  message: `The run made no progress in ${MOST_ACQUISITIONS} attempts`,
+}
 const TOOLS_UNKNOWN: StructuredError = {
   ...GIVEN_UP,
   message: `${GIVEN_UP.message}; whether its tool calls have ended, and what they have done, is unknown`,
@@ -22,7 +25,7 @@ const TOOLS_UNKNOWN: StructuredError = {
 export async function giveUp(run: Drain): Promise<void> {
   const { tenure, owned, logger } = run
   const { sessionId, unfinished } = tenure.lease
-  logger.error({ sessionId }, `A run has failed: it made no progress in ${MOST_ATTEMPTS} attempts`)
+  logger.error({ sessionId }, `A run has failed: it made no progress in ${MOST_ACQUISITIONS} attempts`)
   // What is left may be what fails each time; the session is more than that.
   const succeeds = (work: Promise<void>): Promise<boolean> =>
     work.then(

@@ -57,9 +57,9 @@ export class MongoStaging implements SessionStaging {
       const taken = ids.find((id, i) => ids.indexOf(id) < i) ?? (await batch.claimIds(ids))
       if (taken !== undefined) throw messageExists(taken)
       for (const [i, message] of messages.entries()) {
-        batch.insertMessage({ type: 'insert', seq: seq + 1 + i, message })
+        batch.addWrite({ type: 'insert', seq: seq + 1 + i, message })
         const activity = activityOfStaged(kind, message)
-        if (activity !== undefined) batch.count({ type: 'count', seq: seq + 1, activity })
+        if (activity !== undefined) batch.addWrite({ type: 'count', seq: seq + 1, activity })
       }
       batch.push('hiddenSessions', {
         updateOne: { filter: { _id: staged.key }, update: keepFor(STAGED_MS, { seq: seq + messages.length }) },

@@ -1,0 +1,14 @@
+import { Rejection } from '#shared/rejection.ts'
+
+/** A location that could not be reloaded. */
+export interface ReloadFailure {
+  readonly directory: string
+  readonly problem: string
+}
+
+/** What kept a location from being reloaded, in words. */
+export function reloadFailure(directory: string, error: unknown): ReloadFailure {
+  if (error instanceof Rejection)
+    return { directory, problem: error.metadata.problem ?? 'it is gone, or cannot be read' }
+  return { directory, problem: error instanceof Error ? error.message : String(error) }
+}
