@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
 import { answerGeneration } from '../generation/answer.ts'
-import { GENERATION_REASONS, generationHeaders, generationOf } from '../generation/call.ts'
+import { GENERATION_REASONS, generationHeaders, generationOf } from '../generation/request.ts'
 import { describeTo } from '../generation/router-metadata.ts'
 import { jsonOrEvents } from '../kinds.ts'
 import { operation } from '../operation.ts'

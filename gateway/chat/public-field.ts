@@ -1,5 +1,5 @@
-import type { GenerationHeaders } from '../generation/call.ts'
 import { sharedField } from '../generation/public-field.ts'
+import type { GenerationHeaders } from '../generation/request.ts'
 import type { CreateChatBody } from './body.ts'
 import { originsOf } from './to-messages.ts'
 import { offeredTools } from './to-settings.ts'

@@ -1,4 +1,4 @@
-import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/call.ts'
+import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/request.ts'
 import type { CreateChatBody } from './body.ts'
 import { toMessages } from './to-messages.ts'
 import { toSettings } from './to-settings.ts'

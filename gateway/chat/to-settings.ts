@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type HostedToolSchema, ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import type { GenerationInit } from '../generation/call.ts'
+import type { GenerationInit } from '../generation/request.ts'
 import { cleared, given, toCacheControl, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import { type ChatSettings, nameOf, wantedBy } from './body.ts'
 

@@ -16,6 +16,9 @@ export const policyId = z
   .string()
   .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a policy id (a UUID in small letters)')
 
+/** What is allowed and yet unwise about a policy, for people. */
+export const warnings = z.array(z.string()).meta({ description: 'What is allowed and yet unwise about it, for people' })
+
 /** `settings.issuer_url` → `issuer_url`: to clients the settings are the body, and what it names is what changes. */
 export const publicField = (field: string): string => field.replace(/^settings\.|^update_mask$/, '')
 

@@ -3,7 +3,7 @@ import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
 import type { PublicError } from '../errors/error-table.ts'
 import { type EventAnswer, type WholeAnswer, whole } from '../kinds.ts'
-import { asked, type GenerationHeaders, type GenerationInit } from './call.ts'
+import { asked, type GenerationHeaders, type GenerationInit } from './request.ts'
 import { cacheNotApplied } from './response-cache.ts'
 import { type StreamWriter, streamedAnswer } from './streamed-answer.ts'
 

@@ -4,7 +4,7 @@ import { reasonOf } from '#shared/reasons.ts'
 import type { Call } from '../call.ts'
 import { providerFailure } from '../errors/provider.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
-import type { GenerationHeaders, GenerationInit } from './call.ts'
+import type { GenerationHeaders, GenerationInit } from './request.ts'
 
 /** Whether a request asks how its answer was made. */
 function wantsRouterMetadata(headers: GenerationHeaders): boolean {

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import type { CacheControlSchema, ReasoningSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import type { GenerationInit } from './call.ts'
+import type { GenerationInit } from './request.ts'
 import { modelOf, notApplied, type routingSettings, toRouting } from './routing.ts'
 import type { cacheControl, reasoning, sharedSettings } from './settings.ts'
 

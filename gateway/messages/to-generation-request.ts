@@ -1,4 +1,4 @@
-import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/call.ts'
+import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/request.ts'
 import { type CreateMessageBody, KNOWN_MEMBERS } from './body.ts'
 import { toMessages } from './to-messages.ts'
 import { ANTHROPIC, toSettings } from './to-settings.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
-import { generationHeaders } from '../generation/call.ts'
+import { generationHeaders } from '../generation/request.ts'
 import { type ResponsesDialect, responsesDialects } from '../generation/responses-dialect.ts'
 
 /** Headers that `POST /api/v1/responses` looks at. */

@@ -1,7 +1,7 @@
 import type { AppliedPreset } from '#gen/portico/inference/v1/inference_pb.js'
 import { OF_USERS } from '../credentials.ts'
 import { answerGeneration } from '../generation/answer.ts'
-import { GENERATION_REASONS, generationOf } from '../generation/call.ts'
+import { GENERATION_REASONS, generationOf } from '../generation/request.ts'
 import { describeTo } from '../generation/router-metadata.ts'
 import { jsonOrEvents } from '../kinds.ts'
 import { operation } from '../operation.ts'

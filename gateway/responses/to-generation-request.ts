@@ -1,4 +1,4 @@
-import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/call.ts'
+import { type GenerationHeaders, type GenerationInit, toIdentity } from '../generation/request.ts'
 import { namesPreset } from '../generation/routing.ts'
 import type { CreateResponseBody } from './body.ts'
 import { toMessages } from './to-messages.ts'

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import type { GenerationInit } from '../generation/call.ts'
+import type { GenerationInit } from '../generation/request.ts'
 import { namesPreset } from '../generation/routing.ts'
 import { cleared, given, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'

@@ -7,7 +7,7 @@ import {
   type ToolChoiceSchema,
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import type { GenerationInit } from '../generation/call.ts'
+import type { GenerationInit } from '../generation/request.ts'
 import { given } from '../generation/to-shared.ts'
 import { NATIVE } from './hosted.ts'
 import type { input } from './input.ts'

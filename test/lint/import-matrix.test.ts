@@ -46,7 +46,7 @@ const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['gateway/http/b.ts', 'express'],
   ['gateway/session/b.ts', '../records/ids.ts'],
   ['gateway/responses/stream/b.ts', '../events.ts'],
-  ['gateway/responses/b.ts', '../generation/call.ts'],
+  ['gateway/responses/b.ts', '../generation/request.ts'],
   ['gateway/presets/b.ts', '../responses/body.ts'],
   ['test/b.ts', '#services/session/open.ts'],
 ]

@@ -7,8 +7,8 @@ import {
   endStreamFromJson,
   errorFromJsonBytes,
 } from '@connectrpc/connect/protocol-connect'
-import type { Http2Call, ResponseHead } from '#shared/http2/call.ts'
 import { EnvelopeReader } from '#shared/http2/envelope.ts'
+import type { Http2Call, ResponseHead } from '#shared/http2/http2-call.ts'
 import { callContextKey } from '#shared/rpc/call-context.ts'
 import { headersOfContext, SECRET_HEADER } from '#shared/rpc/call-metadata.ts'
 import { MAX_MESSAGE_BYTES } from '#shared/rpc/limits.ts'

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { operation } from '#gateway/operation.ts'
+import { pageLimit, toPageSize } from '#gateway/records/page.ts'
+import { moment, toTime } from '#gateway/records/time.ts'
 import { ListAuditEntriesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { operation } from '../operation.ts'
-import { pageLimit, toPageSize } from '../records/page.ts'
-import { moment, toTime } from '../records/time.ts'
-import { auditEntry, fromEntry, kind, toKind } from './audit.ts'
-import { ADMIN, issuerId, ORGANIZATION_PATH, ofOrganization, policyId } from './common.ts'
+import { ADMIN, issuerId, ORGANIZATION_PATH, ofOrganization, policyId } from '../common.ts'
+import { fromEntry, toKind } from './mappers.ts'
+import { auditEntry, kind } from './schemas.ts'
 
 const when = (text: string | undefined) => (text === undefined ? undefined : toTime(Date.parse(text)))
 

@@ -1,13 +1,13 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import type { JsonOf } from '#gateway/kinds.ts'
+import { workspaceUuid } from '#gateway/records/ids.ts'
+import { fromMoment } from '#gateway/records/time.ts'
+import { fromCost } from '#gateway/records/usage.ts'
 import { type AuditEntry, AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import type { JsonOf } from '../kinds.ts'
-import { workspaceId, workspaceUuid } from '../records/ids.ts'
-import { fromMoment, moment } from '../records/time.ts'
-import { fromCost } from '../records/usage.ts'
-import { freeObject } from '../shape.ts'
+import type { auditEntry, kind } from './schemas.ts'
 
 const kinds = {
   exchange_accepted: Kind.EXCHANGE_ACCEPTED,
@@ -15,12 +15,9 @@ const kinds = {
   change: Kind.CHANGE,
 }
 
-/** What an entry is about, as a query names it. */
-export const kind = z.enum(['exchange_accepted', 'exchange_refused', 'change'])
 export const toKind = (word: z.output<typeof kind> | undefined): Kind =>
   word === undefined ? Kind.UNSPECIFIED : kinds[word]
 
-const resource = z.enum(['issuer', 'policy', 'api_key', 'organization', 'workspace'])
 const resources = enumTable({
   issuer: Resource.ISSUER,
   policy: Resource.POLICY,
@@ -28,41 +25,6 @@ const resources = enumTable({
   organization: Resource.ORGANIZATION,
   workspace: Resource.WORKSPACE,
 })
-
-const SNAPSHOT = 'The record as it was then, with the members that it had'
-const common = { position: z.int(), time: moment }
-const network = z.string().meta({ description: 'Address that the request came from; of IPv6 the /64' })
-
-/** Something that happened in an organization. */
-export const auditEntry = z
-  .discriminatedUnion('type', [
-    z.strictObject({
-      ...{ type: z.literal('exchange_accepted'), ...common, policy_id: z.string(), policy_revision: z.int() },
-      ...{ issuer_id: z.string(), issuer_revision: z.int(), key_id: z.string(), workspace_id: workspaceId },
-      subject: z.string(),
-      token_id: z.string().meta({ description: '`jti` of the access token' }),
-      expires_at: moment,
-      client_network: network,
-    }),
-    z.strictObject({
-      ...{ type: z.literal('exchange_refused'), ...common, policy_id: z.string(), issuer_id: z.string().nullable() },
-      reason: z.string(),
-      found: z.string().nullable().meta({ description: 'What there is where something else is asked for' }),
-      client_network: network,
-    }),
-    z.strictObject({
-      ...{ type: z.literal('exchanges_refused'), ...common, policy_id: z.string(), issuer_id: z.string().nullable() },
-      ...{ reason: z.string(), count: z.int() },
-      ...{ first_at: moment, last_at: moment },
-    }),
-    z.strictObject({
-      ...{ type: z.literal('change'), ...common, resource, resource_id: z.string() },
-      actor_key_id: z.string().nullable().meta({ description: 'Key of the admin; null: the operator' }),
-      before: freeObject(SNAPSHOT).nullable(),
-      after: freeObject(SNAPSHOT).nullable(),
-    }),
-  ])
-  .meta({ id: 'AuditEntry' })
 
 export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof auditEntry> {
   const shared = { position: Number(position), time: fromMoment(time) }

@@ -1,10 +1,20 @@
 import { z } from 'zod'
+import { byStatus, noContent } from '#gateway/kinds.ts'
+import { operation } from '#gateway/operation.ts'
+import { listOf, offsetQuery, toOffset } from '#gateway/records/page.ts'
 import { ListPoliciesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { byStatus, noContent } from '../kinds.ts'
-import { operation } from '../operation.ts'
-import { listOf, offsetQuery, toOffset } from '../records/page.ts'
-import { ADMIN, issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, policyId, publicField } from './common.ts'
-import { createPolicyBody, fromPolicy, policy, toPolicySettings, updatePolicyBody, warnings } from './policy.ts'
+import {
+  ADMIN,
+  issuerId,
+  maskOf,
+  ORGANIZATION_PATH,
+  ofOrganization,
+  policyId,
+  publicField,
+  warnings,
+} from '../common.ts'
+import { fromPolicy, toPolicySettings } from './mappers.ts'
+import { createPolicyBody, policy, updatePolicyBody } from './schemas.ts'
 
 const LIST_PATH = `${ORGANIZATION_PATH}/policies` as const
 export const POLICY_PATH = `${LIST_PATH}/{policyID}` as const

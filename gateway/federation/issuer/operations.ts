@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { byStatus, noContent } from '#gateway/kinds.ts'
+import { operation } from '#gateway/operation.ts'
+import { listOf, offsetQuery, toOffset } from '#gateway/records/page.ts'
 import { ListIssuersRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { byStatus, noContent } from '../kinds.ts'
-import { operation } from '../operation.ts'
-import { listOf, offsetQuery, toOffset } from '../records/page.ts'
-import { ADMIN, issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, publicField } from './common.ts'
-import { createIssuerBody, fromIssuer, issuer, toIssuerSettings, updateIssuerBody } from './issuer.ts'
-import { warnings } from './policy.ts'
+import { ADMIN, issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, publicField, warnings } from '../common.ts'
+import { fromIssuer, toIssuerSettings } from './mappers.ts'
+import { createIssuerBody, issuer, updateIssuerBody } from './schemas.ts'
 
 const LIST_PATH = `${ORGANIZATION_PATH}/issuers` as const
 const PATH = `${LIST_PATH}/{issuerID}` as const

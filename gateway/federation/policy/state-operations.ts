@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { operation } from '../operation.ts'
-import { ADMIN } from './common.ts'
-import { addCheckBody, checkParameter, fromPolicy, policy, toChecks } from './policy.ts'
-import { ofPolicy, POLICY_PATH } from './policy-operations.ts'
+import { operation } from '#gateway/operation.ts'
+import { ADMIN } from '../common.ts'
+import { fromPolicy, toChecks } from './mappers.ts'
+import { ofPolicy, POLICY_PATH } from './operations.ts'
+import { addCheckBody, checkParameter, policy } from './schemas.ts'
 
 const answer = z.strictObject({ data: policy })
 

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { workspaceId } from '#gateway/records/ids.ts'
+import { moment } from '#gateway/records/time.ts'
+import { freeObject } from '#gateway/shape.ts'
+
+/** What an entry is about, as a query names it. */
+export const kind = z.enum(['exchange_accepted', 'exchange_refused', 'change'])
+
+const resource = z.enum(['issuer', 'policy', 'api_key', 'organization', 'workspace'])
+const SNAPSHOT = 'The record as it was then, with the members that it had'
+const common = { position: z.int(), time: moment }
+const network = z.string().meta({ description: 'Address that the request came from; of IPv6 the /64' })
+
+/** Something that happened in an organization. */
+export const auditEntry = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      ...{ type: z.literal('exchange_accepted'), ...common, policy_id: z.string(), policy_revision: z.int() },
+      ...{ issuer_id: z.string(), issuer_revision: z.int(), key_id: z.string(), workspace_id: workspaceId },
+      subject: z.string(),
+      token_id: z.string().meta({ description: '`jti` of the access token' }),
+      expires_at: moment,
+      client_network: network,
+    }),
+    z.strictObject({
+      ...{ type: z.literal('exchange_refused'), ...common, policy_id: z.string(), issuer_id: z.string().nullable() },
+      reason: z.string(),
+      found: z.string().nullable().meta({ description: 'What there is where something else is asked for' }),
+      client_network: network,
+    }),
+    z.strictObject({
+      ...{ type: z.literal('exchanges_refused'), ...common, policy_id: z.string(), issuer_id: z.string().nullable() },
+      ...{ reason: z.string(), count: z.int() },
+      ...{ first_at: moment, last_at: moment },
+    }),
+    z.strictObject({
+      ...{ type: z.literal('change'), ...common, resource, resource_id: z.string() },
+      actor_key_id: z.string().nullable().meta({ description: 'Key of the admin; null: the operator' }),
+      before: freeObject(SNAPSHOT).nullable(),
+      after: freeObject(SNAPSHOT).nullable(),
+    }),
+  ])
+  .meta({ id: 'AuditEntry' })

@@ -1,0 +1,60 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { z } from 'zod'
+import type { JsonOf } from '#gateway/kinds.ts'
+import { workspaceUuid } from '#gateway/records/ids.ts'
+import { fromMoment } from '#gateway/records/time.ts'
+import {
+  type ExchangeStep,
+  type Policy,
+  type PolicySettingsSchema,
+  ExchangeStep_Verdict as Verdict,
+} from '#gen/portico/identity/v1/federation_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import type { checks, createPolicyBody, policy, updatePolicyBody } from './schemas.ts'
+
+type Body = z.output<typeof updatePolicyBody> & Partial<Pick<z.output<typeof createPolicyBody>, 'enabled' | 'checks'>>
+
+export function toPolicySettings(body: Body): MessageInitShape<typeof PolicySettingsSchema> {
+  const { name = '', issuer_id: issuerId = '', audience = '', key_id: keyId = '', enabled = true } = body
+  return {
+    ...{ name, issuerId, audience, keyId, enabled, checks: toChecks(body.checks) },
+    ...(body.subject == null ? {} : { subject: body.subject }),
+    ...(body.condition == null ? {} : { condition: body.condition }),
+  }
+}
+
+export function toChecks({ scope, token_type: tokenType }: z.output<typeof checks> = {}) {
+  return { ...(scope === undefined ? {} : { scope }), ...(tokenType === undefined ? {} : { tokenType }) }
+}
+
+export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
+  const { policyId, settings, workspaceId: workspace = '', revision, createTime, updateTime } = shown ?? {}
+  if (policyId === undefined || settings === undefined) throw new Error('identity answered without a policy')
+  const { scope, tokenType } = settings.checks ?? {}
+  return {
+    id: policyId,
+    name: settings.name,
+    issuer_id: settings.issuerId,
+    subject: settings.subject ?? null,
+    audience: settings.audience,
+    condition: settings.condition ?? null,
+    key_id: settings.keyId,
+    workspace_id: workspaceUuid(workspace),
+    enabled: settings.enabled,
+    checks: {
+      ...(scope === undefined ? {} : { scope }),
+      ...(tokenType === undefined ? {} : { token_type: tokenType }),
+    },
+    revision: Number(revision),
+    created_at: fromMoment(createTime),
+    updated_at: fromMoment(updateTime),
+  }
+}
+
+const verdicts = enumTable({ passed: Verdict.PASSED, failed: Verdict.FAILED, skipped: Verdict.SKIPPED })
+
+export function fromStep({ name, verdict, expected, found }: ExchangeStep) {
+  const word = verdicts.fromProto(verdict)
+  if (word === undefined) throw new Error(`identity answered an unknown verdict: ${verdict}`)
+  return { name, verdict: word, expected: expected ?? null, found: found ?? null }
+}

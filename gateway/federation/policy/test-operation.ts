@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { operation } from '#gateway/operation.ts'
+import { ADMIN, ORGANIZATION_PATH, ofOrganization, publicField } from '../common.ts'
+import { fromStep, toPolicySettings } from './mappers.ts'
+import { testPolicyBody, testResult } from './schemas.ts'
+
+export const testPolicy = operation({
+  ...{
+    ...ADMIN,
+    id: 'policies.test',
+    method: 'post',
+    path: `${ORGANIZATION_PATH}/policies/test`,
+    params: ofOrganization,
+  },
+  summary: 'What an exchange of a token would come to, check by check; nothing is given out, claimed or recorded',
+  body: testPolicyBody,
+  answer: z.strictObject({ data: testResult }),
+  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'REQUEST_INVALID'],
+  handle({ federation }, { params: { organizationID: organizationId }, body, call }) {
+    const { subject_token: subjectToken, policy_id: id, policy } = body
+    const tested =
+      policy === undefined
+        ? ({ case: 'policyId', value: id ?? '' } as const)
+        : ({ case: 'settings', value: toPolicySettings(policy) } as const)
+    return federation.testPolicy({ organizationId, subjectToken, policy: tested }, call.options())
+  },
+  present: ({ accepted, steps }) => ({ data: { accepted, steps: steps.map(fromStep) } }),
+  publicField: (field) => publicField(field).replace(/^policy\./, ''),
+})
