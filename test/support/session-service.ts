@@ -56,6 +56,8 @@ export interface Peers {
   contextLength: number | undefined
   /** Whether there is an agent that finds titles. */
   titles: boolean
+  /** Whether plugins or MCP servers do all calls. */
+  external: boolean
   readonly requests: GenerationRequest[]
   readonly principals: Principal[]
   /** Calls that were started, by the id that the catalog got. */
@@ -82,6 +84,7 @@ export function scriptedPeers(): Peers {
     steps: undefined as number | undefined,
     contextLength: undefined as number | undefined,
     titles: false,
+    external: false,
     requests: [] as GenerationRequest[],
     principals: [] as Principal[],
     started: [] as string[],
@@ -122,7 +125,7 @@ export function scriptedPeers(): Peers {
       if (peers.tools[name] === undefined) throw new Rejection('TOOL_NOT_FOUND', { name })
       await peers.onPrepare()
       const path = String(input?.path ?? '.')
-      return { accesses: [{ action: name, resources: [path] }], savePatterns: [`${path}*`] }
+      return { accesses: [{ action: name, resources: [path] }], savePatterns: [`${path}*`], external: peers.external }
     },
     runTool: (request, context) => {
       peers.started.push(request.callId)

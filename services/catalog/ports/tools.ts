@@ -8,6 +8,8 @@ export interface PreparedCall {
   readonly accesses: readonly ToolAccess[]
   /** Patterns that an `always` answer saves; none when they would match more than this call. */
   readonly savePatterns: readonly string[]
+  /** A plugin or an MCP server does it. */
+  readonly external: boolean
   /**
    * Does what was prepared, to the real paths that `accesses` names and to no others. Settles only when everything that
    * it started has ended, also when the signal aborts (then it throws the signal's reason) or its time is over.

@@ -52,6 +52,7 @@ test('server-everything over stdio and HTTP and server-filesystem, as they come 
     prepared.accesses.map(({ action, resources }) => [action, resources]),
     [['mcp', ['files/read_text_file']]],
   )
+  assert.ok(prepared.external)
   assert.deepEqual(prepared.savePatterns, ['files/read_text_file'])
   const read = await runTool(catalog, 'files_read_text_file', { path: `${project}/notes.txt` })
   assert.equal(read.text, 'Remember.')

@@ -18,7 +18,8 @@ test('a plugin of ten lines in the user’s folder offers a tool that asks for p
   assert.deepEqual(states(await list(catalog)), { 'greeter.js': 'active' })
   const { tools } = await catalog.client.listTools({}, asOperator)
   assert.equal(tools.at(-1)?.name, 'greet')
-  const { accesses } = await catalog.client.prepareTool({ name: 'greet', input: { name: 'you' } }, asOperator)
+  const { accesses, external } = await catalog.client.prepareTool({ name: 'greet', input: { name: 'you' } }, asOperator)
+  assert.ok(external)
   assert.deepEqual(
     accesses.map(({ action, resources }) => ({ action, resources })),
     [{ action: 'greet', resources: ['greeter'] }],

@@ -18,11 +18,12 @@ export function prepareTool(dependencies: {
     const { name, input: given = {}, sessionId = '' } = request
     const hooked = plugins.hooks.has('tool.before')
     const input = hooked ? await plugins.beforeTool({ sessionId, tool: name, input: given }, context.signal) : given
-    const { accesses, savePatterns } = await tools.prepare(location, name, input)
+    const { accesses, savePatterns, external } = await tools.prepare(location, name, input)
     return {
       ...(input !== given && { input }),
       accesses: accesses.map(({ resources, ...access }) => ({ ...access, resources: [...resources] })),
       savePatterns: [...savePatterns],
+      external,
     }
   }
 }

@@ -45,7 +45,12 @@ test('tools of several sources are offered in their order, each under a name of 
 })
 
 function source(owner: string, names: readonly string[], disposed: string[]): ToolSource {
-  const prepared = { accesses: [], savePatterns: [owner], run: () => Promise.reject(new Error('not run')) }
+  const prepared = {
+    accesses: [],
+    savePatterns: [owner],
+    external: false,
+    run: () => Promise.reject(new Error('not run')),
+  }
   const value = {
     list: () => names.map((name) => ({ name, description: owner, inputSchema: {} })),
     async prepare(_: Location, name: string) {

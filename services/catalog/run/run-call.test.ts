@@ -27,7 +27,7 @@ function toolsOf(run: Run, prepared: Promise<void> = Promise.resolve()): Tools {
     list: () => [],
     prepare: async () => {
       await prepared
-      return { accesses: [], savePatterns: [], run }
+      return { accesses: [], savePatterns: [], external: false, run }
     },
   }
 }

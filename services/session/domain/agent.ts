@@ -85,4 +85,6 @@ export interface PermissionNeed {
 export interface PreparedCall extends PermissionNeed {
   /** What plugins have made of the input. */
   readonly input: JsonObject
+  /** A plugin or an MCP server does the call. */
+  readonly external: boolean
 }

@@ -230,7 +230,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
       fixture.state.only = 'revise'
       const { slot, drained } = await fixture.own()
       await drained
-      assert.equal(slot.held, failure.metadata.store === 'damaged', 'it was given up while it was waited')
+      assert.equal(slot.busy, failure.metadata.store === 'damaged', 'it was given up while it was waited')
       assert.equal(await nextAttempt(fixture), 2)
     }
   })

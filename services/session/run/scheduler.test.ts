@@ -28,10 +28,10 @@ function schedule(sessions: number, slots: number, maxOwned: number, works = fal
     ...{ slots: new Slots(slots), maxOwned, maxOwnedOfOne },
     drain: (tenure, slot) => {
       owners.push(tenure.lease.workspace)
-      Object.defineProperty(slot, 'held', {
+      Object.defineProperty(slot, 'busy', {
         get: () => {
           looks++
-          return Reflect.get(Slot.prototype, 'held', slot)
+          return Reflect.get(Slot.prototype, 'busy', slot)
         },
       })
       const lasts = () =>

@@ -60,7 +60,7 @@ export class Scheduler implements AsyncDisposable {
     this.#close()
     const late = AbortSignal.timeout(ms)
     await this.#acquiring
-    while ([...this.#running.values()].some(({ slot }) => slot.held) && !late.aborted) {
+    while ([...this.#running.values()].some(({ slot }) => slot.busy) && !late.aborted) {
       await pause(DRAIN_LOOK_MS, late).catch(() => {})
     }
   }

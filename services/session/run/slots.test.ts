@@ -118,3 +118,15 @@ test('who gives up waiting throws the reason of its signal, and holds nobody up'
   await c
   assert.deepEqual(held, ['a', 'c'])
 })
+
+test('a run has no slot while others work for it, and is busy all the same', async () => {
+  const slots = new Slots(1)
+  const a = await slots.take(never)
+  const work = Promise.withResolvers<string>()
+  const left = a.leaveTo(() => work.promise)
+  using b = await slots.take(never)
+  assert.deepEqual([a.busy, b.busy], [true, true])
+  work.resolve('done')
+  assert.equal(await left, 'done')
+  assert.equal(a.busy, false)
+})

@@ -58,14 +58,16 @@ export class Slot implements Disposable {
   /** Of this run: what one part does may wake other runs. */
   readonly #current = new AsyncLocalStorage<Part>()
   #held = false
+  /** How many calls others do for the run. */
+  #left = 0
 
   constructor(slots: Slots) {
     this.#slots = slots
   }
 
-  /** Whether the run works. */
-  get held(): boolean {
-    return this.#held
+  /** Whether the run works, or others work for it. */
+  get busy(): boolean {
+    return this.#held || this.#left > 0
   }
 
   /** To be called before work: waits in turn for the slot when the run has given it up. Throws the signal's reason. */
@@ -97,6 +99,16 @@ export class Slot implements Disposable {
       return await wait()
     } finally {
       part.resting--
+    }
+  }
+
+  /** The same for something that others do for the run, which counts as busy meanwhile: a stop lets it end. */
+  async leaveTo<T>(others: () => Promise<T>): Promise<T> {
+    this.#left++
+    try {
+      return await this.rest(others)
+    } finally {
+      this.#left--
     }
   }
 

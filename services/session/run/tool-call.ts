@@ -46,11 +46,13 @@ export async function doToolCall(
   signal.throwIfAborted()
   run.tenure.check()
   step.ran(part.callId)
-  await holdingBlobs(run.blobs, async (hold) => {
-    const outcome = await runTool(run, plan, step, part, prepared, signal, hold)
-    signal.throwIfAborted()
-    await step.settle(part.callId, outcome)
-  })
+  const work = (): Promise<void> =>
+    holdingBlobs(run.blobs, async (hold) => {
+      const outcome = await runTool(run, plan, step, part, prepared, signal, hold)
+      signal.throwIfAborted()
+      await step.settle(part.callId, outcome)
+    })
+  await (prepared.external ? run.slot.leaveTo(work) : work())
 }
 
 async function prepare(

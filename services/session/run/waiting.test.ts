@@ -7,6 +7,7 @@ import {
   calls,
   eventsUntil,
   fails,
+  hangingTool,
   hangs,
   openSessionService,
   type SessionFixture,
@@ -73,6 +74,25 @@ test('while one session waits for its next try, another runs to its end', async 
   await service.wait('ses_2')
   assert.equal(await service.outcome('ses_2'), Outcome.SUCCEEDED)
   assert.deepEqual(await active(service), ['ses_1'])
+})
+
+test('while one session waits for a plugin or an MCP server, another runs to its end; a call of the catalog keeps its slot', async () => {
+  for (const external of [true, false]) {
+    await using service = await openSessionService(oneAtATime)
+    service.peers.external = external
+    const hung = hangingTool()
+    service.peers.tools.hang = hung.script
+    service.peers.turns.push(calls({ id: 'a', name: 'hang' }))
+    await service.create('ses_1')
+    await service.prompt('Hi')
+    await hung.running
+    await service.create('ses_2')
+    await service.prompt('Hi', { sessionId: 'ses_2' })
+    if (external) await service.wait('ses_2')
+    assert.equal(service.peers.requests.length, external ? 2 : 1)
+    assert.equal(await service.outcome('ses_2'), external ? Outcome.SUCCEEDED : Outcome.UNSPECIFIED)
+    assert.ok((await active(service)).includes('ses_1'))
+  }
 })
 
 test('a hundred sessions that wait for somebody keep nobody from running', async () => {

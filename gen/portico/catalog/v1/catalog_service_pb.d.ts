@@ -730,6 +730,13 @@ export declare type PrepareToolResponse = Message<"portico.catalog.v1.PrepareToo
    * @generated from field: optional google.protobuf.Struct input = 3;
    */
   input?: JsonObject | undefined;
+
+  /**
+   * A plugin or an MCP server does the call, so that whoever runs it does nothing but wait.
+   *
+   * @generated from field: bool external = 4;
+   */
+  external: boolean;
 };
 
 /**

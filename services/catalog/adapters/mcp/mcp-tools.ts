@@ -41,6 +41,7 @@ export class McpTools implements Tools {
     return {
       accesses,
       savePatterns: savePatternsOf(accesses),
+      external: true,
       run: (signal, progress) => server.call({ tool: tool.name, input, signal, progress }),
     }
   }

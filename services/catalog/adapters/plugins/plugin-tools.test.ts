@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Location } from '#services/catalog/domain/location.ts'
+import { Places } from '#shared/places.ts'
 import type { CallOptions } from './make-call.ts'
 import type { Plugin } from './plugin.ts'
 import { PluginTools } from './plugin-tools.ts'
@@ -13,28 +14,31 @@ test('a call of a tool ends when it is silent for two minutes, and one that repo
   t.mock.timers.enable({ apis: ['setTimeout'] })
   for (const { reports, seconds, message } of LIMITS) {
     let report = (): void => {}
+    let began = 0
     const call = async (name: string, _: unknown, { signal, progress }: CallOptions) => {
       if (name === 'validate') return null
       report = () => progress?.({})
+      began++
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     }
-    const plugin = { call, declared: { key: 'plugin' } } as unknown as Plugin
+    const plugin = { call, declared: { key: 'plugin' }, places: new Places(1) } as unknown as Plugin
     const tool = { name: 'hang', description: '', inputSchema: {}, permission: undefined }
     const tools = new PluginTools([{ name: 'hang', plugin, tool }], 1_000)
     const prepared = await tools.prepare({ directory: '/' } as Location, 'hang', {})
     let outcome: unknown
-    void prepared
-      .run(new AbortController().signal, () => {}, { sessionId: 'ses_1', callId: 'call_1' })
-      .then((ended) => {
-        outcome = ended
-      })
+    const run = () => prepared.run(new AbortController().signal, () => {}, { sessionId: 'ses_1', callId: 'call_1' })
+    void run().then((ended) => {
+      outcome = ended
+    })
+    void run()
     for (let second = 0; second < seconds; second++) {
-      await Promise.resolve()
-      assert.equal(outcome, undefined)
+      await new Promise(setImmediate)
+      assert.deepEqual([outcome, began], [undefined, 1], 'the other one waits for its turn')
       if (reports) report()
       t.mock.timers.tick(1_000)
     }
     await new Promise(setImmediate)
     assert.deepEqual(outcome, { type: 'failed', kind: 'timeout', message, content: [], metadata: {} })
+    assert.equal(began, 2)
   }
 })

@@ -42,6 +42,7 @@ export class PluginTools implements Tools {
     return {
       accesses,
       savePatterns: savePatternsOf(accesses),
+      external: true,
       run: (signal, progress, identity) => run(offered, location, input, { signal, progress, identity }),
     }
   }
@@ -71,6 +72,7 @@ async function run(
   { signal, progress, identity }: RunOptions,
 ): Promise<ToolOutcome> {
   const { sessionId: sessionID, callId: callID } = identity
+  using _ = await plugin.places.take(signal)
   const over = new AbortController()
   const endFor = (problem: string): void => over.abort(new Error(problem))
   const limit = setTimeout(endFor, LIMIT_MS, `It took longer than ${LIMIT_MS / 1_000} s and was ended`)

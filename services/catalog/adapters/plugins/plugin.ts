@@ -1,5 +1,6 @@
 import type { PluginFailure, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
 import { type Registration, readRegistration } from '#services/catalog/domain/plugins/registration.ts'
+import { Places } from '#shared/places.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
 import type { CallName } from './host/protocol.ts'
 import { LoadedFiles } from './loaded-files.ts'
@@ -16,6 +17,8 @@ export class Plugin {
   readonly declared: DeclaredPlugin
   registration: Registration | undefined
   readonly files = new LoadedFiles()
+  /** Of calls of its tools: so many are under way at once. */
+  readonly places = new Places(32)
   readonly #context: PluginContext
   readonly #closed = new AbortController()
   #failure: PluginFailure | undefined
@@ -83,7 +86,9 @@ export class Plugin {
       late: async () => {
         if (await run.host.answers()) this.fail(`Its hook ${name} took longer than ${(limitMs ?? 0) / 1_000} s`)
       },
-      stuck: () => this.#recycle(run),
+      stuck: () => {
+        if (this.#run === run) this.#breakOff(new PluginFailed('A call that was aborted did not end'))
+      },
     })
   }
 
@@ -174,11 +179,6 @@ export class Plugin {
     if (this.registration === undefined || digestOf(this.registration) !== digestOf(registration))
       this.#context.changed()
     this.registration = registration
-  }
-
-  /** Ends its thread, because a call does not end; the next one begins a new one. */
-  #recycle(run: PluginRun): void {
-    if (this.#run === run) this.#breakOff(new PluginFailed('A call that was aborted did not end'))
   }
 
   #breakOff(reason: Error): void {

@@ -41,6 +41,7 @@ export class ToolBox implements Tools {
     return {
       accesses,
       savePatterns: savePatternsOf(accesses),
+      external: false,
       run: (signal, progress) => runPlan(plan, location.directory, { signal, progress }),
     }
   }

@@ -114,9 +114,9 @@ export class RpcCatalogPeer implements Catalog {
   async prepareTool(call: PeerCall, location: PinnedLocation, given: ToolRequest): Promise<PreparedCall> {
     const request = { ...location, ...given }
     const answer = await unary(call, (options) => this.#client.prepareTool(request, options))
-    const { accesses, savePatterns, input = given.input } = answer
+    const { accesses, savePatterns, external, input = given.input } = answer
     const kept = accesses.map(({ action, resources, guardedPath }) => ({ action, resources, guardedPath }))
-    return { accesses: kept, savePatterns, input }
+    return { accesses: kept, savePatterns, external, input }
   }
 
   async *runTool(call: PeerCall, { fence, grant, location, ...run }: ToolRun): AsyncGenerator<ToolEvent> {
