@@ -13,8 +13,8 @@ const printed = `data:text/javascript,${encodeURIComponent(`process.on('exit', (
   process.stdout.write(stripped ? 'stripped' : 'cached')
 })`)}`
 
-function run(folder: string, ...words: string[]) {
-  const child = spawnSync(process.execPath, [...preload, '--import', printed, ...words], {
+function run(folder: string, program: string, loaded: readonly string[] = preload) {
+  const child = spawnSync(process.execPath, [...loaded, '--import', printed, program], {
     cwd: folder,
     encoding: 'utf8',
     // The entries end at once: their settings are wrong, or they print their usage.
@@ -64,6 +64,12 @@ test('nor does the first start of any process once the cache is warm, which star
       /^node --disable-sigusr1 --max-semi-space-size=16 --import .\/scripts\/compile-cache.mjs (\S+)$/.exec(command) ??
       []
     assert.equal(run(root, entry).words, 'cached', command)
+  }
+  // The process that plugins run in and their threads; both end here for want of what they are started with.
+  const plugins = './services/catalog/adapters/plugins/host'
+  for (const program of [`${plugins}/host.ts`, `${plugins}/worker.ts`]) {
+    assert.equal(run(root, program, ['--import', `${plugins}/keep-compiled.mjs`]).words, 'cached', program)
+    assert.equal(run(root, program, []).words, 'stripped', program)
   }
 })
 

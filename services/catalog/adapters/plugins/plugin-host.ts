@@ -35,6 +35,7 @@ export interface HostListener {
 }
 
 const HOST = fileURLToPath(new URL('./host/host.ts', import.meta.url))
+const KEEP_COMPILED = fileURLToPath(new URL('./host/keep-compiled.mjs', import.meta.url))
 /** How often a process is asked whether it answers, while something is awaited of it, and how long it may take. */
 const ASK_MS = 2_000
 const ANSWER_MS = 2_000
@@ -106,7 +107,7 @@ export class PluginHost implements AsyncDisposable {
     const { start, directory, environment } = options
     const command = await start({
       shell: '/bin/sh',
-      command: `exec ${quoted(process.execPath)} --disable-sigusr1 ${quoted(HOST)} ${CHANNEL_FD}`,
+      command: `exec ${quoted(process.execPath)} --disable-sigusr1 --import ${quoted(KEEP_COMPILED)} ${quoted(HOST)} ${CHANNEL_FD}`,
       ...{ directory, environment },
       channel: true,
     })
