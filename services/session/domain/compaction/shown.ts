@@ -44,14 +44,14 @@ function isInRun(message: Message): boolean {
 }
 
 /**
- * The last input, where its run goes on, which may be another one that was resumed, and nothing has answered it: no summary stands for it.
+ * The last input, where nothing has answered it and its run goes on, or was interrupted and may be resumed: no summary stands for it.
  */
 export function openInput(conversation: readonly Message[], goesOn: boolean): Message | undefined {
   let ended = !goesOn
   for (let at = conversation.length - 1; at >= 0; at--) {
     const message = conversation[at] as Message
     if (isInput(message)) return message
-    if (message.type === 'idle' && ended) return undefined
+    if (message.type === 'idle' && ended && message.outcome !== 'interrupted') return undefined
     if (message.type === 'assistant' && !cameToNothing(message)) return undefined
     // A step that came to nothing: the run goes on, or another one went on with what an ended run had left.
     if (message.type === 'assistant') ended = false

@@ -17,6 +17,7 @@ import {
   says,
   text,
 } from '#test/support/session-service.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const sessionId = 'ses_1'
 const overflows = fails('PROVIDER_REFUSED', { error_type: 'context_length_exceeded', status: '400' })
@@ -239,6 +240,26 @@ test('a prompt that crosses the threshold comes after the summary whole, with it
   assert.match(summary, /<recent>\nuser: Second\n\nassistant: Newest\n<\/recent>$/)
   assert.deepEqual([said, file, others], ['Look at this', 'image', []])
   assert.match(agent ?? '', /names the agent "explore"/)
+})
+
+test('an input that was interrupted before anything answered it is whole after a summary that was asked for, with its files', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const { peers, client } = service
+  peers.turns.push(text('Hi.'), hangs(''), text('Summarized.'), text('Seen.'))
+  await service.prompt('Hello')
+  await service.wait()
+  await service.prompt('Look at this', { files: [{ uri: 'shot.png' }] })
+  await waitFor('the model', () => peers.requests.length === 2)
+  await client.interruptSession({ sessionId }, asKey)
+  await service.wait()
+  await compact(service, 'msg_c')
+  await service.wait()
+  await client.resumeSession({ sessionId }, asKey)
+  await service.wait()
+  const [summary, ...open] = shown(service, 3)
+  assert.match(summary ?? '', /<recent>\nuser: Hello\n\nassistant: Hi\.\n<\/recent>$/)
+  assert.deepEqual(open, ['Look at this', 'image'])
 })
 
 test('a conversation that is too long for the one who summarizes is shown shorter, and in the end not at all', async () => {
