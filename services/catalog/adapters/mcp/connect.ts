@@ -68,10 +68,10 @@ export async function connect(
     await client.connect(transport, { signal, timeout: timeoutMs })
   } catch (error) {
     await transport.close()
-    if (error instanceof SdkHttpError && error.status === 401) {
-      throw new AuthorizationNeeded('The server asks for authorization: give it a token in `headers`')
-    }
-    throw explained(error)
+    if (!(error instanceof SdkHttpError)) throw explained(error)
+    const { status, message } = error
+    if (status !== 401) throw new Error(`It answered with status ${status}: ${message}`, { cause: error })
+    throw new AuthorizationNeeded('The server asks for authorization: give it a token in `headers`')
   }
   return {
     closed: closed.promise,

@@ -38,7 +38,8 @@ test('a remote server that breaks off, floods, fails or forgets us: the call has
   let greeted = 0
   let wantsToken = false
   const server = createServer(async (request, response) => {
-    if (wantsToken && request.headers.authorization !== 'Bearer t') return void response.writeHead(401).end()
+    const { authorization, 'x-status': status = 401 } = request.headers
+    if (wantsToken && authorization !== 'Bearer t') return void response.writeHead(Number(status)).end('not now')
     if (request.method !== 'POST') return void response.writeHead(405).end()
     const body = await text(request)
     const { id, method, params } = JSON.parse(body)
@@ -83,13 +84,15 @@ test('a remote server that breaks off, floods, fails or forgets us: the call has
   wantsToken = true
   const entry = { type: 'remote', url }
   await configureMcp(catalog.config, {
-    far: { ...entry, headers: { 'x-other': '1' } },
+    far: { ...entry, headers: { 'x-status': '401' } },
+    ill: { ...entry, headers: { 'x-status': '500' } },
     near: { ...entry, headers: { authorization: 'Bearer t' } },
   })
   await waitFor('both', async () => (await mcpServers(catalog)).near?.status === Status.CONNECTED)
-  const { far } = await mcpServers(catalog)
+  const { far, ill } = await mcpServers(catalog)
   assert.equal(far?.status, Status.NEEDS_AUTH)
   assert.match(far.error ?? '', /give it a token in `headers`/)
+  assert.match(ill?.error ?? '', /^It answered with status 500: .*not now/)
 })
 
 test('a stream on which a remote server sends large messages of its own accord is broken off each time; its calls work', async (t) => {

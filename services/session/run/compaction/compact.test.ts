@@ -312,3 +312,15 @@ test('an interrupt while the summary streams ends it, and what an empty one has 
   assert.equal((await client.getSession({ sessionId }, asKey)).session?.costNanos, 14n)
   assert.equal((await course(service)).at(-1), 'failed')
 })
+
+test('a summary that nobody can write, since the agent of the session is gone, says which one that is', async () => {
+  await using service = await openSessionService()
+  await service.create(sessionId, 'nobody')
+  await service.prompt('Hi')
+  await service.wait()
+  await compact(service, 'msg_c')
+  await service.wait()
+  const [failed] = await compactions(service)
+  const error = { type: failed?.error?.type, message: failed?.error?.message }
+  assert.deepEqual(error, { type: 'compaction.failed', message: 'Agent not found: nobody' })
+})

@@ -12,6 +12,7 @@ import { absenceDelay, isAway, retryDelay } from '#services/session/domain/gener
 import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
 import type { StructuredError } from '#services/session/domain/message.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { CUT, type Failure, toFailure } from '../loop/failure.ts'
 import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 
@@ -98,7 +99,9 @@ async function findAuthor(run: RunContext): Promise<Author> {
     return { agent, ...found }
   } catch (cause) {
     tenure.check()
-    throw new CompactionFailure(failure(`The agent "${AGENT}" cannot be asked`), { cause })
+    const gone = cause instanceof Rejection && cause.reason === 'AGENT_NOT_FOUND'
+    const problem = gone ? `Agent not found: ${cause.metadata.agent_id}` : `The agent "${AGENT}" cannot be asked`
+    throw new CompactionFailure(failure(problem), { cause })
   }
 }
 
