@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Outcome, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import { callOptions } from '#shared/rpc/call-context.ts'
 import { writeFiles } from '#test/support/catalog.ts'
 import { openRealTools, type RealTools } from '#test/support/real-tools.ts'
-import { asKey, calls, type Turn, text } from '#test/support/session-service.ts'
+import { asKey, calls, key, type Turn, text } from '#test/support/session-service.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 const write = (id: string) => ({ id, name: 'write', input: { path: `${id}.txt`, content: '' } })
@@ -28,6 +29,9 @@ test('a reload rejects what waits, in every session, and the runs go on with wha
   await asking(tools, 'ses_2', 'c')
   await writeFiles(catalog.project, { '.opencode/agents/build.md': 'Be thorough.' })
   service.peers.turns.push(text('On.'), text('On.'))
+  const elsewhere = callOptions({ principal: { ...key, workspaceId: 'wrk_2' }, requestId: 'req_2' })
+  await service.client.reloadLocations({}, elsewhere)
+  assert.equal((await waiting(tools)).length, 3, 'what another workspace reloads is its own')
   await service.client.reloadLocations({}, asKey)
   assert.deepEqual(await waiting(tools), [])
   const late = { sessionId: 'ses_1', requestId: request?.requestId ?? '', reply: Reply.ONCE }
