@@ -5,7 +5,7 @@ import { type Exchange, jsonObject, streamedAnswer, wholeAnswer } from '../http/
 import { countAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import type { Upstream } from '../http/upstream.ts'
-import { headersOf } from './extension.ts'
+import { ANTHROPIC, headersOf } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
 import { pricePercentOf } from './price-percent.ts'
 import { anthropicBody, comesWhole, countBody, maxTokensOf } from './request.ts'
@@ -34,7 +34,7 @@ export class AnthropicProvider implements ModelProvider {
 
   asksFor(request: GenerationRequest): Asked {
     const outputTokens = request.maxOutputTokens === undefined ? maxTokensOf(request) : undefined
-    return { outputTokens, pricePercent: pricePercentOf(request), cachesLong: cachesLong(request) }
+    return { format: ANTHROPIC, outputTokens, pricePercent: pricePercentOf(request), cachesLong: cachesLong(request) }
   }
 
   async countTokens(request: GenerationRequest, signal: AbortSignal): Promise<bigint> {

@@ -31,7 +31,8 @@ export class ResponsesProvider implements ModelProvider {
   }
 
   asksFor({ serviceTier, speed }: GenerationRequest): Asked {
-    return askedTier(serviceTier || (speed === 'fast' ? 'priority' : undefined), this.#dialect === 'openai')
+    const tier = serviceTier || (speed === 'fast' ? 'priority' : undefined)
+    return { format: OPENAI_FORMAT, ...askedTier(tier, this.#dialect === 'openai') }
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {

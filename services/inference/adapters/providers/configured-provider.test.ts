@@ -153,3 +153,14 @@ test('however a provider is configured, it counts tokens where it can, and says 
     assert.deepEqual([asked?.outputTokens, asked?.cachesLong], [41_024, 'cache' in config])
   }
 })
+
+test('a provider gets the hosted tools and extensions of its own kind, and says so', async () => {
+  for (const [protocol, format] of [
+    ['anthropic', 'anthropic-claude-v1'],
+    ['openai-responses', 'openai-responses-v1'],
+    ['openai', undefined],
+  ] as const) {
+    await using opened = await open({ protocol }, answers(200, {}))
+    assert.equal(opened.provider.asksFor?.(generationRequest())?.format, format)
+  }
+})

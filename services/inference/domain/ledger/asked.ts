@@ -2,6 +2,8 @@ import type { GenerationRequest } from '../generation.ts'
 
 /** What a provider is asked for, where it changes what a request may cost. Undefined members change nothing. */
 export interface Asked {
+  /** The kind whose hosted tools and extensions the provider gets; undefined: it gets none. */
+  readonly format?: string | undefined
   /** Output, where the request sets no maximum; undefined: the model decides. */
   readonly outputTokens?: number | undefined
   /** What tokens cost at most, in percent of the plain price: makers document more for a tier or a speed, and lists do not have it. */

@@ -62,7 +62,7 @@ test('what nobody knows of media and of tools that read by themselves is held at
   const hosted = (definition: object) => ({ hostedTools: [{ format: 'f', definition: { type: 'x', ...definition } }] })
   const media = (part: object) => ({ messages: [{ role: 'user', parts: [part] }] }) as Partial<GenerationRequest>
   const extraOf = (more: Partial<GenerationRequest>, modelId = 'm') =>
-    demandOf(generationRequest(more), { ...served, modelId }, {}).extraNanos
+    demandOf(generationRequest(more), { ...served, modelId }, { format: 'f' }).extraNanos
   // At 1.25 nano-dollars a token of input, 2 a token of output, and a cent a search.
   for (const [more, extra] of [
     [{}, undefined],
@@ -81,4 +81,14 @@ test('what nobody knows of media and of tools that read by themselves is held at
     assert.equal(extraOf(more), extra, JSON.stringify(more))
   }
   assert.equal(extraOf(media({ type: 'image', source: { url } }), 'gpt-4o-mini'), ((48_169n - 1_600n) * 5n + 3n) / 4n)
+})
+
+test('what is for another kind of provider is not held, nor counted as input', () => {
+  const plain = demandOf(generationRequest({ messages }), served, {})
+  const hostedTools = [{ format: 'f', definition: { type: 'web_search' } }]
+  const extensions = [{ format: 'f', headers: {}, body: { mcp_servers: [{ url: 'https://example.com' }] } }]
+  const more = generationRequest({ messages, hostedTools, extensions })
+  for (const format of [undefined, 'other']) assert.deepEqual(demandOf(more, served, { format }), plain)
+  const own = demandOf(more, served, { format: 'f' })
+  assert.deepEqual([own.inputTokens > plain.inputTokens, (own.extraNanos ?? 0n) > 0n], [true, true])
 })

@@ -14,8 +14,9 @@ const LEAST_ROOM = 4_096
 const MILLION = 1_000_000n
 
 /** What a request may cost at most where it is served, by what its provider is asked for. */
-export function demandOf(request: Omit<GenerationRequest, 'modelId'>, endpoint: Endpoint, asked: Asked): Demand {
+export function demandOf(given: Omit<GenerationRequest, 'modelId'>, endpoint: Endpoint, asked: Asked): Demand {
   const { pricing, contextLength = Infinity } = endpoint
+  const request = withoutForeign(given, asked)
   const { maxOutputTokens } = request
   const inputTokens = Math.min(Number(inputTokensOf(request)), contextLength)
   const outputTokens = maxOutputTokens ?? openOutput(endpoint, inputTokens, asked.outputTokens)
@@ -30,6 +31,14 @@ export function demandOf(request: Omit<GenerationRequest, 'modelId'>, endpoint: 
   const searches = BigInt(open.searches) * searchPrice(plain) + BigInt(open.fileSearches) * fileSearchPrice(plain)
   const extraNanos = (extra + MILLION - 1n) / MILLION + searches
   return { ...demand, isFixed, prices, ...(extraNanos > 0n && { extraNanos }) }
+}
+
+/** What is for another kind of provider is left out, and costs nothing. */
+function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }: Asked): typeof request {
+  const { hostedTools, extensions } = request
+  if (hostedTools.length + extensions.length === 0) return request
+  const isOwn = (one: { readonly format: string }): boolean => one.format === format
+  return { ...request, hostedTools: hostedTools.filter(isOwn), extensions: extensions.filter(isOwn) }
 }
 
 /** The highest prices that may count: writing to a cache may cost more than input does, and a tier more than its price says. */
