@@ -41,6 +41,8 @@ test('no mutated form is accepted that another reader does not accept, and each 
     // Refusals of one minute are written one by one only up to a bound.
     clock.time += 60_000
     exchange.entries.length = 0
+    // The test keeps what the facade logs, and that is no memory of the facade.
+    facade.log.length = 0
     const good = exchange.claims()
     const bodies = Array.from({ length: BATCH }, (_, at) => {
       const token = at < BATCH * SHARE ? tokens.mutate(good) : signToken(good, key)

@@ -84,6 +84,7 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
   const steps = new ExchangeSteps({
     keys: {
       problemOf: () => undefined,
+      forget: () => {},
       candidates: async (issuer, hint) =>
         test.unavailable
           ? { kind: 'unavailable', problem: 'no answer', retryAfterSeconds: 7 }

@@ -33,6 +33,8 @@ export interface IssuerKeys {
    * of it can be kept beside it.
    */
   candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer>
+  /** Forgets the keys of an issuer that was deleted; what waits to be fetched for it is fetched no more, and is unavailable. */
+  forget(issuer: { readonly organizationId: string; readonly id: string }): void
   /**
    * Why an issuer can't be saved as it is: its addresses (also our own origin) or its inline key set. Undefined: it can. Pure: the network
    * is never asked. Lengths are checked before.

@@ -295,6 +295,32 @@ test('a changed issuer counts from its next use on: its earlier keys, failures a
   assert.equal(tested.recorded.length, 2)
 })
 
+test('of a deleted issuer nothing waits to be fetched any more, and nothing is known', async () => {
+  await using server = await startIssuer()
+  server.answer = () => {}
+  await using tested = openKeys(server)
+  for (let i = 0; i < 4; i++) void tested.found(issuerOf(server, { id: `iss_hangs_${i}` }))
+  await waitFor('4 of them hang', () => server.open === 4)
+  const deleted = issuerOf(server, { id: 'iss_deleted' })
+  const waiting = tested.found(deleted)
+  tested.keys.forget({ ...deleted, organizationId: 'org_2' })
+  assert.equal(tested.recorded.length, 0)
+  tested.keys.forget(deleted)
+  assert.equal(await waiting, 'unavailable for 1 s')
+  assert.deepEqual(
+    tested.recorded.map(({ failure }) => failure),
+    ['the issuer was deleted meanwhile'],
+  )
+  const inline: KeySource = { kind: 'inline', jwks: JSON.stringify({ keys: [one] }) }
+  const known = issuerOf(server, { revision: 2, keySource: inline })
+  assert.deepEqual(await tested.found(known), [one.x])
+  tested.keys.forget(known)
+  assert.deepEqual(
+    await tested.found({ ...known, revision: 1, keySource: { kind: 'inline', jwks: '{"keys":[]}' } }),
+    [],
+  )
+})
+
 test('inline keys are used as they were saved, and nothing is fetched', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)

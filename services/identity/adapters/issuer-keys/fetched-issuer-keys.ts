@@ -98,6 +98,11 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     return await made.candidates(hint)
   }
 
+  forget({ organizationId, id }: Pick<Issuer, 'organizationId' | 'id'>): void {
+    this.#held.get(organizationId, id)?.superseded.abort(new FetchProblem('the issuer was deleted meanwhile'))
+    this.#held.forget(organizationId, id)
+  }
+
   problemOf({ url, keySource }: IssuerSettings): IssuerProblem | undefined {
     const { networks, ownOrigin } = this.#rules
     const issuerProblem = addressProblem(url, 'issuer', networks, ownOrigin)

@@ -29,6 +29,15 @@ export class KeptByOrganization<T extends object> {
     while (this.#size > this.#most) this.#forgetOne()
   }
 
+  forget(organizationId: string, id: string): void {
+    const kept = this.#of.get(organizationId)
+    if (kept === undefined) return
+    this.#size -= kept.calculatedSize
+    kept.delete(id)
+    this.#size += kept.calculatedSize
+    if (kept.size === 0) this.#of.delete(organizationId)
+  }
+
   #forgetOne(): void {
     let [largest, most] = ['', 0]
     for (const [organizationId, { calculatedSize }] of this.#of) {

@@ -14,7 +14,10 @@ const AUDIENCE = 'https://portico.example'
 type Settings = MessageInitShape<typeof IssuerSettingsSchema>
 
 /** Registers a server as an issuer, with a policy for its tokens. */
-async function register({ federation, identity, organizationId, admin }: IdentityReplica, { url }: TestIssuer) {
+async function register(
+  { federation, identity, organizationId, admin }: IdentityReplica,
+  { url }: Pick<TestIssuer, 'url'>,
+) {
   const settings: Settings = { name: 'an issuer', issuerUrl: url }
   const { issuerId = '' } = (await federation.createIssuer({ organizationId, settings }, admin)).issuer ?? {}
   const { keyId = '' } = (await identity.createApiKey({ kind: 1, name: 'a key' }, admin)).apiKey ?? {}
@@ -30,7 +33,8 @@ async function register({ federation, identity, organizationId, admin }: Identit
   }
   const healthBy = async (replica: IdentityReplica) =>
     (await replica.federation.getIssuer({ organizationId, issuerId }, replica.admin)).issuer?.keyHealth
-  return { change, exchange, healthBy }
+  const remove = () => federation.deleteIssuer({ organizationId, issuerId }, admin)
+  return { change, exchange, healthBy, remove }
 }
 
 interface Place extends AsyncDisposable {
@@ -109,6 +113,25 @@ function suite(store: string, open: () => Place, options = {}): void {
       // What is known of keys from elsewhere says nothing of these.
       await change({ keySource: { case: 'jwksUrl', value: `${server.url}/newer` } }, 'jwks_url')
       assert.equal(await healthBy(other), undefined)
+    })
+
+    test('what waits for the keys of an issuer waits no more once that is deleted', async () => {
+      await using resources = new AsyncDisposableStack()
+      const server = resources.use(await startIssuer())
+      server.answer = () => {}
+      const [replica] = await start(server, resources)
+      const key = newTokenKey('ES256', 'k1')
+      const waiting: Promise<string>[] = []
+      const exchanging = async (name: string) => {
+        const { exchange, remove } = await register(replica, { url: `${server.url}/${name}` })
+        waiting.push(refusalOf(exchange(replica, key)).then(({ reason }) => `${name}: ${reason}`))
+        return remove
+      }
+      for (let i = 0; i < 4; i++) await exchanging(`hangs-${i}`)
+      await waitUntil('4 of them hang', async () => server.open === 4 || undefined)
+      const remove = await exchanging('deleted')
+      await remove()
+      assert.match(await Promise.race(waiting), /^deleted: /)
     })
 
     test('issuers in private networks are refused unless the settings permit them', async () => {
