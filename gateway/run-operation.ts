@@ -5,7 +5,7 @@ import { type Call, callOf, DEADLINE_MS } from './call.ts'
 import type { Config } from './config.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
-import { nameGeneration } from './generation/request.ts'
+import { beginGeneration } from './generation/router-metadata.ts'
 import { hasBody, readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
@@ -39,7 +39,7 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
   return async function run(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
     call.deadlineMs = deadlineMs
-    if (generates) nameGeneration(call, facade)
+    if (generates) beginGeneration(call, facade, request.headers)
     if (counted) exchanges.admit(call.clientNetwork())
     call.requireOneOf(credentials)
     const { params, query, headers, readBody } = read(request)

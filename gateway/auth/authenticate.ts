@@ -13,6 +13,7 @@ import type { Config } from '../config.ts'
 import { isAccessToken, OF_SESSIONS } from '../credentials.ts'
 import { BEARER_CHALLENGE } from '../errors/challenge.ts'
 import type { Facade } from '../facade.ts'
+import { beginGeneration } from '../generation/router-metadata.ts'
 import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from '../http/origin.ts'
 import type { Operation } from '../operation.ts'
 import type { WrongKeys } from './wrong-keys.ts'
@@ -23,26 +24,32 @@ const MAX_KEY_LENGTH = 512
 const MAX_TOKEN_LENGTH = 8_192
 const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as const
 
+/** Paths of some operations, wherever they are served. */
+function pathsOf(operations: readonly Operation[]): ReadonlySet<string | undefined> {
+  return new Set(operations.flatMap(({ path }) => [path, secondPath(path)]))
+}
+
 /**
  * Authenticates each request: `/api/v1` by an API key or an access token, `/api` as PORTICO_AUTH says, and leaves everything else, the token
  * endpoint and what else asks for no credential among it, alone. The state of a key, that of an access token's as well, is read on each
- * request; who sent many wrong ones is refused with WRONG_KEYS when the next one is wrong, too.
+ * request; who sent many wrong ones is refused with WRONG_KEYS when the next one is wrong, too. A request for a generation
+ * has its id when it is refused, too.
  */
 export function authenticate(facade: Facade, operations: readonly Operation[], wrongKeys: WrongKeys) {
   const { config } = facade
-  const open = new Set(
-    operations.filter(({ credentials }) => credentials.length === 0).flatMap(({ path }) => [path, secondPath(path)]),
-  )
+  const open = pathsOf(operations.filter(({ credentials }) => credentials.length === 0))
+  const generating = pathsOf(operations.filter(({ generates }) => generates))
   return async function authenticateRequest(request: Request, response: Response, next: NextFunction): Promise<void> {
     const call = callOf(response)
     const gateway = call.family === 'gateway' || call.family === 'messages'
     if (!gateway && (call.family !== 'instance' || !request.path.startsWith('/api'))) return next()
     if (open.has(request.path)) return next()
-    requireOneAuthorization(request)
     try {
+      requireOneAuthorization(request)
       if (gateway) await byBearer(facade, call, request)
       else await byMode(facade, config.auth, call, request)
     } catch (error) {
+      if (request.method === 'POST' && generating.has(request.path)) beginGeneration(call, facade, request.headers)
       const { reason, metadata } = (error instanceof Rejection ? error : reasonOf(error)) ?? {}
       // A token that was good until now is the sign to get another one, and not guessed.
       const wrong = reason === 'CREDENTIAL_REFUSED' && metadata?.ours === undefined

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code, ConnectError } from '@connectrpc/connect'
+import { toConnectError } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { closingReasons, serviceClosing } from '#shared/rpc/server-reasons.ts'
 import type { Call } from '../call.ts'
 import { describeTo } from './router-metadata.ts'
 
@@ -16,4 +18,7 @@ test('a failure says that no provider was asked only where that is known', () =>
   for (const code of [Code.DeadlineExceeded, Code.Unavailable, Code.Unknown]) {
     assert.equal(call.describeFailure?.(new ConnectError('late', code)), undefined)
   }
+  // A service that stops waits for its generations, and ends those that last longer.
+  const stopped = toConnectError(serviceClosing(), 'server', closingReasons)
+  assert.equal(call.describeFailure?.(stopped), undefined)
 })

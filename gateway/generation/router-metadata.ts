@@ -1,15 +1,26 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { AppliedPreset, Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { Clock } from '#shared/clock.ts'
 import { reasonOf } from '#shared/reasons.ts'
 import type { Call } from '../call.ts'
 import { providerFailure } from '../errors/provider.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
-import type { GenerationHeaders, GenerationInit } from './request.ts'
+import { type GenerationHeaders, type GenerationInit, nameGeneration } from './request.ts'
+
+type Given = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** Whether a request asks how its answer was made. */
-function wantsRouterMetadata(headers: GenerationHeaders): boolean {
+function wantsRouterMetadata(headers: Given): boolean {
   const said = headers['x-openrouter-metadata'] ?? headers['x-openrouter-experimental-metadata']
-  return said?.toLowerCase() === 'enabled'
+  return typeof said === 'string' && said.toLowerCase() === 'enabled'
+}
+
+/** Begins a request for a generation: it has its id, and until its body is read its errors say that nobody was asked, where its client asks for that. */
+export function beginGeneration(call: Call, facade: { readonly clock: Clock }, headers: Given): void {
+  nameGeneration(call, facade)
+  if (!wantsRouterMetadata(headers)) return
+  const describeFailure = (error: unknown): object | undefined => ofFailure('', error, [])
+  call.describeFailure = describeFailure
 }
 
 /** Who made an answer, and what did not reach them. */
@@ -39,10 +50,10 @@ export function describeTo(
   return (served) => toRouterMetadata(requested, served, publicField)
 }
 
-/** Undefined: nobody knows how far the request came, since its call was late or broke off. */
+/** Undefined: nobody knows how far the request came, since its call was late or broke off, or its service has stopped. */
 function ofFailure(requested: string, error: unknown, pipeline: Pipeline): RouterMetadata | undefined {
   const reason = reasonOf(error)
-  if (reason === undefined && error instanceof ConnectError) return undefined
+  if (reason === undefined ? error instanceof ConnectError : reason.reason === 'SERVICE_CLOSING') return undefined
   const failure = reason && providerFailure(reason)
   const common = { requested, strategy: 'direct', region: null, is_byok: false } as const
   if (reason === undefined || failure === undefined) {

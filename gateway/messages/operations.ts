@@ -95,6 +95,7 @@ export const countMessageTokens = operation({
   handle({ inference }, { headers, body, call }) {
     const { requestId } = generationOf(call)
     const request = { ...toGenerationRequest(body, requestId, headers), origin: 'count_tokens' }
+    describeTo(call, headers, request)
     return inference.countTokens(asked(request, call), call.options())
   },
   present: ({ inputTokens, estimated }) => ({ input_tokens: Number(inputTokens), estimated }),

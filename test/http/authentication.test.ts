@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
-import { gatewayError } from '#test/support/gateway-error.ts'
+import { generationError } from '#test/support/gateway-error.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 
 const unauthorized = { _tag: 'UnauthorizedError', message: 'Authentication required' }
@@ -156,12 +156,12 @@ test('the gateway API wants an API key in every mode', async () => {
   const missing = await facade.fetch('/api/v1/responses', { method: 'POST' })
   assert.equal(missing.status, 401)
   assert.equal(missing.headers.get('www-authenticate'), 'Bearer realm="portico"')
-  assert.deepEqual(await missing.json(), { error: { code: 401, message: 'Missing Authentication header' } })
+  assert.deepEqual(await missing.json(), generationError(401, 'Missing Authentication header'))
   const authorization = 'Bearer sk-portico-wrong'
   const wrong = await facade.fetch('/api/v1/responses', { method: 'POST', headers: { authorization } })
   assert.equal(wrong.status, 401)
   assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="portico", error="invalid_token"')
-  assert.deepEqual(await wrong.json(), { error: { code: 401, message: 'Invalid API key or access token' } })
+  assert.deepEqual(await wrong.json(), generationError(401, 'Invalid API key or access token'))
 })
 
 test('two Authorization headers are 400, whichever of them is right', async () => {
@@ -179,7 +179,7 @@ test('two Authorization headers are 400, whichever of them is right', async () =
       assert.deepEqual(JSON.parse(instance.text), { _tag: 'InvalidRequestError', message, kind: 'Headers' })
       const gateway = await rawRequest(`${facade.url}/api/v1/responses`, { method: 'POST', headers: { authorization } })
       assert.equal(gateway.status, 400)
-      assert.deepEqual(JSON.parse(gateway.text), gatewayError(400, `Invalid request parameters: ${message}`))
+      assert.deepEqual(JSON.parse(gateway.text), generationError(400, `Invalid request parameters: ${message}`))
     }
   }
 })

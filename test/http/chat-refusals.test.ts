@@ -3,7 +3,7 @@ import test from 'node:test'
 import { createChatBody } from '#gateway/chat/body.ts'
 import { firstProblem, STOP_AT_FIRST } from '#gateway/http/first-problem.ts'
 import { askChat, postChat } from '#test/support/chat.ts'
-import { gatewayError, generationError } from '#test/support/gateway-error.ts'
+import { generationError } from '#test/support/gateway-error.ts'
 import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 import type { Json } from '#test/support/responses.ts'
 
@@ -124,8 +124,8 @@ test('who calls is checked as on every route of the gateway', async () => {
     const answer = await portico.fetch('/api/v1/chat/completions', init)
     return [answer.status, await answer.json()]
   }
-  assert.deepEqual(await statusOf(), [401, gatewayError(401, 'Missing Authentication header')])
-  assert.deepEqual(await statusOf('Bearer wrong'), [401, gatewayError(401, 'Invalid API key or access token')])
+  assert.deepEqual(await statusOf(), [401, generationError(401, 'Missing Authentication header')])
+  assert.deepEqual(await statusOf('Bearer wrong'), [401, generationError(401, 'Invalid API key or access token')])
   const management = `Bearer ${PORTICO_KEYS.management}`
   assert.deepEqual(await statusOf(management), [
     403,

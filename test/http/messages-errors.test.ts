@@ -3,6 +3,7 @@ import test from 'node:test'
 import { reasons } from '#services/inference/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
+import { generationError } from '#test/support/gateway-error.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 import { sendBytes } from '#test/support/raw-socket.ts'
 
@@ -20,7 +21,14 @@ test('who shows no key, a wrong one or two learns so as of Anthropic, and how to
   await using facade = await openFacade()
   const post = async (headers: Record<string, string>) => {
     const answer = await facade.fetch(path, { method: 'POST', headers: { ...json, ...headers }, body: '{}' })
-    return { status: answer.status, challenge: answer.headers.get('www-authenticate'), body: await answer.json() }
+    const { request_id, ...shown } = (await answer.json()) as { request_id: string }
+    assert.match(request_id, /^gen-/)
+    assert.deepEqual(
+      [request_id, request_id],
+      ['x-generation-id', 'request-id'].map((name) => answer.headers.get(name)),
+    )
+    const challenge = answer.headers.get('www-authenticate')
+    return { status: answer.status, challenge, body: { ...shown, request_id: null } }
   }
   const type = ['authentication_error', 'Missing Authentication header', 'authentication'] as const
   assert.deepEqual(await post({}), { status: 401, challenge: 'Bearer realm="portico"', body: envelope(...type) })
@@ -45,7 +53,7 @@ test('x-api-key is no credential elsewhere', async () => {
   await using facade = await openFacade()
   const answer = await facade.fetch('/api/v1/responses', { method: 'POST', headers: { ...json, ...key }, body: '{}' })
   assert.equal(answer.status, 401)
-  assert.deepEqual(await answer.json(), { error: { code: 401, message: 'Missing Authentication header' } })
+  assert.deepEqual(await answer.json(), generationError(401, 'Missing Authentication header'))
 })
 
 test('what lies below the path, and what is no HTTP, is refused in the same envelope', async () => {
@@ -223,4 +231,41 @@ test('an error says beside it how far the request came, where the request asks f
     assert.deepEqual((said.response ?? said).openrouter_metadata, failed, at)
     begins = false
   }
+})
+
+test('what is refused before its body is read says so, too, and has its id', async () => {
+  const countTokens = (): never => {
+    throw new Rejection('MODEL_NOT_FOUND', { model: 'a/b' })
+  }
+  await using facade = await openFacade({ reasons, inference: { countTokens } }, { PORTICO_PROMPT_LIMIT_BYTES: '1024' })
+  const common = { requested: '', strategy: 'direct', region: null, is_byok: false }
+  const unsent = {
+    ...{ ...common, summary: 'no provider was asked', attempt: 0 },
+    endpoints: { total: 0, available: [] },
+  }
+  for (const at of Object.keys(GENERATIONS)) {
+    for (const [status, headers, body] of [
+      [401, { authorization: '' }, '{}'],
+      [401, { authorization: 'Bearer pk_ws_wrong' }, '{}'],
+      [403, { authorization: `Bearer ${TEST_KEYS.management}` }, '{}'],
+      [400, {}, '{'],
+      [400, {}, '{}'],
+      [413, {}, JSON.stringify({ model: 'x'.repeat(2_000) })],
+      [415, { 'content-type': 'text/plain' }, '{}'],
+    ] as const) {
+      const post = (wants: Record<string, string>) =>
+        facade.fetch(at, { method: 'POST', headers: { ...wants, ...headers }, body })
+      const answer = await post(asks)
+      const { openrouter_metadata: metadata } = (await answer.json()) as { openrouter_metadata?: object }
+      assert.deepEqual([answer.status, metadata], [status, unsent], at)
+      assert.match(answer.headers.get('x-generation-id') ?? '', /^gen-\w{24}$/)
+      const plain = (await (await post({ ...bearer, ...json })).json()) as object
+      assert.equal('openrouter_metadata' in plain, false)
+    }
+  }
+  const at = `${path}/count_tokens`
+  const body = JSON.stringify(GENERATIONS[at])
+  const answer = await facade.fetch(at, { method: 'POST', headers: asks, body })
+  const { openrouter_metadata: metadata } = (await answer.json()) as { openrouter_metadata?: object }
+  assert.deepEqual([answer.status, metadata], [400, { ...unsent, requested: 'a/b' }])
 })

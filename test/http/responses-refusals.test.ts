@@ -9,7 +9,7 @@ const base = { model: 'portico/echo', input: 'Hello' }
 /** Asserts status and whole body of an answer; before the operation is known an error has no type. */
 async function refused(answer: Response, code: number, message: string): Promise<void> {
   const body = await answer.json()
-  assert.deepEqual(body, (code === 401 || code === 405 ? gatewayError : generationError)(code, message))
+  assert.deepEqual(body, (code === 405 ? gatewayError : generationError)(code, message))
   assert.equal(answer.status, code)
 }
 

@@ -1,6 +1,7 @@
 // What is served below /api/v1 is served below /v1 as well.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { generationError } from '#test/support/gateway-error.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { eventsOf, type Json } from '#test/support/responses.ts'
 
@@ -32,7 +33,10 @@ test('an unknown path, a wrong method and a missing key are answered there as be
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
   for (const mount of ['/api/v1', '/v1']) {
     const missing = await portico.fetch(`${mount}/responses`, { method: 'POST' })
-    assert.deepEqual([missing.status, await missing.json()], [401, errorOf(401, 'Missing Authentication header')])
+    assert.deepEqual(
+      [missing.status, await missing.json()],
+      [401, generationError(401, 'Missing Authentication header')],
+    )
     const unknown = await portico.fetch(`${mount}/nothing`, { headers })
     assert.deepEqual([unknown.status, await unknown.json()], [404, errorOf(404, 'Resource not found')])
     const wrong = await portico.fetch(`${mount}/responses`, { headers })

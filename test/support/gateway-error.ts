@@ -6,7 +6,9 @@ export function gatewayError(code: number, message: string): { readonly error: o
   return { error: { code, message, ...(param === undefined ? {} : { param }) } }
 }
 
-const TYPES: Readonly<Record<number, string>> = { 403: 'permission_denied', 404: 'not_found', 413: 'payload_too_large' }
+const TYPES: Readonly<Record<number, string>> = {
+  ...{ 401: 'authentication', 403: 'permission_denied', 404: 'not_found', 413: 'payload_too_large' },
+}
 
 /** The body of an error of an operation that generates: it says of which type it is. */
 export function generationError(code: number, message: string): { readonly error: object } {
