@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { reasons } from '#services/inference/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 import { create, created, send } from '#test/support/presets.ts'
 
@@ -192,6 +195,27 @@ test('only management keys create presets, and every key of the workspace reads 
     for (const path of ['/presets', '/presets/a', '/presets/a/versions', '/presets/a/versions/1'])
       assert.equal((await send(portico, path, undefined, key)).status, 200, path)
   }
+})
+
+test('a conflict, a failure of the service and an unknown path have the errors of the specification, whole', async () => {
+  let thrown: Error = new Rejection('PRESET_CONFLICT')
+  const createPresetVersion = (): never => {
+    throw thrown
+  }
+  await using facade = await openFacade({ reasons, presets: { createPresetVersion } })
+  const headers = { authorization: `Bearer ${TEST_KEYS.management}`, 'content-type': 'application/json' }
+  const post = async (at: string) => {
+    const answer = await facade.fetch(`/api/v1/presets/a/${at}`, { method: 'POST', headers, body: '{}' })
+    return [answer.status, await answer.json()]
+  }
+  const shown = (code: number, message: string) => [code, { error: { code, message } }]
+  for (const dialect of Object.keys(DIALECTS)) {
+    thrown = new Rejection('PRESET_CONFLICT')
+    assert.deepEqual(await post(dialect), shown(409, 'Resource conflict. Please try again later.'))
+    thrown = new Error('secret')
+    assert.deepEqual(await post(dialect), shown(500, 'Internal Server Error'))
+  }
+  assert.deepEqual(await post('nothing'), shown(404, 'Resource not found'))
 })
 
 test('presets and versions are listed in pages, and found by slug and number', async () => {

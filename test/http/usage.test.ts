@@ -109,9 +109,16 @@ for (const [path, ask] of DIALECTS) {
     )
     assert.equal(dark.status, 402)
     assert.match(((await dark.json()) as Json).error.message, /price of priced\/dark is unknown/)
+    for (const most of [{ prompt: 0.99 }, { completion: '1.99' }]) {
+      const dear = await send(portico, path, { ...ask(10), provider: { max_price: most } })
+      assert.equal(dear.status, 404)
+      const demand = 'No endpoint of "priced/gpt" meets what the request demands: max_price'
+      assert.equal(((await dear.json()) as Json).error.message, `Resource not found: ${demand}`)
+    }
     assert.equal(stub.seen.length, 0)
     const slow = await keyWith(portico, { requestsPerMinute: 1 })
-    assert.equal((await send(portico, path, ask(10), slow)).status, 200)
+    const just = { max_price: { prompt: 1, completion: '2' } }
+    assert.equal((await send(portico, path, { ...ask(10), provider: just }, slow)).status, 200)
     const fast = await send(portico, path, ask(10), slow)
     assert.equal(fast.status, 429)
     assert.match(((await fast.json()) as Json).error.message, /^Rate limit exceeded: /)

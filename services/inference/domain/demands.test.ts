@@ -37,6 +37,21 @@ test('an endpoint is held to each demand, and what is not known of it does not m
   }
 })
 
+test('what tokens of a long input cost is held to the maximum where the input is long', () => {
+  const long = [{ ...pricing, inputNanos: 4n, outputNanos: 6n, aboveTokens: 900n }]
+  const tiered = { ...endpoint, pricing: { ...pricing, long } }
+  for (const [length, demand, unmet] of [
+    [2_000, { maxInputNanos: 2n, maxOutputNanos: 3n }, []],
+    [3_000, { maxInputNanos: 3n }, ['max_price']],
+    [3_000, { maxOutputNanos: 5n }, ['max_price']],
+    [3_000, { maxInputNanos: 4n, maxOutputNanos: 6n }, []],
+  ] as const) {
+    const messages = [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(length) }] }] as const
+    const request = generationRequest({ messages, routing: { ...NOTHING, ...demand } })
+    assert.deepEqual(unmetDemands(tiered, request), unmet, String(length))
+  }
+})
+
 test('an endpoint that would pass over a setting does not serve a request that requires its parameters', () => {
   const none = { temperature: undefined, topP: undefined, topK: undefined }
   const penalties = { frequencyPenalty: undefined, presencePenalty: undefined }

@@ -1,3 +1,4 @@
+import { pricesAt } from './cost.ts'
 import { type Endpoint, UNKNOWN_POLICY } from './endpoint.ts'
 import type { GenerationRequest } from './generation.ts'
 import { inputTokensOf } from './ledger/estimate.ts'
@@ -7,7 +8,8 @@ const NONE: readonly Setting[] = []
 
 /**
  * What a request demands of the endpoint that serves it, and this one does not meet, by the names that clients know; empty: it may serve
- * the request (gateway facts 6.2). An unknown price is above every maximum.
+ * the request (gateway facts 6.2). An unknown price is above every maximum; that of a long input
+ * counts where the input is taken for one.
  */
 export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
   const unmet: Readonly<Record<string, boolean>> = {
@@ -42,6 +44,7 @@ function unmetRouting(
   const names = (slugs: readonly string[]): boolean => slugs.some((slug) => slug.toLowerCase() === providerId)
   const isDearer = (most: bigint | undefined, price: bigint | undefined): boolean =>
     most !== undefined && (price === undefined || price > most)
+  const prices = pricing?.long === undefined ? pricing : pricesAt(inputTokensOf(request), pricing)
   return {
     only: only.length > 0 && !names(only),
     ignore: names(ignore),
@@ -49,7 +52,7 @@ function unmetRouting(
     zdr: routing.zeroDataRetention && !policy.retainsNothing,
     enforce_distillable_text: routing.enforceDistillableText && !policy.distillable,
     quantizations: quantizations.length > 0 && !quantizations.includes(policy.quantization),
-    max_price: isDearer(maxInputNanos, pricing?.inputNanos) || isDearer(maxOutputNanos, pricing?.outputNanos),
+    max_price: isDearer(maxInputNanos, prices?.inputNanos) || isDearer(maxOutputNanos, prices?.outputNanos),
     require_parameters: routing.requireParameters && settingsLeftOut({ ...request, modelId }, without).length > 0,
   }
 }
