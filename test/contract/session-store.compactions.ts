@@ -62,6 +62,7 @@ export function compactionCases(test: StoreTest): void {
   test('a compaction begins a run, for the account of whoever asked, and ends it without going on with an older one', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
+    await store.recordStep(lease, { message: assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 }), events: [] })
     await store.requestInterrupt(W, 'ses_1')
     await store.endRun(lease, 'interrupted')
     await store.admitCompaction(W, compaction('msg_c'))

@@ -49,6 +49,7 @@ export class OpenLocation implements Disposable {
     this.#options = options
     this.#digests = options.before
     const changed = (): void => {
+      if (this.#retired) return
       this.#signal ??= setTimeout(() => {
         this.#signal = undefined
         options.onSignal()
@@ -83,9 +84,10 @@ export class OpenLocation implements Disposable {
     }
   }
 
-  /** Closes the location once no call goes on in it any more. */
+  /** Closes the location once no call goes on in it any more. It says nothing of changes from now on: another one may be in its place. */
   retire(): void {
     this.#retired = true
+    clearTimeout(this.#signal)
     if (this.#uses === 0) this[Symbol.dispose]()
   }
 
@@ -113,7 +115,7 @@ export class OpenLocation implements Disposable {
     const offered = byKind(offers, ({ value }) => value) as Offered
     const generation = this.#keep(this.#generations.get(id) ?? this.#begin(id, offered))
     // One that began later may have ended earlier, and knows better.
-    if (turn < this.#counted) return generation
+    if (turn < this.#counted || this.#retired) return generation
     this.#counted = turn
     this.#problems = offers.flatMap(([, { problems }]) => problems ?? [])
     const before = this.#digests

@@ -307,6 +307,23 @@ test('a call that goes on while its location is reloaded keeps what it works wit
   assert.equal(disposed, 1)
 })
 
+test('while a call goes on in a location that was reloaded, a change is one event', async (t) => {
+  const { world, locations, later, events } = begin(t)
+  const open = locations.open(at('/a'))
+  await open.generation()
+  const former = world.open.get('/a')
+  using _ = open.use()
+  await locations.reload(() => true, look)
+  world.offered = 2
+  for (const changed of [former, world.open.get('/a')]) changed?.()
+  later(100)
+  await turn()
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['location-shutdown', 'agents-updated'],
+  )
+})
+
 test('a location that is closed, or reloaded again, while it is reloaded is built once', async (t) => {
   const { world, locations } = begin(t)
   await locations.open(at('/a')).generation()

@@ -31,7 +31,7 @@ const LOGGED_OMITTED = 100
 /** Characters of all tools that are remembered of closed locations. */
 const MAX_REMEMBERED = 16 << 20
 
-/** The MCP servers of all open locations, and their tools. Disposing it resolves when nothing of them is left. */
+/** The MCP servers of all open locations, and their tools. Disposing it, once all are closed, resolves when nothing of them is left. */
 export class McpSource implements ToolSource, McpServers, AsyncDisposable {
   readonly #options: Options
   /** Directory → its servers that were needed, those that count last: while a location is built anew, nobody needs its new ones yet. */

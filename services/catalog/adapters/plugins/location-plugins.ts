@@ -31,11 +31,14 @@ export class LocationPlugins implements AsyncDisposable {
   readonly #shared: HostSlot
   /** Of plugins that were in a process with others when it ended. */
   readonly #own = new Map<Plugin, HostSlot>()
+  /** Of plugins that are closed. */
+  readonly #ending = new Set<Promise<void>>()
   readonly #watched = new Map<string, Disposable>()
   readonly #duplicates: Duplicates
   #plugins: readonly Plugin[] = []
   /** How often each was opened: one that comes back as it was is another one all the same. */
   readonly #opened = new Map<string, number>()
+  #disposed = false
   #reading: Promise<Offer<PluginSet>> | undefined
   #offer: Offer<PluginSet> | undefined
 
@@ -61,11 +64,13 @@ export class LocationPlugins implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true
     this.#options.configuration[Symbol.dispose]()
     this.#options.watch[Symbol.dispose]()
     for (const watched of this.#watched.values()) watched[Symbol.dispose]()
     for (const plugin of this.#plugins) plugin.close()
-    await Promise.all([this.#shared, ...this.#own.values()].map((slot) => slot[Symbol.asyncDispose]()))
+    const ends = [this.#shared, ...this.#own.values()].map((slot) => slot[Symbol.asyncDispose]())
+    await Promise.all([...ends, ...this.#ending])
   }
 
   async #read(): Promise<Offer<PluginSet>> {
@@ -73,6 +78,7 @@ export class LocationPlugins implements AsyncDisposable {
     const before = this.#plugins
     const same = new Map<string, Plugin>()
     for (const plugin of before) if (!(await plugin.replaced())) same.set(plugin.declared.key, plugin)
+    if (this.#disposed) return this.#present()
     this.#plugins = found.declared.map((declared) => {
       const plugin = same.get(declared.key)
       return plugin?.declared.fingerprint === declared.fingerprint ? plugin : this.#open(declared)
@@ -117,8 +123,11 @@ export class LocationPlugins implements AsyncDisposable {
 
   #close(plugin: Plugin): void {
     plugin.close()
-    void this.#own.get(plugin)?.[Symbol.asyncDispose]()
+    const ending = this.#own.get(plugin)?.[Symbol.asyncDispose]()
     this.#own.delete(plugin)
+    if (ending === undefined) return
+    this.#ending.add(ending)
+    void ending.finally(() => this.#ending.delete(ending))
   }
 
   #present(): Offer<PluginSet> {

@@ -13,7 +13,7 @@ import type { DeclaredPlugin } from './declared-plugin.ts'
 
 const MODULE = /\.[cm]?[jt]s$/
 const LOCAL = /^(?:\.{0,2}\/|~\/|\.{1,2}$|file:)/
-/** Plugins of one location. */
+/** Plugins of one location that run, and those that only are listed: the latter take nobody's place. */
 const MAX_PLUGINS = 64
 /** Characters of what the configuration gives one plugin. */
 const MAX_OPTIONS = 64 << 10
@@ -33,7 +33,7 @@ export interface FoundPlugins extends Places {
 /**
  * The plugins of a location: those that documents name (`plugins`), then the modules in folders `plugins`; in each, of the user's
  * configuration, then of the project, from its root down to the location. What is named twice counts once, with the later options;
- * where one of the two may not run, as the other one says. At most 64.
+ * where one of the two may not run, as the other one says. At most 64 run; of the others, trusted or not, as many are listed.
  */
 export async function findPlugins(
   { configDirectory, home, trusted }: Options,
@@ -64,7 +64,12 @@ export async function findPlugins(
     const counts = before === undefined || (before.trusted === one.trusted ? one.options !== null : one.trusted)
     if (counts) all.set(key, one)
   }
-  const declared = await Promise.all([...all].slice(0, MAX_PLUGINS).map(([key, one]) => describe(key, one)))
+  const run = new Set([...all.values()].filter((one) => one.trusted).slice(0, MAX_PLUGINS))
+  const others = [...all.values()].filter((one) => !run.has(one)).slice(0, MAX_PLUGINS)
+  const listed = new Set([...run, ...others])
+  const declared = await Promise.all(
+    [...all].filter(([, one]) => listed.has(one)).map(([key, one]) => describe(key, one, run.has(one))),
+  )
   const locals = [...all.values()].flatMap(({ local }) => local ?? [])
   const places = folders.map(({ path }) => path)
   return { declared, places: [...places, ...locals], folders: places }
@@ -101,13 +106,10 @@ function localPath(name: string, base: string, home: string): string {
   }
 }
 
-async function describe(key: string, { local, target, options, trusted, by }: Named): Promise<DeclaredPlugin> {
+async function describe(key: string, named: Named, hasPlace: boolean): Promise<DeclaredPlugin> {
+  const { local, target, options } = named
   const text = JSON.stringify(options)
-  const problem = !trusted
-    ? untrusted(by)
-    : text.length > MAX_OPTIONS
-      ? `Its options have more than ${MAX_OPTIONS} characters`
-      : undefined
+  const problem = problemOf(named, hasPlace, text.length)
   if (local === undefined) {
     const wrong = problem ?? packageProblem(target ?? '')
     return {
@@ -128,6 +130,12 @@ async function describe(key: string, { local, target, options, trusted, by }: Na
     origin: { type: 'local', path: local },
     fingerprint: `${text}\0${problem ?? missing}\0${file?.fingerprint}`,
   }
+}
+
+function problemOf({ trusted, by }: Named, hasPlace: boolean, length: number): string | undefined {
+  if (!trusted) return untrusted(by)
+  if (!hasPlace) return `A location has at most ${MAX_PLUGINS} plugins`
+  return length > MAX_OPTIONS ? `Its options have more than ${MAX_OPTIONS} characters` : undefined
 }
 
 function packageProblem(target: string): string | undefined {

@@ -4,6 +4,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Duplex, PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -48,6 +49,39 @@ async function openHost(
     },
   }
 }
+
+test('a process that says nothing after its start is asked after 16 seconds, where something is awaited of it, and counts as ended', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const sent: string[] = []
+  const channel = new Duplex({
+    read() {},
+    write(chunk, _, done) {
+      sent.push(JSON.parse(String(chunk)).type)
+      done()
+    },
+  })
+  const command = {
+    ...{ output: new PassThrough(), channel, ended: new Promise<never>(() => {}), terminate: async () => {} },
+    [Symbol.asyncDispose]: async () => {},
+  }
+  const host = await PluginHost.start({
+    start: async () => command,
+    ...{ directory: '/', environment: {}, loads: 2, logger: LOGGER },
+  })
+  const module = { entry: '/a.mjs', options: null, directory: '/', memoryBytes: 1, blockedMs: 1 }
+  host.run(module, { busy: true, started() {}, said() {}, failed() {} })
+  let end: unknown
+  void host.ended.then((ended) => {
+    end = ended
+  })
+  t.mock.timers.tick(14_000)
+  assert.deepEqual(sent, ['open', 'start'])
+  t.mock.timers.tick(2_000)
+  assert.deepEqual(sent, ['open', 'start', 'ping'])
+  await waitFor('its end', () => end !== undefined)
+  assert.deepEqual(end, { code: null, signal: 'SIGSTOP' })
+  await host[Symbol.asyncDispose]()
+})
 
 test('what a former thread of a plugin still says is not said by its successor', async () => {
   await using opened = await openHost({

@@ -39,6 +39,8 @@ const KEEP_COMPILED = fileURLToPath(new URL('./host/keep-compiled.mjs', import.m
 /** How often a process is asked whether it answers, while something is awaited of it, and how long it may take. */
 const ASK_MS = 2_000
 const ANSWER_MS = 2_000
+/** So often it is not asked at its start, before it has said anything. */
+const SPARED = 7
 /** Bytes of what a process prints that are read in a second: whoever prints more has to wait. */
 const MAX_READ = 1 << 20
 /** Bytes that a process may print into the log; the rest is dropped. */
@@ -83,8 +85,10 @@ export class PluginHost implements AsyncDisposable {
     const open = { type: 'open', key: this.#messages.key, loads: options.loads } satisfies ToHost
     channel.write(`${JSON.stringify(open)}\n`)
     this.ended = Promise.race([command.ended, broken.promise]).catch(() => ({ code: null, signal: 'SIGKILL' as const }))
+    let spared = 0
     this.#watch = setInterval(() => {
-      if (this.#begun && [...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()
+      if (!this.#begun && spared++ < SPARED) return
+      if ([...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()
     }, ASK_MS).unref()
     let logged = 0
     let read = 0

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { writeFiles } from '#test/support/catalog.ts'
+import { TrustedDirectories } from '../configuration/trusted-directories.ts'
+import { findPlugins } from './plugin-files.ts'
+
+test('64 plugins of a location run; what a project that is not trusted names takes nobody’s place, and the rest is listed', async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'portico-plugins-'))
+  t.after(() => rm(home, { recursive: true }))
+  await writeFiles(home, { 'config/plugins/guard.js': '' })
+  const options = { configDirectory: join(home, 'config'), home, trusted: new TrustedDirectories([]) }
+  const location = {
+    directory: home,
+    project: { id: 'global', directory: home, canonicalDirectory: home },
+    subpath: '',
+  }
+  const names = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`)
+  const document = (plugins: readonly string[], trusted: boolean) => ({ path: '/a.json', value: { plugins }, trusted })
+  const find = async (...documents: readonly ReturnType<typeof document>[]) =>
+    (await findPlugins(options, location, documents)).declared.map(({ origin, problem }) => [
+      origin.type === 'local' ? 'guard.js' : origin.target,
+      problem,
+    ])
+
+  const beside = await find(document(names('theirs', 100), false))
+  assert.equal(beside.length, 65)
+  assert.deepEqual(beside.at(-1), ['guard.js', undefined])
+  assert.match(String(beside[0]?.[1]), /not trusted/)
+
+  const crowd = await find(document(names('own', 70), true))
+  assert.deepEqual(crowd.slice(63, 65), [
+    ['own-63', undefined],
+    ['own-64', 'A location has at most 64 plugins'],
+  ])
+  assert.equal(crowd.length, 71)
+})
