@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
+import { percentDecoded } from '../percent-decoded.ts'
 
 const MAX_DEPTH = 20
 const MAX_NODES = 5_000
@@ -93,19 +94,11 @@ function entryOf(name: string, value: JsonValue | undefined): [string, JsonValue
 function leadsSomewhere(schema: JsonObject, reference: string): boolean {
   let at: JsonValue | undefined = schema
   for (const word of reference.split('/').slice(1)) {
-    const name = decoded(word).replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = percentDecoded(word).replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false
     at = Array.isArray(at) ? at[Number(name)] : at[name]
   }
   return isObject(at)
-}
-
-function decoded(word: string): string {
-  try {
-    return decodeURIComponent(word)
-  } catch {
-    return word
-  }
 }
 
 function isPattern(value: string): boolean {

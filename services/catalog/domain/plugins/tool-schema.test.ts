@@ -7,17 +7,22 @@ const LOOPS = [
   { anyOf: [{}, { not: { $ref: '#' } }] },
   { properties: { a: { $ref: '#/properties/a' } } },
   { properties: { a: { allOf: [{ $ref: '#/$defs/b~1c' }] } }, $defs: { 'b/c': { if: { $ref: '#/properties/a' } } } },
+  { $anchor: 'a', allOf: [{ $ref: '#a' }] },
+  { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } },
+  { $recursiveRef: '#' },
+  { properties: { a: { $ref: '#/%70roperties/a' } } },
 ]
 
 const TREES = [
   { properties: { child: { $ref: '#' } } },
   { $defs: { list: { items: { $ref: '#/$defs/list' } } }, properties: { a: { $ref: '#/$defs/list' } } },
+  { $dynamicAnchor: 'a', properties: { child: { $dynamicRef: '#a' } } },
   { allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }], $defs: { a: {} } },
 ]
 
 test('a schema that leads to itself for one value is refused, and one that does so for a part of it is not', () => {
   for (const loop of LOOPS) {
-    assert.throws(() => checkSchema({ type: 'object', ...loop }, 'it'), /it has a \$ref that leads to itself/)
+    assert.throws(() => checkSchema({ type: 'object', ...loop }, 'it'), /it has a reference that leads to itself/)
   }
   for (const tree of TREES)
     assert.deepEqual(checkSchema({ type: 'object', ...tree }, 'it'), { type: 'object', ...tree })

@@ -1,5 +1,6 @@
 import { isJson, isObject, type JsonObject } from '#shared/json.ts'
 import { DocumentError } from '../agent-document.ts'
+import { percentDecoded } from '../percent-decoded.ts'
 
 const MAX_DEPTH = 24
 /** In JSON. */
@@ -16,7 +17,8 @@ export function checkSchema(value: unknown, at: string): JsonObject {
   if (JSON.stringify(value).length > MAX_CHARACTERS) {
     throw new DocumentError(`${at} has more than ${MAX_CHARACTERS} characters`)
   }
-  if (refersToItself(value, value, new Map())) throw new DocumentError(`${at} has a $ref that leads to itself`)
+  const root = { value, anchors: anchorsIn(value) }
+  if (refersToItself(value, root, new Map())) throw new DocumentError(`${at} has a reference that leads to itself`)
   return value as JsonObject
 }
 
@@ -31,16 +33,29 @@ function checkDepth(value: unknown, at: string, left: number): void {
   }
 }
 
+/** A whole schema, and what of it has a name. */
+interface Root {
+  readonly value: unknown
+  readonly anchors: ReadonlyMap<unknown, unknown>
+}
+
+function anchorsIn(value: unknown, found = new Map<unknown, unknown>()): ReadonlyMap<unknown, unknown> {
+  if (typeof value !== 'object' || value === null) return found
+  if (isObject(value)) found.set(value.$anchor, value).set(value.$dynamicAnchor, value)
+  for (const member of Object.values(value)) anchorsIn(member, found)
+  return found
+}
+
 /** Keywords whose schemas are for the same value as the one that they are in. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
 
 /** Whether a schema in it is for the same value as itself, so that nothing is ever checked. `seen`: whether it is known not to be so. */
-function refersToItself(schema: unknown, root: unknown, seen: Map<unknown, boolean>): boolean {
+function refersToItself(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
   if (typeof schema !== 'object' || schema === null) return false
   return entersItself(schema, root, seen) || Object.values(schema).some((member) => refersToItself(member, root, seen))
 }
 
-function entersItself(schema: unknown, root: unknown, seen: Map<unknown, boolean>): boolean {
+function entersItself(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
   if (!isObject(schema)) return false
   const known = seen.get(schema)
   if (known !== undefined) return !known
@@ -49,17 +64,19 @@ function entersItself(schema: unknown, root: unknown, seen: Map<unknown, boolean
     const member = schema[name]
     return name === 'dependentSchemas' || Array.isArray(member) ? Object.values(member ?? {}) : [member]
   })
-  const target = typeof schema.$ref === 'string' ? targetOf(schema.$ref, root) : undefined
-  const enters = [...within, target].some((next) => entersItself(next, root, seen))
+  const targets = [schema.$ref, schema.$dynamicRef, schema.$recursiveRef].map((ref) => targetOf(ref, root))
+  const enters = [...within, ...targets].some((next) => entersItself(next, root, seen))
   seen.set(schema, true)
   return enters
 }
 
-/** What a pointer (`#/a/b`) leads to; undefined: nothing, or it is a name. */
-function targetOf(ref: string, root: unknown): unknown {
-  if (ref !== '#' && !ref.startsWith('#/')) return undefined
-  let target = root
-  for (const part of ref.split('/').slice(1)) {
+/** What a pointer (`#/a/b`) or a name (`#a`) leads to; undefined: nothing. */
+function targetOf(ref: unknown, { value, anchors }: Root): unknown {
+  if (typeof ref !== 'string') return undefined
+  const fragment = percentDecoded(ref.slice(1))
+  if (fragment !== '' && !fragment.startsWith('/')) return anchors.get(fragment)
+  let target = value
+  for (const part of fragment.split('/').slice(1)) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
     target = typeof target === 'object' && target !== null ? Reflect.get(target, name) : undefined
   }
