@@ -96,7 +96,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'fork before a message has that message',
-    file: 'services/session/run/removal/fork-session.ts',
+    file: 'services/session/run/lifetime/fork-session.ts',
     from: 'last: found.seq - 1',
     to: 'last: found.seq',
     does: [hello, wait, { do: 'fork', before: 0 }],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nothing } from '#services/session/ports/session-store.ts'
-import { holdingBlobs } from '#services/session/run/removal/holding-blobs.ts'
+import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { connectLocal } from '#test/support/transports.ts'

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { type ForkDependencies, forkSession as fork } from '#services/session/run/removal/fork-session.ts'
+import { type ForkDependencies, forkSession as fork } from '#services/session/run/lifetime/fork-session.ts'
 import { parseMessageId, parseSessionId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from './session-to-proto.ts'

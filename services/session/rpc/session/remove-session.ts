@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import type { Remover } from '#services/session/run/removal/remover.ts'
+import type { Remover } from '#services/session/run/lifetime/remover.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 
 /**

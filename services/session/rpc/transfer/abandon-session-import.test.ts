@@ -5,7 +5,7 @@ import { createContextValues, type HandlerContext } from '@connectrpc/connect'
 import { AbandonSessionImportRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import type { BlobHold } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { ImportHolds } from '#services/session/run/removal/import-holds.ts'
+import { ImportHolds } from '#services/session/run/lifetime/import-holds.ts'
 import { callContextKey } from '#shared/rpc/call-context.ts'
 import { abandonSessionImport } from './abandon-session-import.ts'
 

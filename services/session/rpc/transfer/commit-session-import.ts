@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import { importedSession } from '#services/session/domain/lifetime/imported-session.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import type { ImportHolds } from '#services/session/run/removal/import-holds.ts'
+import type { ImportHolds } from '#services/session/run/lifetime/import-holds.ts'
 import { parseDirectory } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from '../session/session-to-proto.ts'
