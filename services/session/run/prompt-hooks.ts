@@ -1,4 +1,5 @@
 import type { Clock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Catalog, EditablePrompt } from '../ports/catalog.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
@@ -14,6 +15,8 @@ const KNOWN_MS = 1_000
 /** How long a location is asked for one: it waits 5 s itself for plugins that load. */
 const LOOKUP_MS = 6_000
 const MOST_KNOWN = 4_096
+/** Why what plugins want is no prompt. */
+const NO_PROMPT: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ATTACHMENT_INVALID'])
 
 /** Lets the plugins of a location change prompts before they are admitted. Where none does, that costs a call a second. */
 export class PromptHooks {
@@ -38,7 +41,7 @@ export class PromptHooks {
 
   /**
    * What `read` makes of a prompt as the plugins want it; undefined: it goes on as it was, since they do not change it, could not be
-   * asked, or want what `read` rejects. Throws the call's reason when that aborts.
+   * asked, or want what is no prompt. Throws what else `read` throws, and the call's reason when that aborts.
    */
   async edit<T>(
     call: PeerCall,
@@ -56,6 +59,7 @@ export class PromptHooks {
       return await read(edited)
     } catch (err) {
       call.signal.throwIfAborted()
+      if (!(err instanceof Rejection && NO_PROMPT.has(err.reason))) throw err
       const plugins = changedBy.join(', ')
       logger.warn({ err, sessionId, plugins }, 'A prompt goes on as it was: what plugins made of it could not be used')
       return undefined

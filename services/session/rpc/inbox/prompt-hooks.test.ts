@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Delivery } from '#gen/portico/session/v1/session_pb.js'
+import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { openSessionRpc } from '#test/support/session-rpc.ts'
 import { connectLocal } from '#test/support/transports.ts'
 
@@ -67,6 +68,18 @@ test('what plugins cannot do leaves a prompt as it was: throw, or want what is n
       ...Array(3).fill(['fake', 'A prompt goes on as it was: what plugins made of it could not be used']),
     ],
   )
+})
+
+test('a store that fails after plugins changed a prompt admits nothing; sent again, it is what they made of it', async (t) => {
+  const { service, prompt } = await begin()
+  await using _ = service
+  service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })
+  const files = [{ uri: 'data:,kept' }]
+  const fails = t.mock.method(service.blobs, 'put')
+  fails.mock.mockImplementationOnce(() => Promise.reject(storeUnavailable('election')))
+  await assert.rejects(prompt('msg_1', { files }), { name: 'ConnectError' })
+  assert.deepEqual(service.warnings, [])
+  assert.equal((await prompt('msg_1', { files })).text, 'new')
 })
 
 test('what is wrong with a prompt that no plugin changed is not logged as theirs, and read once', async () => {
