@@ -47,7 +47,7 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
     using share = readBody && new BodyShare(() => call.signal)
     const body = share && (await readBody?.(request, share))
-    // Others do not wait for what may take any time.
+    // A stream takes any time, and must not keep other large bodies waiting.
     if (isLong) share?.[Symbol.dispose]()
     const input: Input = { params, query, headers, body, call, facade }
     const fieldName = publicField && ((field: string) => publicField(field, input))

@@ -67,7 +67,7 @@ test('what is said of a file, and where, has limits; a path of megabytes is not 
   const mention = { start: 0, end: 1, text: 'x'.repeat(600_000) }
   const many = await send(portico, { text: 'x', files: [{ uri, mention }], skills: [{ id: 'a', mention }] })
   assert.equal(many.status, 400)
-  const message = 'text: Mentions of a prompt have at most 1048576 characters together'
+  const message = 'text: must not be quoted by mentions with more than 1048576 characters in total'
   assert.deepEqual(await many.json(), { _tag: 'InvalidRequestError', message, field: 'text' })
   const answer = await send(portico, { text: 'x', files: [{ uri, description: 'x'.repeat(16_384) }], resume: false })
   assert.equal(answer.status, 200)

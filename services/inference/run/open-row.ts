@@ -62,7 +62,7 @@ async function admitted(
   closer.flush()
   let admission = await open()
   if (!admission.admitted && isOfHolds(admission.refusal)) {
-    // Who has an answer may ask again at once, though its row, and what it held, is being closed still, in whatever process.
+    // A client that has its answer may send the next request before the row of the last one is closed, and its hold released, in whatever process.
     await closer.settled(workspace)
     admission = await open()
   }

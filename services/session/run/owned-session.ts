@@ -54,8 +54,8 @@ export class OwnedSession {
     )
   }
 
-  /** The run gets on, though no step is completed: what was tried before counts no more. */
-  gotOn(): Promise<void> {
+  /** The run has made progress without completing a step: former acquisitions of its lease no longer count. */
+  recordProgress(): Promise<void> {
     return this.#revise(nothing, (revision) => revision.set({ acquisitions: 0 }))
   }
 
@@ -91,7 +91,7 @@ export class OwnedSession {
     return this.#revise(nothing, (revision) => askPermission(revision, request))
   }
 
-  /** Ids of the requests that nobody has answered, be their time over. */
+  /** Ids of the requests that nobody has answered, even if their time is over. */
   waitingRequests(): Promise<ReadonlySet<string>> {
     return this.#store.inspect(
       this.#owner.lease,
@@ -101,7 +101,7 @@ export class OwnedSession {
   }
 
   /**
-   * The answer to a request; undefined while nobody has answered it, be its time over. One that was closed has the reply
+   * The answer to a request; undefined while nobody has answered it, even if its time is over. One that was closed has the reply
    * that it was closed with.
    */
   permissionAnswer(requestId: string): Promise<PermissionAnswer | undefined> {

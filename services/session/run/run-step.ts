@@ -57,7 +57,7 @@ export async function resumeStep(run: RunContext, left: AssistantMessage): Promi
   const step = new StepRecorder(run, left, left)
   try {
     run.tenure.check()
-    await run.owned.gotOn()
+    await run.owned.recordProgress()
     await sideBySide(run, step, (part, signal) => resumeTaskCall(run, step, part, signal))
   } catch (error) {
     await settle(run, step, error)

@@ -18,7 +18,7 @@ import { doTaskCall } from './subagents/task-call.ts'
 /** The next step begins with what there is now. */
 const CHANGED: StructuredError = {
   type: 'tool.location_changed',
-  message: 'The agents or tools of the project have changed; the call was not run. Make it again',
+  message: 'The agents or tools of the project have changed; the call was not run. Call the tool again',
 }
 
 const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can be called in the last step' }

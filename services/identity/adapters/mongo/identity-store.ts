@@ -13,6 +13,7 @@ import type {
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { isSame, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
+import { toNanos } from '../stored/terms.ts'
 import { insertKey, insertOrganization, type KeyChange, logKey, updateKey } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, type DeploymentDocument, toKey } from './documents.ts'
@@ -192,8 +193,4 @@ function owned(document: ApiKeyDocument | null): OwnedApiKey | undefined {
   if (document === null) return undefined
   const { organizationId, workspaceLimitNanos } = document
   return { organizationId, workspaceLimitNanos: toNanos(workspaceLimitNanos), key: toKey(document) }
-}
-
-function toNanos(digits: string | null): bigint | undefined {
-  return digits === null ? undefined : BigInt(digits)
 }

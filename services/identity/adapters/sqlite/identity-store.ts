@@ -11,6 +11,7 @@ import type {
 } from '#services/identity/ports/identity-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { changeEntry, isSame, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
+import { toNanos } from '../stored/terms.ts'
 import { insertKey, type KeyRow, logKey, toKey, updateKey } from './api-keys.ts'
 import { writeEntry } from './audit-log.ts'
 import { insertOrganization } from './organization-store.ts'
@@ -148,8 +149,4 @@ export class SqliteIdentityStore implements IdentityStore {
       row && { organizationId: row.organization_id, workspaceLimitNanos: toNanos(row.limit_nanos), key: toKey(row) }
     )
   }
-}
-
-function toNanos(digits: string | null): bigint | undefined {
-  return digits === null ? undefined : BigInt(digits)
 }

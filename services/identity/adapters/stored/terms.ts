@@ -23,3 +23,8 @@ export function toTerms(stored: StoredTerms | undefined): KeyTerms {
 export function creatorOf({ actor }: By): string | undefined {
   return actor.kind === 'operator' ? undefined : actor.keyId
 }
+
+/** Nano-dollars of the digits that they are stored as; null: no limit. */
+export function toNanos(digits: string | null): bigint | undefined {
+  return digits === null ? undefined : BigInt(digits)
+}

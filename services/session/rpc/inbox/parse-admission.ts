@@ -11,7 +11,7 @@ import { deliveries } from '../enums.ts'
 
 /** Most characters of what a user says, or a program adds. */
 export const { most: MAX_TEXT_LENGTH } = limitOf(PromptSessionRequestSchema.field.text)
-/** Of what describes it. */
+/** Most characters of the description of a file, or of what a program adds. */
 export const { most: MAX_DESCRIPTION_LENGTH } = limitOf(FileInputSchema.field.description)
 
 /** The delivery that was asked for; none: `steer`. */

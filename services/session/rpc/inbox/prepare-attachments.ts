@@ -70,7 +70,9 @@ export async function prepareAttachments(
     const attachment = await readFile(blobs, catalog, call, directory, input, hold)
     size += attachment.blob.size
     if (size > MAX_FILES_SIZE) {
-      throw new Rejection('ATTACHMENT_INVALID', { problem: `Files of a prompt have at most ${MAX_FILES_SIZE} bytes` })
+      throw new Rejection('ATTACHMENT_INVALID', {
+        problem: `The files of a prompt must not exceed ${MAX_FILES_SIZE} bytes together`,
+      })
     }
     attachments.push(attachment)
   }

@@ -56,7 +56,7 @@ export function promptSession(dependencies: Prompting): ServiceImpl<typeof Sessi
         check(
           fits,
           field,
-          `A prompt has at most ${MAX_MESSAGE_BYTES} bytes with what is said of its files, agents and skills`,
+          `must have at most ${MAX_MESSAGE_BYTES} bytes together with what is said of files, agents and skills`,
         )
         return store.revise(
           { workspace: workspaceId, sessionId },
@@ -128,7 +128,7 @@ function parsePrompt(request: PromptSessionRequest): Pick<Prompt, 'text' | 'agen
 function checkMentions({ files, agents, skills }: Parsed['sent']): void {
   const texts = [...files, ...agents, ...skills].map(({ mention }) => mention?.text ?? '')
   const fit = isWithin(texts.join(''), 0, MAX_TEXT_LENGTH)
-  check(fit, 'text', `Mentions of a prompt have at most ${MAX_TEXT_LENGTH} characters together`)
+  check(fit, 'text', `must not be quoted by mentions with more than ${MAX_TEXT_LENGTH} characters in total`)
 }
 
 function parseMention(field: string, mention: Mention | undefined): Mention | undefined {

@@ -17,7 +17,7 @@ const MOST_TASKS = 100
 
 const TOO_MANY: StructuredError = {
   type: 'task.too_many',
-  message: 'Too many tasks are under way; the call was not run. Make it again later, or do the work yourself',
+  message: 'Too many tasks are under way; the call was not run. Call the tool again later, or do the work yourself',
 }
 
 /**
