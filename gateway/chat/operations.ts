@@ -41,7 +41,9 @@ export const createChatCompletion = operation({
     return answerGeneration(clients, call, request, {
       fromGeneration: (generation) => fromGeneration(seed, generation),
       fromFailure: (failure) => failedCompletion(seed, failure),
-      ...{ failureOf: chatFailure, cutOff: CUT_OFF, stopping: STOPPING },
+      failureOf: chatFailure,
+      cutOff: CUT_OFF,
+      stopping: STOPPING,
       writer() {
         const frames = new ChatFrames(seed)
         return { frames, fold: new ChatFold(seed, frames) }

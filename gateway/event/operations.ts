@@ -62,7 +62,11 @@ export const subscribeToEvents = operation({
     const found = wanted && (await clients.catalog.resolveLocation(wanted, call.options(RESOLVING)))
     return stream({
       messages: new Subscription({
-        ...{ clients, call, clock, principal: call.requirePrincipal(), sessionId: query.sessionID },
+        clients,
+        call,
+        clock,
+        principal: call.requirePrincipal(),
+        sessionId: query.sessionID,
         directory: found?.location?.directory,
         // A browser that reconnects repeats the query, but the header is newer.
         position: headers['last-event-id'] ?? query.after,

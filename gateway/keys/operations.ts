@@ -18,7 +18,10 @@ const managed = { family: 'gateway', credentials: OF_MANAGERS } as const
 const oneKey = z.strictObject({ data: key })
 
 export const listKeys = operation({
-  ...{ ...managed, id: 'keys.list', method: 'get', path: PATH },
+  ...managed,
+  id: 'keys.list',
+  method: 'get',
+  path: PATH,
   summary: 'The keys of the workspace that are used for inference, oldest first',
   query: listKeysQuery,
   answer: z.strictObject({ data: z.array(key) }),
@@ -37,7 +40,10 @@ export const listKeys = operation({
 })
 
 export const createKey = operation({
-  ...{ ...managed, id: 'keys.create', method: 'post', path: PATH },
+  ...managed,
+  id: 'keys.create',
+  method: 'post',
+  path: PATH,
   summary: 'Creates a key for inference in the workspace of the management key; it is shown here and never again',
   body: createKeyBody,
   answer: byStatus({ 201: z.strictObject({ data: key, key: z.string() }) }),
@@ -52,7 +58,11 @@ export const createKey = operation({
 })
 
 export const getKey = operation({
-  ...{ ...managed, id: 'keys.get', method: 'get', path: KEY_PATH, params: ofKey },
+  ...managed,
+  id: 'keys.get',
+  method: 'get',
+  path: KEY_PATH,
+  params: ofKey,
   summary: 'One key',
   answer: oneKey,
   errors: ['API_KEY_NOT_FOUND'],
@@ -61,7 +71,11 @@ export const getKey = operation({
 })
 
 export const updateKey = operation({
-  ...{ ...managed, id: 'keys.update', method: 'patch', path: KEY_PATH, params: ofKey },
+  ...managed,
+  id: 'keys.update',
+  method: 'patch',
+  path: KEY_PATH,
+  params: ofKey,
   summary: 'Changes a key; the next request with it counts with what it is then',
   body: updateKeyBody,
   answer: oneKey,
@@ -76,7 +90,11 @@ export const updateKey = operation({
 })
 
 export const deleteKey = operation({
-  ...{ ...managed, id: 'keys.delete', method: 'delete', path: KEY_PATH, params: ofKey },
+  ...managed,
+  id: 'keys.delete',
+  method: 'delete',
+  path: KEY_PATH,
+  params: ofKey,
   summary: 'Deletes a key; it and the access tokens that act as it are refused from the next request on',
   answer: z.strictObject({ deleted: z.literal(true) }),
   errors: ['API_KEY_NOT_FOUND'],
@@ -87,7 +105,11 @@ export const deleteKey = operation({
 })
 
 export const getOwnKey = operation({
-  ...{ id: 'keys.getOwn', method: 'get', path: '/api/v1/key', family: 'gateway', credentials: OF_KEYS },
+  id: 'keys.getOwn',
+  method: 'get',
+  path: '/api/v1/key',
+  family: 'gateway',
+  credentials: OF_KEYS,
   summary: 'The key of the request, or the one that its access token acts as',
   answer: z.strictObject({ data: ownKey }),
   errors: ['API_KEY_NOT_FOUND'],

@@ -30,7 +30,9 @@ const ofModel = z.object({
 const byId = z.object({ id: nameParameter('id', 'Id of a model, with its slashes encoded') })
 
 export const listModels = operation({
-  ...{ ...common, id: 'models.list', path: PATH },
+  ...common,
+  id: 'models.list',
+  path: PATH,
   summary: 'The models with a name of their own, in order of configuration',
   query: modelsQuery,
   answer: modelPage,
@@ -43,7 +45,9 @@ export const listModels = operation({
 })
 
 export const countModels = operation({
-  ...{ ...common, id: 'models.count', path: `${PATH}/count` },
+  ...common,
+  id: 'models.count',
+  path: `${PATH}/count`,
   summary: 'How many models have a name of their own',
   query: outputQuery,
   answer: z.strictObject({ data: z.strictObject({ count: z.int() }) }),
@@ -56,7 +60,9 @@ export const countModels = operation({
 })
 
 export const listUserModels = operation({
-  ...{ ...common, id: 'models.listUser', path: `${PATH}/user` },
+  ...common,
+  id: 'models.listUser',
+  path: `${PATH}/user`,
   summary: 'Those of the models that the key may use',
   query: userQuery,
   answer: modelPage,
@@ -69,7 +75,10 @@ export const listUserModels = operation({
 })
 
 export const getModel = operation({
-  ...{ ...common, id: 'models.get', path: '/api/v1/model/{author}/{slug}', params: ofModel },
+  ...common,
+  id: 'models.get',
+  path: '/api/v1/model/{author}/{slug}',
+  params: ofModel,
   summary: 'One model',
   answer: z.strictObject({ data: model }),
   errors: ['ROUTE_NOT_FOUND'],
@@ -78,7 +87,10 @@ export const getModel = operation({
 })
 
 export const retrieveModel = operation({
-  ...{ ...common, id: 'models.retrieve', path: `${PATH}/{author}/{slug}`, params: ofModel },
+  ...common,
+  id: 'models.retrieve',
+  path: `${PATH}/{author}/{slug}`,
+  params: ofModel,
   summary: 'One model, where clients of OpenAI and Anthropic look for it',
   answer: retrievedModel,
   errors: ['ROUTE_NOT_FOUND'],
@@ -87,7 +99,10 @@ export const retrieveModel = operation({
 })
 
 export const retrieveModelById = operation({
-  ...{ ...common, id: 'models.retrieveById', path: `${PATH}/{id}`, params: byId },
+  ...common,
+  id: 'models.retrieveById',
+  path: `${PATH}/{id}`,
+  params: byId,
   summary: 'The same, by the id as their SDKs send it',
   answer: retrievedModel,
   errors: ['ROUTE_NOT_FOUND'],
@@ -96,7 +111,10 @@ export const retrieveModelById = operation({
 })
 
 export const listEndpoints = operation({
-  ...{ ...common, id: 'models.endpoints', path: `${PATH}/{author}/{slug}/endpoints`, params: ofModel },
+  ...common,
+  id: 'models.endpoints',
+  path: `${PATH}/{author}/{slug}/endpoints`,
+  params: ofModel,
   summary: 'Where a model is served',
   answer: z.strictObject({ data: modelEndpoints }),
   errors: ['ROUTE_NOT_FOUND'],
@@ -105,7 +123,9 @@ export const listEndpoints = operation({
 })
 
 export const listGatewayProviders = operation({
-  ...{ ...common, id: 'providers.list', path: '/api/v1/providers' },
+  ...common,
+  id: 'providers.list',
+  path: '/api/v1/providers',
   summary: 'The providers, in order of configuration',
   answer: z.strictObject({ data: z.array(provider) }),
   errors: [],

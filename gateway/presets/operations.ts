@@ -19,7 +19,9 @@ const version = z
   .meta({ description: 'Number of a version' })
 
 export const listPresets = operation({
-  ...{ ...READ, id: 'presets.list', path: '/api/v1/presets' },
+  ...READ,
+  id: 'presets.list',
+  path: '/api/v1/presets',
   summary: 'The presets of the workspace, the one that was changed last first',
   query: z.object(offsetQuery(ListPresetsRequestSchema)),
   answer: listOf(preset),
@@ -29,7 +31,10 @@ export const listPresets = operation({
 })
 
 export const getPreset = operation({
-  ...{ ...READ, id: 'presets.get', path: PATH, params: ofPreset },
+  ...READ,
+  id: 'presets.get',
+  path: PATH,
+  params: ofPreset,
   summary: 'One preset with its designated version',
   answer: z.strictObject({ data: designatedPreset }),
   errors: ['PRESET_NOT_FOUND'],
@@ -38,7 +43,10 @@ export const getPreset = operation({
 })
 
 export const listPresetVersions = operation({
-  ...{ ...READ, id: 'presets.versions.list', path: `${PATH}/versions`, params: ofPreset },
+  ...READ,
+  id: 'presets.versions.list',
+  path: `${PATH}/versions`,
+  params: ofPreset,
   summary: 'The versions of a preset, oldest first',
   query: z.object(offsetQuery(ListPresetVersionsRequestSchema)),
   answer: listOf(presetVersion),
@@ -49,7 +57,10 @@ export const listPresetVersions = operation({
 })
 
 export const getPresetVersion = operation({
-  ...{ ...READ, id: 'presets.versions.get', path: `${PATH}/versions/{version}`, params: ofPreset.extend({ version }) },
+  ...READ,
+  id: 'presets.versions.get',
+  path: `${PATH}/versions/{version}`,
+  params: ofPreset.extend({ version }),
   summary: 'One version of a preset',
   answer: z.strictObject({ data: presetVersion }),
   errors: ['PRESET_NOT_FOUND', 'PRESET_VERSION_NOT_FOUND'],

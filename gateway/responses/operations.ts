@@ -46,7 +46,9 @@ export const createResponse = operation({
     return answerGeneration(clients, call, request, {
       fromGeneration: (generation) => fromGeneration(seed, generation, seconds()),
       fromFailure: (failure) => failedResponse(seed, failure),
-      ...{ failureOf: responseFailure, cutOff: CUT_OFF, stopping: STOPPING },
+      failureOf: responseFailure,
+      cutOff: CUT_OFF,
+      stopping: STOPPING,
       writer() {
         const frames = new ResponsesFrames(dialect)
         return { frames, fold: new ResponsesFold(seed, frames, seconds) }

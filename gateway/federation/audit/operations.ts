@@ -10,7 +10,11 @@ import { auditEntry, kind } from './schemas.ts'
 const when = (text: string | undefined) => (text === undefined ? undefined : toTime(Date.parse(text)))
 
 export const listAuditEntries = operation({
-  ...{ ...ADMIN, id: 'audit.list', method: 'get', path: `${ORGANIZATION_PATH}/audit`, params: ofOrganization },
+  ...ADMIN,
+  id: 'audit.list',
+  method: 'get',
+  path: `${ORGANIZATION_PATH}/audit`,
+  params: ofOrganization,
   summary:
     'What happened in an organization, newest first: exchanges, with the true reason of each refusal, and changes',
   query: z.object({

@@ -14,7 +14,11 @@ const SETTINGS = ['name', 'issuer_url', 'jwks_url', 'jwks', 'single_use', 'max_a
 const answer = z.strictObject({ data: issuer })
 
 export const listIssuers = operation({
-  ...{ ...ADMIN, id: 'issuers.list', method: 'get', path: LIST_PATH, params: ofOrganization },
+  ...ADMIN,
+  id: 'issuers.list',
+  method: 'get',
+  path: LIST_PATH,
+  params: ofOrganization,
   summary: 'The issuers of an organization, oldest first, with the health of their keys',
   query: z.object(offsetQuery(ListIssuersRequestSchema)),
   answer: listOf(issuer),
@@ -25,7 +29,11 @@ export const listIssuers = operation({
 })
 
 export const createIssuer = operation({
-  ...{ ...ADMIN, id: 'issuers.create', method: 'post', path: LIST_PATH, params: ofOrganization },
+  ...ADMIN,
+  id: 'issuers.create',
+  method: 'post',
+  path: LIST_PATH,
+  params: ofOrganization,
   summary: 'Registers an identity provider whose tokens are exchanged',
   description:
     'Nothing is fetched: whether its keys can be is shown by `key_health` once a token was exchanged or tested.',
@@ -39,7 +47,11 @@ export const createIssuer = operation({
 })
 
 export const getIssuer = operation({
-  ...{ ...ADMIN, id: 'issuers.get', method: 'get', path: PATH, params },
+  ...ADMIN,
+  id: 'issuers.get',
+  method: 'get',
+  path: PATH,
+  params,
   summary: 'One issuer',
   answer,
   errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND'],
@@ -49,7 +61,11 @@ export const getIssuer = operation({
 })
 
 export const updateIssuer = operation({
-  ...{ ...ADMIN, id: 'issuers.update', method: 'patch', path: PATH, params },
+  ...ADMIN,
+  id: 'issuers.update',
+  method: 'patch',
+  path: PATH,
+  params,
   summary: 'Changes an issuer; the next exchange of every replica counts with what it is then',
   body: updateIssuerBody,
   answer: z.strictObject({ data: issuer, warnings }),
@@ -63,7 +79,11 @@ export const updateIssuer = operation({
 })
 
 export const deleteIssuer = operation({
-  ...{ ...ADMIN, id: 'issuers.delete', method: 'delete', path: PATH, params },
+  ...ADMIN,
+  id: 'issuers.delete',
+  method: 'delete',
+  path: PATH,
+  params,
   summary: 'Deletes an issuer; its policies stay, and refuse. Access tokens that were given out stay valid',
   answer: noContent,
   errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND'],

@@ -23,7 +23,11 @@ const SETTINGS = ['name', 'issuer_id', 'subject', 'audience', 'condition', 'key_
 const saved = z.strictObject({ data: policy, warnings })
 
 export const listPolicies = operation({
-  ...{ ...ADMIN, id: 'policies.list', method: 'get', path: LIST_PATH, params: ofOrganization },
+  ...ADMIN,
+  id: 'policies.list',
+  method: 'get',
+  path: LIST_PATH,
+  params: ofOrganization,
   summary: 'The federation policies of an organization, oldest first',
   query: z.object({
     ...offsetQuery(ListPoliciesRequestSchema),
@@ -40,7 +44,11 @@ export const listPolicies = operation({
 })
 
 export const createPolicy = operation({
-  ...{ ...ADMIN, id: 'policies.create', method: 'post', path: LIST_PATH, params: ofOrganization },
+  ...ADMIN,
+  id: 'policies.create',
+  method: 'post',
+  path: LIST_PATH,
+  params: ofOrganization,
   summary: 'Says which tokens of an issuer are exchanged, and for which key',
   body: createPolicyBody,
   answer: byStatus({ 201: saved }),
@@ -52,7 +60,11 @@ export const createPolicy = operation({
 })
 
 export const getPolicy = operation({
-  ...{ ...ADMIN, id: 'policies.get', method: 'get', path: POLICY_PATH, params: ofPolicy },
+  ...ADMIN,
+  id: 'policies.get',
+  method: 'get',
+  path: POLICY_PATH,
+  params: ofPolicy,
   summary: 'One policy',
   answer: z.strictObject({ data: policy }),
   errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
@@ -62,7 +74,11 @@ export const getPolicy = operation({
 })
 
 export const updatePolicy = operation({
-  ...{ ...ADMIN, id: 'policies.update', method: 'patch', path: POLICY_PATH, params: ofPolicy },
+  ...ADMIN,
+  id: 'policies.update',
+  method: 'patch',
+  path: POLICY_PATH,
+  params: ofPolicy,
   summary: 'Changes a policy; the next exchange of every replica counts with what it is then',
   body: updatePolicyBody,
   answer: saved,
@@ -76,7 +92,11 @@ export const updatePolicy = operation({
 })
 
 export const deletePolicy = operation({
-  ...{ ...ADMIN, id: 'policies.delete', method: 'delete', path: POLICY_PATH, params: ofPolicy },
+  ...ADMIN,
+  id: 'policies.delete',
+  method: 'delete',
+  path: POLICY_PATH,
+  params: ofPolicy,
   summary: 'Deletes a policy; access tokens that were given out stay valid',
   answer: noContent,
   errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],

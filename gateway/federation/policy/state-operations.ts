@@ -8,7 +8,11 @@ import { addCheckBody, checkParameter, policy } from './schemas.ts'
 const answer = z.strictObject({ data: policy })
 
 export const pausePolicy = operation({
-  ...{ ...ADMIN, id: 'policies.pause', method: 'post', path: `${POLICY_PATH}/pause`, params: ofPolicy },
+  ...ADMIN,
+  id: 'policies.pause',
+  method: 'post',
+  path: `${POLICY_PATH}/pause`,
+  params: ofPolicy,
   summary: 'Pauses a policy: it refuses every exchange from now on. Again is no error',
   answer,
   errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
@@ -18,7 +22,11 @@ export const pausePolicy = operation({
 })
 
 export const resumePolicy = operation({
-  ...{ ...ADMIN, id: 'policies.resume', method: 'post', path: `${POLICY_PATH}/resume`, params: ofPolicy },
+  ...ADMIN,
+  id: 'policies.resume',
+  method: 'post',
+  path: `${POLICY_PATH}/resume`,
+  params: ofPolicy,
   summary: 'Enables a policy that was paused. Again is no error',
   answer,
   errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED'],
@@ -28,7 +36,11 @@ export const resumePolicy = operation({
 })
 
 export const addPolicyCheck = operation({
-  ...{ ...ADMIN, id: 'policies.checks.add', method: 'post', path: `${POLICY_PATH}/checks`, params: ofPolicy },
+  ...ADMIN,
+  id: 'policies.checks.add',
+  method: 'post',
+  path: `${POLICY_PATH}/checks`,
+  params: ofPolicy,
   summary: 'Adds a check of a claim that the policy does not have yet',
   body: addCheckBody,
   answer,
@@ -40,7 +52,10 @@ export const addPolicyCheck = operation({
 })
 
 export const removePolicyCheck = operation({
-  ...{ ...ADMIN, id: 'policies.checks.remove', method: 'delete', path: `${POLICY_PATH}/checks/{check}` },
+  ...ADMIN,
+  id: 'policies.checks.remove',
+  method: 'delete',
+  path: `${POLICY_PATH}/checks/{check}`,
   params: ofPolicy.extend({ check: checkParameter }),
   summary: 'Removes a check of a claim',
   answer,
