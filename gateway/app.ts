@@ -102,7 +102,8 @@ const COUNT_MS = 1_000
 
 function exchangeLimit({ clients, clock, config }: Facade): ExchangeLimit {
   return new ExchangeLimit({
-    ...{ clock, limit: config.exchangesPerMinute },
+    clock,
+    limit: config.exchangesPerMinute,
     async report(admitted) {
       const options = callOptions({}, { timeoutMs: COUNT_MS })
       return (await clients.federation.countExchanges({ admitted }, options)).totals

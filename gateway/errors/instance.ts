@@ -159,8 +159,10 @@ function sentence(problem = 'invalid body'): string {
 }
 
 const PUBLIC_NAMES: Readonly<Record<string, string>> = {
-  ...{ page_size: 'limit', project_id: 'project' },
-  ...{ start_time: 'from', time_zone: 'timezone' },
+  page_size: 'limit',
+  project_id: 'project',
+  start_time: 'from',
+  time_zone: 'timezone',
 }
 
 /** `session_id` → `sessionID`, `files[0].name` → `files.0.name`: services name fields as the protobuf files do. */

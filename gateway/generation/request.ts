@@ -85,8 +85,10 @@ export function generationOf({ generationId }: Call): GenerationIds {
 
 const { referer, title, categories, userAgent } = AttributionSchema.field
 const MOST = {
-  ...{ referer: limitOf(referer).most, title: limitOf(title).most },
-  ...{ categories: limitOf(categories).most, userAgent: limitOf(userAgent).most },
+  referer: limitOf(referer).most,
+  title: limitOf(title).most,
+  categories: limitOf(categories).most,
+  userAgent: limitOf(userAgent).most,
 }
 
 /** Who calls, for the ledger. What is too long is cut: it is no reason to refuse a request. */

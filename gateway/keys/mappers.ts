@@ -81,10 +81,15 @@ export function fromKey(shown: ApiKey | undefined, spending: Spending | undefine
   const updated = fromMoment(apiKey.updateTime)
   const created = fromMoment(apiKey.createTime)
   return {
-    ...{ hash: apiKey.hash, key_id: apiKey.keyId, name: apiKey.name, disabled: apiKey.disabled },
+    hash: apiKey.hash,
+    key_id: apiKey.keyId,
+    name: apiKey.name,
+    disabled: apiKey.disabled,
     ...fromCommon(apiKey, spending),
-    ...{ created_at: created, updated_at: updated === created ? null : updated },
-    ...{ external_user: null, workspace_id: workspaceUuid(apiKey.workspaceId) },
+    created_at: created,
+    updated_at: updated === created ? null : updated,
+    external_user: null,
+    workspace_id: workspaceUuid(apiKey.workspaceId),
   }
 }
 
@@ -97,7 +102,9 @@ export function fromOwnKey(
   const isManager = apiKey.kind === Principal_Kind.MANAGEMENT
   return {
     ...fromCommon(apiKey, spending),
-    ...{ is_free_tier: false, is_management_key: isManager, is_provisioning_key: isManager },
+    is_free_tier: false,
+    is_management_key: isManager,
+    is_provisioning_key: isManager,
     ...{
       organization_id: organizationId,
       workspace_id: workspaceUuid(apiKey.workspaceId),
@@ -120,8 +127,10 @@ function fromCommon(apiKey: ApiKey, spending: Spending | undefined) {
     limit_remaining: limitNanos === undefined ? null : fromCost(limitNanos > spent ? limitNanos - spent : 0n),
     limit_reset: reset === 'never' ? null : reset,
     include_byok_in_limit: terms?.limitIncludesOwnKeys ?? false,
-    ...{ usage: fromCost(totalNanos), usage_daily: fromCost(dayNanos) },
-    ...{ usage_weekly: fromCost(weekNanos), usage_monthly: fromCost(monthNanos) },
+    usage: fromCost(totalNanos),
+    usage_daily: fromCost(dayNanos),
+    usage_weekly: fromCost(weekNanos),
+    usage_monthly: fromCost(monthNanos),
     ...({ byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 } as const),
     expires_at: fromMaybeMoment(apiKey.expireTime),
     creator_user_id: apiKey.creatorKeyId ?? null,

@@ -88,7 +88,11 @@ const members = z.object({
   messages,
   stream: z.boolean().nullish(),
   ...settings,
-  ...{ user, session_id, trace, preset, metadata: metadata.nullish() },
+  user,
+  session_id,
+  trace,
+  preset,
+  metadata: metadata.nullish(),
 })
 
 function consistent(

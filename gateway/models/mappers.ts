@@ -32,7 +32,8 @@ function pricesOf(pricing: Pricing | LongPricing) {
 function architectureOf({ inputModalities, outputModalities }: Model) {
   return {
     modality: `${inputModalities.join('+')}->${outputModalities.join('+')}`,
-    ...{ input_modalities: inputModalities, output_modalities: outputModalities },
+    input_modalities: inputModalities,
+    output_modalities: outputModalities,
     ...({ tokenizer: 'Other', instruct_type: null } as const),
   }
 }
@@ -44,13 +45,23 @@ export function fromModel(shown: Model): JsonOf<typeof model> {
   const [slash, { name }] = [shown.name.indexOf('/'), shown]
   const path = `${encodeURIComponent(name.slice(0, slash))}/${encodeURIComponent(name.slice(slash + 1))}`
   return {
-    ...{ id: name, canonical_slug: name, name: shown.displayName, description: shown.description ?? '', created: 0 },
-    ...{ context_length: context, architecture: architectureOf(shown), pricing: fromPricing(shown.pricing) },
+    id: name,
+    canonical_slug: name,
+    name: shown.displayName,
+    description: shown.description ?? '',
+    created: 0,
+    context_length: context,
+    architecture: architectureOf(shown),
+    pricing: fromPricing(shown.pricing),
     top_provider: {
-      ...{ context_length: context, max_completion_tokens: tokensOf(shown.outputLimit), is_moderated: false },
+      context_length: context,
+      max_completion_tokens: tokensOf(shown.outputLimit),
+      is_moderated: false,
     },
-    ...{ per_request_limits: null, supported_parameters: shown.supportedParameters },
-    ...{ default_parameters: null, supported_voices: null },
+    per_request_limits: null,
+    supported_parameters: shown.supportedParameters,
+    default_parameters: null,
+    supported_voices: null,
     links: { details: `/api/v1/models/${path}/endpoints` },
   }
 }
@@ -76,25 +87,43 @@ export function fromPage(page: {
 export function fromEndpoints(shown: Model): JsonOf<typeof modelEndpoints> {
   const { name, providerId, displayName, supportedParameters, quantization } = shown
   const endpoint = {
-    ...{ name: `${providerId} | ${name}`, model_id: name, model_name: displayName },
-    ...{ provider_name: providerId, tag: providerId, context_length: Number(shown.contextLength ?? 0) },
-    ...{ max_completion_tokens: tokensOf(shown.outputLimit), max_prompt_tokens: null },
-    ...{ pricing: fromPricing(shown.pricing), quantization, supported_parameters: supportedParameters },
+    name: `${providerId} | ${name}`,
+    model_id: name,
+    model_name: displayName,
+    provider_name: providerId,
+    tag: providerId,
+    context_length: Number(shown.contextLength ?? 0),
+    max_completion_tokens: tokensOf(shown.outputLimit),
+    max_prompt_tokens: null,
+    pricing: fromPricing(shown.pricing),
+    quantization,
+    supported_parameters: supportedParameters,
     ...({ status: 0, supports_implicit_caching: false, supports_voice_cloning: false } as const),
     supports_tool_choice: { auto: true, none: true, required: true, function: true },
-    ...{ latency_last_30m: null, throughput_last_30m: null },
-    ...{ uptime_last_5m: null, uptime_last_30m: null, uptime_last_1d: null },
+    latency_last_30m: null,
+    throughput_last_30m: null,
+    uptime_last_5m: null,
+    uptime_last_30m: null,
+    uptime_last_1d: null,
   } as const
   return {
-    ...{ id: name, name: displayName, created: 0, description: shown.description ?? '' },
-    ...{ architecture: architectureOf(shown), endpoints: [endpoint] },
+    id: name,
+    name: displayName,
+    created: 0,
+    description: shown.description ?? '',
+    architecture: architectureOf(shown),
+    endpoints: [endpoint],
   }
 }
 
 export function fromProvider({ providerId }: Provider): JsonOf<typeof provider> {
   return {
-    ...{ name: providerId, slug: providerId },
-    ...{ privacy_policy_url: null, terms_of_service_url: null, status_page_url: null },
-    ...{ headquarters: null, datacenters: null },
+    name: providerId,
+    slug: providerId,
+    privacy_policy_url: null,
+    terms_of_service_url: null,
+    status_page_url: null,
+    headquarters: null,
+    datacenters: null,
   }
 }

@@ -81,11 +81,17 @@ const endpoint = z
     supported_parameters: z.array(z.string()),
     supports_implicit_caching: z.literal(false),
     supports_tool_choice: z.strictObject({
-      ...{ auto: z.literal(true), none: z.literal(true), required: z.literal(true), function: z.literal(true) },
+      auto: z.literal(true),
+      none: z.literal(true),
+      required: z.literal(true),
+      function: z.literal(true),
     }),
     supports_voice_cloning: z.literal(false),
-    ...{ latency_last_30m: z.null(), throughput_last_30m: z.null() },
-    ...{ uptime_last_5m: z.null(), uptime_last_30m: z.null(), uptime_last_1d: z.null() },
+    latency_last_30m: z.null(),
+    throughput_last_30m: z.null(),
+    uptime_last_5m: z.null(),
+    uptime_last_30m: z.null(),
+    uptime_last_1d: z.null(),
   })
   .meta({ id: 'ModelEndpoint' })
 
@@ -102,9 +108,13 @@ export const modelEndpoints = z.strictObject({
 /** A provider, as clients of OpenRouter know it; what only its maker knows is null. */
 export const provider = z
   .strictObject({
-    ...{ name: z.string(), slug: z.string() },
-    ...{ privacy_policy_url: z.null(), terms_of_service_url: z.null(), status_page_url: z.null() },
-    ...{ headquarters: z.null(), datacenters: z.null() },
+    name: z.string(),
+    slug: z.string(),
+    privacy_policy_url: z.null(),
+    terms_of_service_url: z.null(),
+    status_page_url: z.null(),
+    headquarters: z.null(),
+    datacenters: z.null(),
   })
   .meta({ id: 'GatewayProvider' })
 
@@ -135,8 +145,11 @@ export const userQuery = z.object({ ...pageQuery, output_modalities: list })
 export const modelsQuery = z.object({
   ...pageQuery,
   q: z.string().optional().meta({ description: 'Occurs in the id or the name, in capital or small letters' }),
-  ...{ supported_parameters: list, input_modalities: list, output_modalities: list },
-  ...{ model_authors: list, providers: list },
+  supported_parameters: list,
+  input_modalities: list,
+  output_modalities: list,
+  model_authors: list,
+  providers: list,
   context: count(0, 999_999_999).meta({ description: 'Least number of tokens' }),
   min_price: dollars.meta({ description: 'US dollars for a million tokens of input' }),
   max_price: dollars,

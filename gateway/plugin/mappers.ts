@@ -16,7 +16,9 @@ function fromSource(source: Plugin['source']): JsonOf<typeof pluginInfo>['source
   if (source.case === undefined) throw new Error('The catalog answered with a plugin from nowhere')
   const { target, version, outdated, updating } = source.value
   return {
-    ...{ type: 'package', target, version },
+    type: 'package',
+    target,
+    version,
     ...(outdated && { outdated: true }),
     ...(updating && { updating: true }),
   }

@@ -39,7 +39,9 @@ export const enqueuedItem = z.discriminatedUnion('type', [
 export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxItem> {
   if (item === undefined) throw new Error('The session service answered without an item')
   return {
-    ...{ id: item.messageId, sessionID: item.sessionId, time: { created: fromSetTime(item.createTime) } },
+    id: item.messageId,
+    sessionID: item.sessionId,
+    time: { created: fromSetTime(item.createTime) },
     ...fromEnqueuedItem(item),
   }
 }

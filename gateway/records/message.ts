@@ -127,8 +127,10 @@ export function fromMessage(message: Message | undefined): MessageJson {
     case 'locationSwitched': {
       const { location, previous } = kind.value
       return {
-        ...{ ...noted, type: 'location-switched' },
-        ...{ ...fromPlace(location), previous: previous && fromPlace(previous) },
+        ...noted,
+        type: 'location-switched',
+        ...fromPlace(location),
+        previous: previous && fromPlace(previous),
       }
     }
     case 'idle': {
@@ -154,10 +156,17 @@ export function fromMessage(message: Message | undefined): MessageJson {
 function fromShell(noted: Noted, shell: ShellCommand): MessageJson {
   const { shellId, command, status, exitCode, output, completeTime } = shell
   return {
-    ...{ ...noted, type: 'shell', time: { ...noted.time, completed: fromTime(completeTime) } },
-    ...{ shellID: shellId, command, status: shellStatuses.fromProto(status) ?? 'killed', exit: exitCode },
+    ...noted,
+    type: 'shell',
+    time: { ...noted.time, completed: fromTime(completeTime) },
+    shellID: shellId,
+    command,
+    status: shellStatuses.fromProto(status) ?? 'killed',
+    exit: exitCode,
     output: output && {
-      ...{ output: output.output, cursor: Number(output.cursor), size: Number(output.size) },
+      output: output.output,
+      cursor: Number(output.cursor),
+      size: Number(output.size),
       truncated: output.truncated,
     },
   }

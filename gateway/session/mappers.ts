@@ -65,7 +65,10 @@ export function toListSessions({
   return {
     pageSize: toPageSize(limit),
     pageToken: cursor,
-    ...{ search, directory, projectId: project, subpath },
+    search,
+    directory,
+    projectId: project,
+    subpath,
     ...(order === undefined ? {} : { order: toOrder(order) }),
     ...(parentID === 'null' ? { rootsOnly: true } : { parentId: parentID }),
   }

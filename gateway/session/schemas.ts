@@ -101,7 +101,10 @@ export const sessionInfo = z
     tokens: tokenUsage,
     outcome: outcome.optional(),
     time: z.strictObject({
-      ...{ created: time, updated: time, idle: time.optional(), viewed: time.optional() },
+      created: time,
+      updated: time,
+      idle: time.optional(),
+      viewed: time.optional(),
       archived: time.optional().meta({ description: 'Only of an imported session; it is listed all the same' }),
     }),
     title: title.optional(),

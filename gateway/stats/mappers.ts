@@ -24,7 +24,8 @@ export function toGetSessionStats({
   return {
     ...(from === undefined ? {} : { startTime: timestampFromMs(Number(from)) }),
     ...(to === undefined ? {} : { endTime: timestampFromMs(Number(to)) }),
-    ...{ projectId: project, timeZone: timezone },
+    projectId: project,
+    timeZone: timezone,
     toolDetail: DETAILS[tools],
   }
 }

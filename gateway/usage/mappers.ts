@@ -69,17 +69,30 @@ export function fromGenerationRecord(record: GenerationRecord | undefined, works
     preset_id: record.preset?.presetId ?? null,
     api_key_id: record.apiKeyId ?? null,
     workspace_id: workspaceUuid(workspaceId),
-    ...{ api_type: 'completions', data_region: 'global', is_byok: false },
+    api_type: 'completions',
+    data_region: 'global',
+    is_byok: false,
     ...NOTHING,
   }
 }
 
 /** Members of OpenRouter that mean nothing here. */
 const NOTHING = {
-  ...{ native_tokens_completion_images: null, upstream_inference_cost: null, cache_discount: null },
-  ...{ moderation_latency: null, app_id: null, router: null, request_id: null, upstream_id: null },
-  ...{ provider_responses: null, web_search_engine: null, num_fetches: null, num_input_audio_prompt: null },
-  ...{ num_media_completion: null, num_media_prompt: null, num_search_results: null },
+  native_tokens_completion_images: null,
+  upstream_inference_cost: null,
+  cache_discount: null,
+  moderation_latency: null,
+  app_id: null,
+  router: null,
+  request_id: null,
+  upstream_id: null,
+  provider_responses: null,
+  web_search_engine: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  num_search_results: null,
 }
 
 /** `grouped`: the sums are by the value of some metadata, too. */
@@ -88,7 +101,11 @@ export function fromActivity(activity: Activity, grouped: boolean): JsonOf<typeo
   const model = `${providerId}/${modelId}`
   const usage = sum?.usage
   return {
-    ...{ date, model, model_permaslug: model, endpoint_id: model, provider_name: providerId },
+    date,
+    model,
+    model_permaslug: model,
+    endpoint_id: model,
+    provider_name: providerId,
     usage: fromCost(sum?.costNanos ?? 0n),
     byok_usage_inference: 0,
     requests: Number(sum?.requestCount ?? 0n),

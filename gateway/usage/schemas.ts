@@ -103,8 +103,15 @@ export const generationRecord = z
     api_type: z.literal('completions'),
     data_region: z.literal('global'),
     is_byok: z.literal(false),
-    ...{ router: none, request_id: none, upstream_id: none, provider_responses: none, web_search_engine: none },
-    ...{ num_fetches: none, num_input_audio_prompt: none, num_media_completion: none, num_media_prompt: none },
+    router: none,
+    request_id: none,
+    upstream_id: none,
+    provider_responses: none,
+    web_search_engine: none,
+    num_fetches: none,
+    num_input_audio_prompt: none,
+    num_media_completion: none,
+    num_media_prompt: none,
     num_search_results: none,
   })
   .meta({ id: 'GenerationRecord' })

@@ -83,19 +83,36 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
   const files = { watchers: new DirectoryWatchers(), logger }
   const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
   const configuration = new Configuration({
-    ...{ configDirectory, trusted, watchers: files.watchers, variable: config.variable },
+    configDirectory,
+    trusted,
+    watchers: files.watchers,
+    variable: config.variable,
   })
   const places = new ProcessPlaces(config.processesPerCore * availableParallelism(), availableParallelism())
   const mcp = opening.use(
     new McpSource({
       onChange: (directory, change) => opened.publish(directory, change),
-      ...{ configuration, places, start, shell, environment, clock, logger },
+      configuration,
+      places,
+      start,
+      shell,
+      environment,
+      clock,
+      logger,
     }),
   )
   const plugins = opening.use(
     new PluginSources({
-      ...{ configDirectory, home, trusted, packages, start, environment, logger },
-      ...{ configuration, places, watchers: files.watchers },
+      configDirectory,
+      home,
+      trusted,
+      packages,
+      start,
+      environment,
+      logger,
+      configuration,
+      places,
+      watchers: files.watchers,
       limits: {
         loadMs: config.pluginLoadSeconds * 1_000,
         hookMs: config.pluginHookSeconds * 1_000,
@@ -115,14 +132,20 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
       },
       skillTools: (skills) => new ToolBox([skillTool(skills)], guarded),
       idleMs: config.locationIdleSeconds * 1_000,
-      ...{ clock, logger },
+      clock,
+      logger,
     }),
   )
   const calls = opening.use(new ToolCalls())
   const locations = new FileLocations({ directory, home, roots, clock, path: environment.PATH ?? '' })
   const resources = opening.move()
   return {
-    ...{ locations, attachments: new FileAttachments(), opened, calls, mcpServers: mcp, packages },
+    locations,
+    attachments: new FileAttachments(),
+    opened,
+    calls,
+    mcpServers: mcp,
+    packages,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

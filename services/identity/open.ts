@@ -82,7 +82,12 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   return {
     routes: {
       ...createRoutes({
-        ...{ ...stores, store, sharedIssuers, ring, tokens, clock },
+        ...stores,
+        store,
+        sharedIssuers,
+        ring,
+        tokens,
+        clock,
         bootstrap: result,
         openExchanges: async () =>
           (await exchanges()).openExchanges({ ...dependencies, config, stores, tokens, issuer }, resources),

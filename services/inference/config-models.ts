@@ -62,8 +62,14 @@ export const model = z
   .transform(({ id, name, contextLength, maxOutputTokens, pricing, description, ...rest }): ModelEntry => {
     const { inputModalities, outputModalities, ...policy } = rest
     return {
-      ...{ id, displayName: name ?? id, description, inputModalities, outputModalities, pricing },
-      ...{ contextLength: contextLength || undefined, outputLimit: maxOutputTokens || undefined },
+      id,
+      displayName: name ?? id,
+      description,
+      inputModalities,
+      outputModalities,
+      pricing,
+      contextLength: contextLength || undefined,
+      outputLimit: maxOutputTokens || undefined,
       policy: toPolicy(policy),
     }
   })

@@ -32,24 +32,43 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
     case 'exchangeAccepted': {
       const { value } = event
       return {
-        ...{ type: 'exchange_accepted', ...shared, policy_id: value.policyId, issuer_id: value.issuerId },
-        ...{ policy_revision: Number(value.policyRevision), issuer_revision: Number(value.issuerRevision) },
-        ...{ key_id: value.keyId, workspace_id: workspaceUuid(value.workspaceId), subject: value.subject },
-        ...{ token_id: value.tokenId, expires_at: fromMoment(value.expireTime), client_network: value.clientNetwork },
+        type: 'exchange_accepted',
+        ...shared,
+        policy_id: value.policyId,
+        issuer_id: value.issuerId,
+        policy_revision: Number(value.policyRevision),
+        issuer_revision: Number(value.issuerRevision),
+        key_id: value.keyId,
+        workspace_id: workspaceUuid(value.workspaceId),
+        subject: value.subject,
+        token_id: value.tokenId,
+        expires_at: fromMoment(value.expireTime),
+        client_network: value.clientNetwork,
       }
     }
     case 'exchangeRefused': {
       const { policyId, issuerId, reason, found, clientNetwork } = event.value
       return {
-        ...{ type: 'exchange_refused', ...shared, policy_id: policyId, issuer_id: issuerId ?? null, reason },
-        ...{ found: found ?? null, client_network: clientNetwork },
+        type: 'exchange_refused',
+        ...shared,
+        policy_id: policyId,
+        issuer_id: issuerId ?? null,
+        reason,
+        found: found ?? null,
+        client_network: clientNetwork,
       }
     }
     case 'exchangesRefused': {
       const { policyId, issuerId, reason, count, firstTime, lastTime } = event.value
       return {
-        ...{ type: 'exchanges_refused', ...shared, policy_id: policyId, issuer_id: issuerId ?? null, reason },
-        ...{ count: Number(count), first_at: fromMoment(firstTime), last_at: fromMoment(lastTime) },
+        type: 'exchanges_refused',
+        ...shared,
+        policy_id: policyId,
+        issuer_id: issuerId ?? null,
+        reason,
+        count: Number(count),
+        first_at: fromMoment(firstTime),
+        last_at: fromMoment(lastTime),
       }
     }
     case 'change': {
@@ -57,9 +76,13 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
       const word = resources.fromProto(resource)
       if (word === undefined) throw new Error(`identity answered an unknown resource: ${resource}`)
       return {
-        ...{ type: 'change', ...shared, resource: word, actor_key_id: actorKeyId ?? null },
+        type: 'change',
+        ...shared,
+        resource: word,
+        actor_key_id: actorKeyId ?? null,
         resource_id: word === 'workspace' ? workspaceUuid(resourceId) : resourceId,
-        ...{ before: fromSnapshot(before), after: fromSnapshot(after) },
+        before: fromSnapshot(before),
+        after: fromSnapshot(after),
       }
     }
     default:

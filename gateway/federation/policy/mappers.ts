@@ -17,7 +17,12 @@ type Body = z.output<typeof updatePolicyBody> & Partial<Pick<z.output<typeof cre
 export function toPolicySettings(body: Body): MessageInitShape<typeof PolicySettingsSchema> {
   const { name = '', issuer_id: issuerId = '', audience = '', key_id: keyId = '', enabled = true } = body
   return {
-    ...{ name, issuerId, audience, keyId, enabled, checks: toChecks(body.checks) },
+    name,
+    issuerId,
+    audience,
+    keyId,
+    enabled,
+    checks: toChecks(body.checks),
     ...(body.subject == null ? {} : { subject: body.subject }),
     ...(body.condition == null ? {} : { condition: body.condition }),
   }

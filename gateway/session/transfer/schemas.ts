@@ -34,7 +34,9 @@ const importedInfo = z.strictObject({
   time: z.strictObject({
     created: time,
     updated: time.optional().meta({ description: notTakenOver }),
-    ...{ idle: time.optional(), viewed: time.optional(), archived: time.optional() },
+    idle: time.optional(),
+    viewed: time.optional(),
+    archived: time.optional(),
   }),
 })
 

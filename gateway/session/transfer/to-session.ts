@@ -12,7 +12,11 @@ import { toCost, toTokens } from './to-values.ts'
 export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof SessionSchema> {
   const { id, parentID, title, agent, model, metadata, permissions, cost, tokens, time, outcome } = info
   return {
-    ...{ sessionId: id, parentId: parentID, agent: agent || undefined, ...toCost(cost), tokens: toTokens(tokens) },
+    sessionId: id,
+    parentId: parentID,
+    agent: agent || undefined,
+    ...toCost(cost),
+    tokens: toTokens(tokens),
     createTime: toTime(time.created),
     ...(title === undefined ? {} : { title }),
     ...(model === undefined ? {} : { model: toModelRef(model) }),

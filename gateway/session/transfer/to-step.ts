@@ -17,7 +17,11 @@ type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
 export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessageSchema> {
   const { agent, model, content, time, finish, rawFinish, error, retry, tokens, snapshot } = said
   const value = {
-    ...{ agent, model: toModelRef(model), parts: content.map((part) => ({ part: toPart(part) })), finish, rawFinish },
+    agent,
+    model: toModelRef(model),
+    parts: content.map((part) => ({ part: toPart(part) })),
+    finish,
+    rawFinish,
     ...toCost(said.cost),
     providerState: said.providerState,
     tokens: tokens && toTokens(tokens),
@@ -47,7 +51,9 @@ function toPart(said: PartJson): Part {
 function toTool({ id: callId, name, executed, providerState, providerResultState, state, time }: ToolJson): Part {
   const times = { createTime: toTime(time.created), runTime: ifTime(time.ran), completeTime: ifTime(time.completed) }
   const value = {
-    ...{ callId, name, state: toolStates.toProto(state.status) },
+    callId,
+    name,
+    state: toolStates.toProto(state.status),
     ...(state.status === 'streaming' ? { partialInput: state.input } : { input: state.input }),
     ...('content' in state ? { content: state.content?.map(toContent) ?? [] } : {}),
     ...('error' in state ? { error: toError(state.error) } : {}),

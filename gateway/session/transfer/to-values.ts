@@ -20,7 +20,10 @@ export function toCost(dollars: number | undefined): { costNanos?: bigint } {
 export function toTokens(usage: z.output<typeof tokenUsage>): MessageInitShape<typeof TokenUsageSchema> {
   const { input, output, reasoning, cache } = usage
   return {
-    ...{ input: BigInt(input), output: BigInt(output), reasoning: BigInt(reasoning) },
-    ...{ cacheRead: BigInt(cache.read), cacheWrite: BigInt(cache.write) },
+    input: BigInt(input),
+    output: BigInt(output),
+    reasoning: BigInt(reasoning),
+    cacheRead: BigInt(cache.read),
+    cacheWrite: BigInt(cache.write),
   }
 }

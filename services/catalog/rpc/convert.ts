@@ -66,7 +66,11 @@ export function skillToProto({ id, ...rest }: Skill): MessageInitShape<typeof Sk
 export function mcpServerToProto(server: McpServerState): MessageInitShape<typeof McpServerSchema> {
   const { name, status, error, tools, omitted, omittedCount } = server
   return {
-    ...{ name, status: statuses.toProto(status), toolCount: tools, omittedTools: [...omitted], omittedCount },
+    name,
+    status: statuses.toProto(status),
+    toolCount: tools,
+    omittedTools: [...omitted],
+    omittedCount,
     ...(error !== undefined && { error }),
   }
 }

@@ -19,7 +19,10 @@ export function editPrompt(dependencies: {
     const { plugins, agents: ofLocation, skills: offered } = await open.generation()
     const { text = '', files = [], names, metadata, queued = false } = request.prompt ?? {}
     const prompt = {
-      ...{ text, agents: names?.agents ?? [], skills: names?.skills ?? [], metadata: metadata ?? {} },
+      text,
+      agents: names?.agents ?? [],
+      skills: names?.skills ?? [],
+      metadata: metadata ?? {},
       files: files.map(({ uri, name, description }) => ({ uri, name, description })),
       delivery: queued ? ('queue' as const) : ('steer' as const),
     }

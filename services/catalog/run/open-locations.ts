@@ -140,7 +140,9 @@ export class OpenLocations implements Disposable {
   #begin(location: Location, before: Digests | undefined): OpenLocation {
     const { sources, skillTools } = this.#dependencies
     const open: OpenLocation = new OpenLocation(location, {
-      ...{ sources, skillTools, before },
+      sources,
+      skillTools,
+      before,
       onSignal: () => {
         this.#signalled.add(open)
         void this.#reloadSignalled()

@@ -44,7 +44,11 @@ export function parseTerms(message: KeyTermsMessage): KeyTerms {
   return {
     ...(responsesDialect === undefined ? {} : { responsesDialect }),
     ...(historyIds === undefined ? {} : { historyIds }),
-    ...{ limitNanos, limitReset, requestsPerMinute, concurrentRequests, limitIncludesOwnKeys },
+    limitNanos,
+    limitReset,
+    requestsPerMinute,
+    concurrentRequests,
+    limitIncludesOwnKeys,
     tokensPerMinute: tokensPerMinute === undefined ? undefined : Number(tokensPerMinute),
     allowedModels: message.allowedModels.map((pattern, i) =>
       parseText(`terms.allowed_models[${i}]`, pattern, 1, MAX_PATTERN_LENGTH),

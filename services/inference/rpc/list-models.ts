@@ -10,7 +10,10 @@ import { withPrice } from '../run/choose-endpoint.ts'
 
 /** What clients call settings; those without a field reach every model. */
 const PARAMETERS: Readonly<Record<string, Setting | undefined>> = {
-  ...{ max_tokens: undefined, max_completion_tokens: undefined, tools: undefined, tool_choice: undefined },
+  max_tokens: undefined,
+  max_completion_tokens: undefined,
+  tools: undefined,
+  tool_choice: undefined,
   parallel_tool_calls: 'parallel_tool_calls',
   response_format: 'response_format',
   structured_outputs: 'response_format',
@@ -68,12 +71,19 @@ function modelToProto({ protocol }: ProviderEntry, model: ModelEntry, endpoint: 
   const { displayName, description, inputModalities = MODALITIES[protocol], outputModalities = ['text'] } = model
   const left = new Set<Setting | undefined>(without)
   return {
-    ...{ name: `${providerId}/${modelId}`, providerId, modelId, displayName, description },
+    name: `${providerId}/${modelId}`,
+    providerId,
+    modelId,
+    displayName,
+    description,
     contextLength: contextLength === undefined ? undefined : BigInt(contextLength),
     outputLimit: outputLimit === undefined ? undefined : BigInt(outputLimit),
-    ...{ inputModalities: [...inputModalities], outputModalities: [...outputModalities] },
+    inputModalities: [...inputModalities],
+    outputModalities: [...outputModalities],
     supportedParameters: Object.keys(PARAMETERS).filter((name) => !left.has(PARAMETERS[name])),
-    ...{ quantization: policy.quantization, retainsNothing: policy.retainsNothing, distillable: policy.distillable },
+    quantization: policy.quantization,
+    retainsNothing: policy.retainsNothing,
+    distillable: policy.distillable,
     ...(pricing === undefined ? {} : { pricing: pricingToProto(pricing) }),
   }
 }

@@ -82,8 +82,17 @@ function parseSampling(sampling: SamplingMessage | undefined): Sampling | undefi
     `must be from -${MAX_BIAS} to ${MAX_BIAS}`,
   )
   return {
-    ...{ temperature, topP, topK, frequencyPenalty, presencePenalty, seed, stop },
-    ...{ minP, topA, repetitionPenalty, topLogProbabilities },
+    temperature,
+    topP,
+    topK,
+    frequencyPenalty,
+    presencePenalty,
+    seed,
+    stop,
+    minP,
+    topA,
+    repetitionPenalty,
+    topLogProbabilities,
     ...(biases.length === 0 ? {} : { logitBias }),
     ...(sampling.cleared.length === 0 ? {} : { cleared: sampling.cleared.map(parseCleared) }),
   }

@@ -16,7 +16,9 @@ export function parseTerms(terms: TermsMessage | undefined): KeyTerms | undefine
   return {
     limitNanos,
     limitReset: resets.fromProto(limitReset) ?? 'never',
-    ...{ requestsPerMinute, tokensPerMinute, concurrentRequests },
+    requestsPerMinute,
+    tokensPerMinute,
+    concurrentRequests,
     allowedModels: terms.allowedModels,
     workspaceLimitNanos: terms.workspaceLimitNanos,
   }

@@ -71,7 +71,13 @@ function closingOf(
   const { workspaceId: workspace, apiKeyId } = input.principal
   const { usage, costNanos, costKnown, end } = meter
   return {
-    ...{ workspace, requestId: input.request.requestId, apiKeyId, ...how, usage, costNanos, costKnown },
+    workspace,
+    requestId: input.request.requestId,
+    apiKeyId,
+    ...how,
+    usage,
+    costNanos,
+    costKnown,
     finishReason: end?.reason,
     rawReason: end?.rawReason ?? '',
     serviceTier: end?.serviceTier ?? '',

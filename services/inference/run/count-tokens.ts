@@ -48,8 +48,17 @@ async function counted({ input, provider, endpoint }: Generation): Promise<Token
 function closingOf({ input, warnings }: Generation, status: LedgerClosing['status'], error: string): LedgerClosing {
   const { workspaceId: workspace, apiKeyId } = input.principal
   return {
-    ...{ workspace, requestId: input.request.requestId, apiKeyId, status, error },
-    ...{ usage: undefined, costNanos: 0n, costKnown: true, finishReason: undefined, rawReason: '', serviceTier: '' },
+    workspace,
+    requestId: input.request.requestId,
+    apiKeyId,
+    status,
+    error,
+    usage: undefined,
+    costNanos: 0n,
+    costKnown: true,
+    finishReason: undefined,
+    rawReason: '',
+    serviceTier: '',
     leftOut: [...new Set(warnings.map(({ field }) => field))],
     firstPartMs: undefined,
   }

@@ -9,7 +9,9 @@ import type { Generation, GenerationDependencies } from './generation.ts'
 
 /** What costs nothing, whoever pays. */
 const FREE: Demand = {
-  ...{ inputTokens: 0n, outputTokens: 0n, isFixed: true },
+  inputTokens: 0n,
+  outputTokens: 0n,
+  isFixed: true,
   prices: { inputNanos: 0n, outputNanos: 0n },
 }
 
@@ -51,7 +53,17 @@ async function admitted(
   const { requestId, sessionId = '', origin, user = '', metadata, attribution } = input.request
   const { providerId, modelId } = endpoint
   const opening = {
-    ...{ workspace, requestId, apiKeyId, origin, sessionId, user, providerId, modelId, preset, attribution, metadata },
+    workspace,
+    requestId,
+    apiKeyId,
+    origin,
+    sessionId,
+    user,
+    providerId,
+    modelId,
+    preset,
+    attribution,
+    metadata,
     streamed: input.form === 'streamed',
   }
   const open = () =>
@@ -96,7 +108,11 @@ function rejectionOf(refusal: Refusal, now: number): Rejection {
     const verb = what === 'token' ? 'use' : 'make'
     const problem = `the key may ${verb} ${most} ${what}${Number(most) === 1 ? '' : 's'} ${when}`
     return new Rejection('RATE_LIMITED', {
-      ...{ limit: rate, most: String(most), reset: String(resetAt), retry_after: String(seconds), problem },
+      limit: rate,
+      most: String(most),
+      reset: String(resetAt),
+      retry_after: String(seconds),
+      problem,
     })
   }
   const { limit, leftNanos, neededNanos, affordableTokens } = refusal

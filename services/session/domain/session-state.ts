@@ -65,10 +65,29 @@ export function newState(session: Session, now: number, seq = 0): SessionState {
   const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle, timeViewed } = session
   const { directory, projectId, subpath } = location
   return {
-    ...{ id, directory, projectId, subpath, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle },
-    ...{ timeViewed, titling: session.title === undefined ? FIRST_INPUT : undefined },
-    ...{ seq, due: false, wake: undefined, running: false, interruptRequested: false, lastAdmitter: undefined },
-    ...{ fence: now, acquisitions: 0, leaseUntil: 0, claimableAt: undefined },
+    id,
+    directory,
+    projectId,
+    subpath,
+    agent,
+    model,
+    costNanos,
+    tokens,
+    outcome,
+    timeUpdated,
+    timeIdle,
+    timeViewed,
+    titling: session.title === undefined ? FIRST_INPUT : undefined,
+    seq,
+    due: false,
+    wake: undefined,
+    running: false,
+    interruptRequested: false,
+    lastAdmitter: undefined,
+    fence: now,
+    acquisitions: 0,
+    leaseUntil: 0,
+    claimableAt: undefined,
   }
 }
 

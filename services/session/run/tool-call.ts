@@ -104,7 +104,9 @@ async function runTool(
       // Providers number their calls anew in each answer.
       callId: `${step.draft.message.id}/${callId}`,
       fence: tenure.lease.fence,
-      ...{ name, input, grant: accesses },
+      name,
+      input,
+      grant: accesses,
     })
     [Symbol.asyncIterator]()
   for (;;) {

@@ -37,8 +37,11 @@ export function checkLimits(schema: DescMessage): (message: Message, within?: st
   const limits = schema.fields
     .filter((field) => hasOption(field, limit))
     .map((field) => ({
-      ...{ name: field.name, read: readerOf(field), bounds: limitOf(field) },
-      ...{ key: findLimit(field, 'key'), item: findLimit(field, 'item') },
+      name: field.name,
+      read: readerOf(field),
+      bounds: limitOf(field),
+      key: findLimit(field, 'key'),
+      item: findLimit(field, 'item'),
     }))
   return (message, within) => {
     for (const { name, read, bounds, key, item } of limits) {

@@ -31,7 +31,9 @@ export async function startTracing(service: string, processor: SpanProcessor): P
     spanProcessors: [processor],
     textMapPropagator: new W3CTraceContextPropagator(),
     // Left out, these are on: what the machine is, and exporters of logs and metrics that nobody asked for.
-    ...{ autoDetectResources: false, logRecordProcessors: [], metricReaders: [] },
+    autoDetectResources: false,
+    logRecordProcessors: [],
+    metricReaders: [],
   })
   sdk.start()
   setTracing(createTracing(trace.getTracer('portico')))

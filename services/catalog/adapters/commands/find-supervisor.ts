@@ -7,7 +7,15 @@ import { ReapedCommand, type Supervisor } from './reaped-command.ts'
 
 /** prctl(2) by the architecture of the process. */
 const PRCTL: Readonly<Record<string, number>> = {
-  ...{ x64: 157, arm64: 167, riscv64: 167, loong64: 167, ia32: 172, arm: 172, ppc64: 171, s390x: 172, mips64el: 5153 },
+  x64: 157,
+  arm64: 167,
+  riscv64: 167,
+  loong64: 167,
+  ia32: 172,
+  arm: 172,
+  ppc64: 171,
+  s390x: 172,
+  mips64el: 5153,
 }
 /** Where a system keeps its own; before PATH, where there may be a wrapper that takes long. */
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin']

@@ -56,7 +56,8 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
       configuration: configuration.open(location, changed),
       create: (entry) =>
         new McpServer(entry, {
-          ...{ places, clock },
+          places,
+          clock,
           listed: this.#recall(directory, entry),
           connect: async (_, options) => await this.#connect(entry, directory, options),
           onStatus: () => counts() && onChange(directory, { type: 'mcp-server-updated', server: entry.name }),

@@ -48,7 +48,11 @@ async function plan({ folder, registry, limits }: InstallJob): Promise<Placed[]>
   const options = {
     ...registryOptions(registry, limits.installMs),
     ...refused,
-    ...{ path: folder, cache: join(folder, CACHE), ignoreScripts: true, binLinks: false, packageLock: false },
+    path: folder,
+    cache: join(folder, CACHE),
+    ignoreScripts: true,
+    binLinks: false,
+    packageLock: false,
     packumentCache: new Packuments(limits.packages),
   }
   const tree = await new Arborist(options as Options).buildIdealTree()

@@ -52,7 +52,12 @@ function write(stream: Transform, tarball: Tarball, limits: PackageLimits, budge
     let received = 0
     const refuse = (problem: string): void => reject(new PackageError(`the tarball of ${tarball.id} ${problem}`))
     const extractor = extract({
-      ...{ cwd: tarball.folder, strip: 1, maxDepth: limits.depth, noChmod: true, noMtime: true, preserveOwner: false },
+      cwd: tarball.folder,
+      strip: 1,
+      maxDepth: limits.depth,
+      noChmod: true,
+      noMtime: true,
+      preserveOwner: false,
       filter: (path, entry) => {
         const file = entry as ReadEntry
         const problem = problemOf(path, file, tarball.bundled, budget)

@@ -31,7 +31,8 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt, known: K
   }
   if (delivery !== 'steer' && delivery !== 'queue') throw new TypeError('delivery is neither steer nor queue')
   return {
-    ...{ text, delivery },
+    text,
+    delivery,
     metadata: metadata as JsonObject,
     files: files === undefined || files === null ? prompt.files : readFiles(files),
     agents:

@@ -113,7 +113,8 @@ async function describe(key: string, named: Named, hasPlace: boolean): Promise<D
   if (local === undefined) {
     const wrong = problem ?? packageProblem(target ?? '')
     return {
-      ...{ key, options },
+      key,
+      options,
       problem: wrong,
       origin: { type: 'package', target: target ?? '' },
       fingerprint: `${text}\0${wrong}`,
@@ -126,7 +127,9 @@ async function describe(key: string, named: Named, hasPlace: boolean): Promise<D
       ? `There is no file ${local}`
       : undefined
   return {
-    ...{ key, options, problem: problem ?? missing },
+    key,
+    options,
+    problem: problem ?? missing,
     origin: { type: 'local', path: local },
     fingerprint: `${text}\0${problem ?? missing}\0${file?.fingerprint}`,
   }

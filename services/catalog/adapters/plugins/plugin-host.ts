@@ -112,7 +112,8 @@ export class PluginHost implements AsyncDisposable {
     const command = await start({
       shell: '/bin/sh',
       command: `exec ${quoted(process.execPath)} --disable-sigusr1 --import ${quoted(KEEP_COMPILED)} ${quoted(HOST)} ${CHANNEL_FD}`,
-      ...{ directory, environment },
+      directory,
+      environment,
       channel: true,
     })
     if (command.channel === undefined) throw new Error('The process has no channel')

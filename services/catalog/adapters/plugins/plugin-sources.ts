@@ -154,13 +154,16 @@ export class PluginSources implements AsyncDisposable {
     const { logger } = options
     const plugins = new LocationPlugins(location, {
       ...options,
-      ...{ taken, reserved: taken, changed },
+      taken,
+      reserved: taken,
+      changed,
       configuration: configuration.open(location, changed),
       watch: new PlaceWatch({ watchers, turns: this.#turns, changed }),
       find: (documents) => findPlugins(options, location, documents),
       openSlot: (onEnd) =>
         new HostSlot({
-          ...{ places, onEnd },
+          places,
+          onEnd,
           start: () => PluginHost.start({ start, directory, environment, loads: LOADS_AT_ONCE, logger }),
         }),
     })

@@ -48,7 +48,9 @@ export function readRegistration(value: unknown, entry: string, reserved: Readon
   const tools = readList(value.tools, 'tools').map((tool, i) => readTool(tool, `tools[${i}]`, reserved))
   const skills = readList(value.skills, 'skills').map((skill, i) => readSkill(skill, `skills[${i}]`, entry))
   return {
-    ...{ id, tools, skills },
+    id,
+    tools,
+    skills,
     agents: readAgents(value.agents),
     hooks: new Set(readNames(value.hooks, 'hook', HOOK_NAMES)),
     events: new Set(readNames(value.events, 'event', EVENT_NAMES)),
@@ -64,7 +66,8 @@ function readTool(value: unknown, at: string, reserved: ReadonlySet<string>): Re
     throw new DocumentError(`${at}.permission is an action of other tools: ${permission}`)
   }
   return {
-    ...{ name, description },
+    name,
+    description,
     inputSchema: checkSchema(value.inputSchema, `${at}.inputSchema`),
     permission: permission === undefined ? undefined : readPattern(permission, `${at}.permission`, ACTION),
   }
@@ -74,7 +77,8 @@ function readSkill(value: unknown, at: string, path: string): Skill {
   if (!isObject(value)) throw new DocumentError(`${at} is not an object`)
   const id = readPattern(value.id, `${at}.id`, ID)
   return {
-    ...{ id, path },
+    id,
+    path,
     name: value.name === undefined ? id : readText(value.name, `${at}.name`, 256),
     description: readText(value.description, `${at}.description`, 1_024),
     text: readText(value.text, `${at}.text`, MAX_SKILL),

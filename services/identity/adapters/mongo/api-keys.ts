@@ -37,9 +37,20 @@ export async function insertKey(
   const { id, hash, kind, name, prefix, terms = NO_TERMS, timeCreated, timeExpires = null } = newKey
   const { organizationId, lastSeq: seq, limitNanos: workspaceLimitNanos } = owner
   const document: ApiKeyDocument = {
-    ...{ _id: { workspace, id }, organizationId, workspaceLimitNanos, seq, hash, kind, name, prefix, disabled: false },
-    ...{ terms: toStoredTerms(terms) ?? null, creatorKeyId: creatorOf(change.by) ?? null },
-    ...{ timeCreated, timeUpdated: timeCreated, timeExpires },
+    _id: { workspace, id },
+    organizationId,
+    workspaceLimitNanos,
+    seq,
+    hash,
+    kind,
+    name,
+    prefix,
+    disabled: false,
+    terms: toStoredTerms(terms) ?? null,
+    creatorKeyId: creatorOf(change.by) ?? null,
+    timeCreated,
+    timeUpdated: timeCreated,
+    timeExpires,
   }
   await collections.apiKeys.insertOne(document, { session, ...LIMIT })
   const key = toKey(document)

@@ -26,11 +26,17 @@ export interface RecordKind<S> {
 }
 
 export const issuerKind: RecordKind<IssuerSettings> = {
-  ...{ resource: 'issuer', table: 'issuers', snapshot: issuerSnapshot, settings: issuerSettings },
+  resource: 'issuer',
+  table: 'issuers',
+  snapshot: issuerSnapshot,
+  settings: issuerSettings,
 }
 
 export const policyKind: RecordKind<PolicySettings> = {
-  ...{ resource: 'policy', table: 'policies', snapshot: policySnapshot, settings: policySettings },
+  resource: 'policy',
+  table: 'policies',
+  snapshot: policySnapshot,
+  settings: policySettings,
   target: ({ target }) => target,
 }
 

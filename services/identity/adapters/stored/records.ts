@@ -15,7 +15,11 @@ export function issuerSettings({ name, url, keySource, singleUse, maxAgeSeconds 
 export function policySettings(settings: PolicySettings): PolicySettings {
   const { name, issuerId, subject, audience, condition, target, enabled, checks } = settings
   return {
-    ...{ name, issuerId, subject: subject ?? undefined, audience, condition: condition ?? undefined },
+    name,
+    issuerId,
+    subject: subject ?? undefined,
+    audience,
+    condition: condition ?? undefined,
     target: { workspaceId: target.workspaceId, keyId: target.keyId },
     enabled,
     checks: { scope: checks.scope ?? undefined, tokenType: checks.tokenType ?? undefined },

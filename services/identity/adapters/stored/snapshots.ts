@@ -10,7 +10,10 @@ import type { JsonObject } from '#shared/json.ts'
 /** What the audit log shows of a key; two that show the same are the same. Terms are there where they limit something. */
 export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, terms }: ApiKey): JsonObject {
   return {
-    ...{ workspace_id: workspaceId, kind, name, disabled },
+    workspace_id: workspaceId,
+    kind,
+    name,
+    disabled,
     expire_time: timeExpires === undefined ? null : new Date(timeExpires).toISOString(),
     ...termsSnapshot(terms),
   }
@@ -51,7 +54,13 @@ export function issuerSnapshot(issuer: IssuerSettings): JsonObject {
 export function policySnapshot(policy: PolicySettings): JsonObject {
   const { name, issuerId, subject = null, audience, condition = null, target, enabled, checks } = policy
   return {
-    ...{ name, issuer_id: issuerId, subject, audience, condition, key_id: target.keyId, enabled },
+    name,
+    issuer_id: issuerId,
+    subject,
+    audience,
+    condition,
+    key_id: target.keyId,
+    enabled,
     checks: { scope: checks.scope ?? null, token_type: checks.tokenType ?? null },
   }
 }

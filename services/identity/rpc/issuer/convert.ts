@@ -26,7 +26,10 @@ export function issuerToProto({ issuer, health }: ListedIssuer): MessageInitShap
 export function issuerSettingsToProto(settings: IssuerSettings): IssuerSettingsMessage {
   const { name, url, keySource, singleUse, maxAgeSeconds } = settings
   return create(IssuerSettingsSchema, {
-    ...{ name, issuerUrl: url, singleUse, keySource: keySourceToProto(keySource) },
+    name,
+    issuerUrl: url,
+    singleUse,
+    keySource: keySourceToProto(keySource),
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
   })
 }

@@ -23,7 +23,11 @@ export function policyToProto(policy: Policy): MessageInitShape<typeof PolicySch
 export function policySettingsToProto(settings: PolicySettings): PolicySettingsMessage {
   const { name, issuerId, subject, audience, condition, target, enabled, checks } = settings
   return create(PolicySettingsSchema, {
-    ...{ name, issuerId, audience, keyId: target.keyId, enabled },
+    name,
+    issuerId,
+    audience,
+    keyId: target.keyId,
+    enabled,
     ...(subject !== undefined && { subject }),
     ...(condition !== undefined && { condition }),
     checks: {
@@ -37,7 +41,12 @@ export function policySettingsToProto(settings: PolicySettings): PolicySettingsM
 export function policySettingsFromProto(message: PolicySettingsMessage, workspaceId: string): PolicySettings {
   const { name, issuerId, subject, audience, condition, keyId, enabled, checks } = message
   return {
-    ...{ name, issuerId, subject, audience, condition, enabled },
+    name,
+    issuerId,
+    subject,
+    audience,
+    condition,
+    enabled,
     target: { workspaceId, keyId },
     checks: { scope: checks?.scope, tokenType: checks?.tokenType },
   }

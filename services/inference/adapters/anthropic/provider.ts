@@ -56,7 +56,11 @@ export class AnthropicProvider implements ModelProvider {
     const ask: Exchange['ask'] = () => {
       const body = JSON.stringify(anthropicBody(request, whole, tools))
       return this.#upstream.post('/v1/messages', {
-        ...{ headers: headersOf(request), body, whole, timeouts: request.providerTimeouts, signal },
+        headers: headersOf(request),
+        body,
+        whole,
+        timeouts: request.providerTimeouts,
+        signal,
       })
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)

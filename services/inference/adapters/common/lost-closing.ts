@@ -19,14 +19,25 @@ export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClo
   const usage = {
     inputTokens: inputEstimate,
     outputTokens: notedTokens,
-    ...{ cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n, estimated: true },
+    cacheReadTokens: 0n,
+    cacheWriteTokens: 0n,
+    reasoningTokens: 0n,
+    estimated: true,
   }
   return {
-    ...{ workspace, requestId, apiKeyId, status: 'aborted', usage },
+    workspace,
+    requestId,
+    apiKeyId,
+    status: 'aborted',
+    usage,
     costNanos: highestCost({ inputTokens: inputEstimate, outputTokens: notedTokens, prices }),
     // Of what was asked the estimate is all that is left.
     costKnown: !wasAsked,
-    ...{ finishReason: undefined, rawReason: '', serviceTier: '', leftOut: [], firstPartMs: undefined },
+    finishReason: undefined,
+    rawReason: '',
+    serviceTier: '',
+    leftOut: [],
+    firstPartMs: undefined,
     error: PROCESS_LOST,
   }
 }

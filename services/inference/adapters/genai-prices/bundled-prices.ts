@@ -78,7 +78,10 @@ function pricesAbove(price: ModelPrice, start: number | undefined): Pricing | un
   const longCacheWriteNanos = nanos('cache_write_1h_mtok')
   const [webSearches, fileSearches] = [nanos('web_searches_kcount'), nanos('storage_searches_kcount')]
   return {
-    ...{ inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos },
+    inputNanos,
+    outputNanos,
+    cacheReadNanos,
+    cacheWriteNanos,
     ...(longCacheWriteNanos !== undefined && { longCacheWriteNanos }),
     ...(webSearches !== undefined && { webSearchNanos: webSearches / 1_000n }),
     ...(fileSearches !== undefined && { fileSearchNanos: fileSearches / 1_000n }),

@@ -47,8 +47,13 @@ export async function reserve(book: AccountBook, reservation: Reservation): Prom
 }
 
 const UNLIMITED: KeyTerms = {
-  ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
-  ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
+  limitNanos: undefined,
+  limitReset: 'never',
+  requestsPerMinute: undefined,
+  tokensPerMinute: undefined,
+  concurrentRequests: undefined,
+  workspaceLimitNanos: undefined,
+  allowedModels: [],
 }
 
 /** The account of a workspace knows its own limit only, and that of a key knows none of the workspace. */

@@ -62,11 +62,23 @@ export function toRow(
     preset: preset ?? null,
     attribution: attribution ?? null,
     metadata: Object.entries(metadata).map(([k, v]) => ({ k, v })),
-    ...{ status: 'open', usage: null, costNanos: 0n, costKnown: false, finishReason: null, rawReason: '' },
-    ...{ serviceTier: '', leftOut: [], firstPartMs: null, error: '' },
+    status: 'open',
+    usage: null,
+    costNanos: 0n,
+    costKnown: false,
+    finishReason: null,
+    rawReason: '',
+    serviceTier: '',
+    leftOut: [],
+    firstPartMs: null,
+    error: '',
     startedAt: new Date(now),
     finishedAt: null,
-    ...{ process, hold: name, inputEstimate: hold.inputTokens, notedTokens: 0n, prices: demand.prices ?? null },
+    process,
+    hold: name,
+    inputEstimate: hold.inputTokens,
+    notedTokens: 0n,
+    prices: demand.prices ?? null,
   }
 }
 
@@ -75,8 +87,17 @@ export function toClosed(closing: LedgerClosing, now: number): Partial<Row> {
   const { status, usage = null, costNanos, costKnown, finishReason = null, rawReason, serviceTier } = closing
   const { leftOut, firstPartMs = null, error } = closing
   return {
-    ...{ status, usage: usage as StoredUsage | null, costNanos, costKnown, finishReason, rawReason, serviceTier },
-    ...{ leftOut, firstPartMs, error, finishedAt: new Date(now) },
+    status,
+    usage: usage as StoredUsage | null,
+    costNanos,
+    costKnown,
+    finishReason,
+    rawReason,
+    serviceTier,
+    leftOut,
+    firstPartMs,
+    error,
+    finishedAt: new Date(now),
   }
 }
 
@@ -84,7 +105,15 @@ export function toClosed(closing: LedgerClosing, now: number): Partial<Row> {
 export function fromRow(row: Row): LedgerEntry {
   const { _id, workspace, apiKeyId, origin, sessionId, providerId, modelId, status, error } = row
   return {
-    ...{ workspace, requestId: _id.requestId, apiKeyId, origin, sessionId, providerId, modelId, status, error },
+    workspace,
+    requestId: _id.requestId,
+    apiKeyId,
+    origin,
+    sessionId,
+    providerId,
+    modelId,
+    status,
+    error,
     streamed: row.streamed ?? false,
     user: row.user ?? '',
     preset: row.preset ?? undefined,

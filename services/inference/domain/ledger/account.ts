@@ -43,8 +43,16 @@ const MONDAY = 3
 export const NO_MINUTE = -1
 
 export const EMPTY_ACCOUNT: Account = {
-  ...{ totalNanos: 0n, day: 0, dayNanos: 0n, weekNanos: 0n, monthNanos: 0n },
-  ...{ minute: 0, minuteRequests: 0, minuteTokens: 0n, heldNanos: 0n, heldRequests: 0 },
+  totalNanos: 0n,
+  day: 0,
+  dayNanos: 0n,
+  weekNanos: 0n,
+  monthNanos: 0n,
+  minute: 0,
+  minuteRequests: 0,
+  minuteTokens: 0n,
+  heldNanos: 0n,
+  heldRequests: 0,
 }
 
 /** The UTC day of a time in milliseconds, counted from the epoch. */

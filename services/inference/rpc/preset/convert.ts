@@ -17,7 +17,10 @@ const statuses = enumTable<PresetStatus, Preset_Status>({
 export function presetToProto(preset: Preset): MessageInitShape<typeof PresetSchema> {
   const { id: presetId, workspace: workspaceId, slug, name, description, statusUpdatedAt } = preset
   return {
-    ...{ presetId, workspaceId, slug, name },
+    presetId,
+    workspaceId,
+    slug,
+    name,
     ...(description === undefined ? {} : { description }),
     status: statuses.toProto(preset.status),
     ...(statusUpdatedAt === undefined ? {} : { statusUpdateTime: timestampFromMs(statusUpdatedAt) }),
@@ -31,7 +34,10 @@ export function presetToProto(preset: Preset): MessageInitShape<typeof PresetSch
 export function versionToProto(given: PresetVersion): MessageInitShape<typeof PresetVersionSchema> {
   const { id: versionId, presetId, version, config, systemPrompt, creatorKeyId, createdAt } = given
   return {
-    ...{ versionId, presetId, version, config },
+    versionId,
+    presetId,
+    version,
+    config,
     ...creatorOf({ creatorKeyId }),
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     createTime: timestampFromMs(createdAt),

@@ -22,7 +22,14 @@ export function recordToProto(entry: LedgerEntry): MessageInitShape<typeof Gener
   const { requestId, apiKeyId, origin, status, providerId, modelId, streamed, metadata } = entry
   const { costNanos, costKnown, leftOut, error, startedAt, finishedAt, firstPartMs, usage, finishReason } = entry
   return {
-    ...{ requestId, origin, providerId, modelId, streamed, metadata, costNanos, costKnown },
+    requestId,
+    origin,
+    providerId,
+    modelId,
+    streamed,
+    metadata,
+    costNanos,
+    costKnown,
     status: status === 'open' ? GenerationRecord_Status.UNSPECIFIED : statuses.toProto(status),
     ...given({
       apiKeyId,
@@ -48,7 +55,8 @@ export function activityToProto(day: number, sum: ActivitySum): MessageInitShape
   const { providerId, modelId, metadataValue, requestCount, usage, costNanos } = sum
   return {
     date: new Date(startOfDay(day)).toISOString().slice(0, 10),
-    ...{ providerId, modelId },
+    providerId,
+    modelId,
     ...(metadataValue !== undefined && { metadataValue }),
     sum: { requestCount: BigInt(requestCount), usage: { ...usage, estimated: usage.estimated ?? false }, costNanos },
   }

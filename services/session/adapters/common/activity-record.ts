@@ -37,7 +37,12 @@ export function activityRecord(
 ): ActivityRecord {
   const { id, timeCreated, type, model, tokens, costNanos, calls } = activity
   return {
-    ...{ workspace, id, sessionId, seq, type, timeCreated },
+    workspace,
+    id,
+    sessionId,
+    seq,
+    type,
+    timeCreated,
     model: model === undefined ? null : modelText(model),
     costNanos: costNanos?.toString() ?? null,
     tokens: tokens === undefined ? null : JSON.stringify(tokens),
@@ -60,7 +65,11 @@ export function activityOfStored(record: MessageRecord, parts: readonly PartReco
 export function toCounted(record: CountedRecord, session: string | number, isRoot: boolean): CountedActivity {
   const { type, model, tokens, costNanos, calls = null, timeCreated } = record
   return {
-    ...{ session, isRoot, type, timeCreated, model: model ?? undefined },
+    session,
+    isRoot,
+    type,
+    timeCreated,
+    model: model ?? undefined,
     tokens: tokens === null ? undefined : (JSON.parse(tokens) as TokenUsage),
     costNanos: costNanos === null ? undefined : BigInt(costNanos),
     calls: calls === null ? [] : (JSON.parse(calls) as CountedCall[]),

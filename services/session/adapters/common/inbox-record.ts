@@ -25,7 +25,15 @@ export function inboxRecord(workspace: string, write: Extract<Write, { type: 'ad
   const { item, seq, digest, admitter } = write
   const { id, sessionId, type, delivery, timeCreated } = item
   return {
-    ...{ workspace, id, sessionId, seq, kind: type, state: 'waiting', delivery, digest, timeCreated },
+    workspace,
+    id,
+    sessionId,
+    seq,
+    kind: type,
+    state: 'waiting',
+    delivery,
+    digest,
+    timeCreated,
     data: JSON.stringify(payloadOf(item)),
     admitter: JSON.stringify(admitter),
     timeSettled: null,

@@ -49,7 +49,17 @@ function itemOf(old: OldMessage): InboxRecord | undefined {
   const { workspace, id, sessionId, seq, data, admitted, delivery, digest, admitter, timeCreated, timeDelivered } = old
   if (admitted === null || delivery === null || digest === null || admitter === null) return undefined
   return {
-    ...{ workspace, id, sessionId, seq: admitted, kind: 'prompt', state: seq === null ? 'waiting' : 'delivered' },
-    ...{ delivery, data, digest, admitter, timeCreated, timeSettled: timeDelivered },
+    workspace,
+    id,
+    sessionId,
+    seq: admitted,
+    kind: 'prompt',
+    state: seq === null ? 'waiting' : 'delivered',
+    delivery,
+    data,
+    digest,
+    admitter,
+    timeCreated,
+    timeSettled: timeDelivered,
   }
 }

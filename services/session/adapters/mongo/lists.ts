@@ -23,7 +23,9 @@ export async function listMessages(
   const start = query.anchor?.seq ?? (forward ? base : Number.MAX_SAFE_INTEGER)
   const sort = { seq: forward ? 1 : -1 } as const
   const filter = (from: number) => ({
-    ...{ workspace, sessionId, seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from } },
+    workspace,
+    sessionId,
+    seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from },
     ...(query.type === undefined ? {} : { type: query.type as MessageRecord['type'] }),
   })
   const measure = (from: number, limit: number) =>

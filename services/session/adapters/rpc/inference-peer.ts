@@ -53,10 +53,15 @@ export class RpcInferencePeer implements Inference {
     const { requestId, sessionId, origin, model, messages, tools, callTools, headers, body, timeouts } = request
     const marks = request.goesOn ? cacheMarks(messages) : new Set<ModelPart>()
     const generation = {
-      ...{ requestId, sessionId, origin, model: nameOf(model) },
+      requestId,
+      sessionId,
+      origin,
+      model: nameOf(model),
       messages: messages.map((message) => toMessage(message, blobs, marks)),
       tools: tools.map(({ name, description, inputSchema: parameters }, i) => ({
-        ...{ name, description, parameters },
+        name,
+        description,
+        parameters,
         ...(request.goesOn && i === tools.length - 1 ? { cacheControl: MARKER } : {}),
       })),
       ...(tools.length > 0 && !callTools ? { toolChoice: { mode: ToolChoice_Mode.NONE } } : {}),
@@ -145,7 +150,9 @@ function toFinished({ reason, rawReason, usage, costNanos }: GenerationFinished)
     tokens: {
       input: Math.max(0, count(usage?.inputTokens) - cacheRead - cacheWrite),
       output: Math.max(0, count(usage?.outputTokens) - reasoning),
-      ...{ reasoning, cacheRead, cacheWrite },
+      reasoning,
+      cacheRead,
+      cacheWrite,
     },
     costNanos,
   }

@@ -9,9 +9,18 @@ export function newStep(id: string, agent: string, model: ModelRef, now: number)
     type: 'assistant',
     id,
     timeCreated: now,
-    ...{ agent, model, parts: [], attempt: 1, finish: undefined, rawFinish: undefined },
-    ...{ costNanos: undefined, tokens: undefined },
-    ...{ error: undefined, retry: undefined, timeStreamed: undefined, timeCompleted: undefined },
+    agent,
+    model,
+    parts: [],
+    attempt: 1,
+    finish: undefined,
+    rawFinish: undefined,
+    costNanos: undefined,
+    tokens: undefined,
+    error: undefined,
+    retry: undefined,
+    timeStreamed: undefined,
+    timeCompleted: undefined,
   }
 }
 
@@ -29,8 +38,15 @@ export function newPart(
     type: 'tool',
     callId: freeCallId(callId, parts),
     name: toolName,
-    ...{ state: 'streaming', rawInput: '', input: {}, content: [], metadata: undefined, error: undefined },
-    ...{ timeCreated: now, timeRan: undefined, timeCompleted: undefined },
+    state: 'streaming',
+    rawInput: '',
+    input: {},
+    content: [],
+    metadata: undefined,
+    error: undefined,
+    timeCreated: now,
+    timeRan: undefined,
+    timeCompleted: undefined,
   }
 }
 

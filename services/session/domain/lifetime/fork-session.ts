@@ -33,8 +33,13 @@ export function forkedSession(
         metadata,
         permissions,
       },
-      ...{ costNanos: 0n, tokens: NO_TOKENS, outcome: undefined },
-      ...{ timeCreated: now, timeUpdated: now, timeIdle: undefined, timeViewed: undefined },
+      costNanos: 0n,
+      tokens: NO_TOKENS,
+      outcome: undefined,
+      timeCreated: now,
+      timeUpdated: now,
+      timeIdle: undefined,
+      timeViewed: undefined,
     }
     const ownId: typeof newId = (prefix) => (prefix === 'evt' ? eventId : newId(prefix))
     const revision = new Revision(newState(session, now, seq), now, now, ownId)

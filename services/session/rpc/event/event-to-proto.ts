@@ -48,7 +48,11 @@ export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent
   const position = 'position' in event ? event.position : undefined
   const place = 'seq' in event ? { seq: BigInt(event.seq), position } : {}
   return create(SessionEventSchema, {
-    ...{ eventId: id, createTime: timestampFromMs(timeCreated), sessionId, directory, ...place },
+    eventId: id,
+    createTime: timestampFromMs(timeCreated),
+    sessionId,
+    directory,
+    ...place,
     event: toData(event.data, blobs),
   })
 }

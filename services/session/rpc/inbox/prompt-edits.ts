@@ -9,7 +9,9 @@ import { parseDelivery } from './parse-admission.ts'
 /** What plugins are shown of a prompt. */
 export function editable({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): EditablePrompt {
   return {
-    ...{ text, metadata, delivery: parseDelivery(delivery) },
+    text,
+    metadata,
+    delivery: parseDelivery(delivery),
     files: files.map(({ uri, name, description }) => ({ uri, name, description })),
     agents: agents.map(({ name }) => name),
     skills: skills.map(({ skillId }) => skillId),
@@ -23,7 +25,10 @@ export function withEdits(request: PromptSessionRequest, wanted: EditablePrompt)
   const agents = [...request.agents]
   const skills = [...request.skills]
   return create(PromptSessionRequestSchema, {
-    ...{ ...request, text, metadata, delivery: deliveries.toProto(delivery) },
+    ...request,
+    text,
+    metadata,
+    delivery: deliveries.toProto(delivery),
     files: wanted.files.map((file) => {
       const mention = take(files, ({ uri }) => uri === file.uri)?.mention
       return create(FileInputSchema, defined({ ...file, mention }))

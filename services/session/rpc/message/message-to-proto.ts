@@ -107,7 +107,9 @@ function assistantToProto(
 function shellToProto(message: ShellMessage): MessageInitShape<typeof ShellCommandSchema> {
   const { shellId, command, status, exit, output, timeCompleted } = message
   return {
-    ...{ shellId, command, status: shellStatuses.toProto(status) },
+    shellId,
+    command,
+    status: shellStatuses.toProto(status),
     exitCode: exit,
     ...(timeCompleted === undefined ? {} : { completeTime: timestampFromMs(timeCompleted) }),
     ...(output && { output: { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) } }),
@@ -117,7 +119,10 @@ function shellToProto(message: ShellMessage): MessageInitShape<typeof ShellComma
 function compactionToProto(message: CompactionMessage): MessageInitShape<typeof CompactionSchema> {
   const { status, manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = message
   return {
-    ...{ status: compactionStatuses.toProto(status), manual, summary, recent },
+    status: compactionStatuses.toProto(status),
+    manual,
+    summary,
+    recent,
     providerState,
     providerContext,
     costNanos,

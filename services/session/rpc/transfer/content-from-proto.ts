@@ -35,11 +35,14 @@ const checkFile = checkLimits(ToolFileSchema)
 /** An imported prompt. */
 export function promptFromProto({ text, files, agents, skills, metadata }: PromptMessage): Prompt {
   const known = skills.map(({ skillId: id, name, text, mention }) => ({
-    ...{ id, name },
+    id,
+    name,
     ...defined({ text, mention: toMention(mention) }),
   }))
   return {
-    ...{ text, files: files.map(toFile), metadata },
+    text,
+    files: files.map(toFile),
+    metadata,
     agents: agents.map(({ name, mention }) => ({ name, mention: toMention(mention) })),
     ...(known.length === 0 ? {} : { skills: known }),
   }
@@ -96,7 +99,9 @@ function toTool(call: AssistantTool): ToolPart {
       metadata,
     },
     error: error && errorFromProto(error),
-    ...{ timeCreated, timeRan: timeFromProto(call.runTime), timeCompleted: timeFromProto(call.completeTime) },
+    timeCreated,
+    timeRan: timeFromProto(call.runTime),
+    timeCompleted: timeFromProto(call.completeTime),
     ...defined({ executed, providerState: call.providerState, providerResultState: call.providerResultState }),
   }
 }

@@ -79,15 +79,21 @@ type Headless<T extends Message['type']> = Omit<Extract<Message, { type: T }>, '
 function stepFromProto(step: StepMessage): Headless<'assistant'> {
   const { agent, model, parts, finish, rawFinish, costNanos, tokens, error, retry, snapshot, providerState } = step
   return {
-    ...{ type: 'assistant', agent, model: requireModel(model), parts: parts.map(partFromProto), attempt: 1 },
-    ...{ finish: finish as Finish | undefined, rawFinish },
+    type: 'assistant',
+    agent,
+    model: requireModel(model),
+    parts: parts.map(partFromProto),
+    attempt: 1,
+    finish: finish as Finish | undefined,
+    rawFinish,
     ...{
       costNanos: costFromProto(costNanos),
       tokens: tokens && tokensFromProto(tokens),
       error: error && errorFromProto(error),
     },
     retry: retryFromProto(retry),
-    ...{ timeStreamed: timeFromProto(step.streamTime), timeCompleted: timeFromProto(step.completeTime) },
+    timeStreamed: timeFromProto(step.streamTime),
+    timeCompleted: timeFromProto(step.completeTime),
     ...defined({ providerState }),
     ...(snapshot && { snapshot: snapshotFromProto(snapshot) }),
   }
@@ -109,12 +115,17 @@ function shellFromProto(shell: ShellCommand): Headless<'shell'> {
   const status = shellStatuses.fromProto(shell.status)
   check(status !== undefined, 'status', 'must be there')
   return {
-    ...{ type: 'shell', shellId, command, status },
+    type: 'shell',
+    shellId,
+    command,
+    status,
     ...defined({ exit, timeCompleted: timeFromProto(shell.completeTime) }),
     ...(output && {
       output: {
-        ...{ output: output.output, truncated: output.truncated },
-        ...{ cursor: Number(output.cursor), size: Number(output.size) },
+        output: output.output,
+        truncated: output.truncated,
+        cursor: Number(output.cursor),
+        size: Number(output.size),
       },
     }),
   }
@@ -125,7 +136,9 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
   const status = compactionStatuses.fromProto(compaction.status)
   check(status !== undefined, 'status', 'must be there')
   return {
-    ...{ type: 'compaction', status, manual },
+    type: 'compaction',
+    status,
+    manual,
     ...defined({ summary, recent, providerState, providerContext, model: model && parseModel(model) }),
     ...defined({ costNanos: costFromProto(costNanos) }),
     ...defined({ tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) }),
@@ -154,8 +167,11 @@ export function tokensFromProto(tokens: TokensMessage): TokenUsage {
   const possible = [input, output, reasoning, cacheRead, cacheWrite].every((n) => n >= 0n && n <= BigInt(MOST_TOKENS))
   check(possible, 'tokens', `must be from 0 to ${MOST_TOKENS} of each kind`)
   return {
-    ...{ input: Number(input), output: Number(output), reasoning: Number(reasoning) },
-    ...{ cacheRead: Number(cacheRead), cacheWrite: Number(cacheWrite) },
+    input: Number(input),
+    output: Number(output),
+    reasoning: Number(reasoning),
+    cacheRead: Number(cacheRead),
+    cacheWrite: Number(cacheWrite),
   }
 }
 

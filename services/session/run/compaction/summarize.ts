@@ -115,12 +115,19 @@ function requestOf(
   const words = Math.min(MOST_WORDS, Math.floor(shortest / 8))
   const asked = `<conversation>\n${text}\n</conversation>\n\nSummarize this conversation in at most ${words} words.`
   return {
-    ...{ requestId, sessionId: run.session.id, origin: 'compaction', model, tools: [], callTools: false },
+    requestId,
+    sessionId: run.session.id,
+    origin: 'compaction',
+    model,
+    tools: [],
+    callTools: false,
     messages: [
       { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
       { role: 'user', parts: [{ type: 'text', text: asked }] },
     ],
-    ...{ headers: agent.requestHeaders, body: agent.requestBody, timeouts: agent.requestTimeouts },
+    headers: agent.requestHeaders,
+    body: agent.requestBody,
+    timeouts: agent.requestTimeouts,
   }
 }
 

@@ -44,8 +44,11 @@ export async function doRun(run: Drain, left: readonly AssistantMessage[]): Prom
     for (const step of left) await resumeStep(await atStep(run), step)
     const conversation = await readConversation(store, tenure.lease)
     let course: Course = {
-      ...{ conversation, last: undefined, contextLength: undefined },
-      ...{ uncompacted: false, failure: undefined },
+      conversation,
+      last: undefined,
+      contextLength: undefined,
+      uncompacted: false,
+      failure: undefined,
     }
     for (;;) {
       tenure.check()

@@ -85,8 +85,12 @@ export class StepPermissions {
     const request = await this.#inTurn(signal, async () => {
       const now = clock.now()
       const request: PermissionRequest = {
-        ...{ id: newId('per'), sessionId: session.id, messageId: this.#messageId, ...asked },
-        ...{ timeCreated: now, timeExpires: now + permissionTimeoutMs },
+        id: newId('per'),
+        sessionId: session.id,
+        messageId: this.#messageId,
+        ...asked,
+        timeCreated: now,
+        timeExpires: now + permissionTimeoutMs,
       }
       await owned.askPermission(request)
       return request

@@ -33,9 +33,14 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
   const key = { workspace: tenure.lease.workspace, sessionId: id }
   if (task.former === undefined) {
     const input = {
-      ...{ id, parentId: session.id, title: titleOf(task, agent.id), agent: agent.id, location: session.location },
+      id,
+      parentId: session.id,
+      title: titleOf(task, agent.id),
+      agent: agent.id,
+      location: session.location,
       model: agent.model === undefined ? model : undefined,
-      ...{ metadata: undefined, permissions: undefined },
+      metadata: undefined,
+      permissions: undefined,
     }
     await store.createSession(key, (...made) => newSession(input, ...made), tenure.lease)
   }

@@ -81,12 +81,19 @@ export class Titles implements AsyncDisposable {
     const { agent } = await catalog.getAgent(call, session.location.directory, AGENT)
     const model = agent.model ?? session.model ?? (await inference.findModel(call, undefined)).model
     const answer = await this.#ask(call, {
-      ...{ requestId: id, sessionId: session.id, origin: 'title', model, tools: [], callTools: false },
+      requestId: id,
+      sessionId: session.id,
+      origin: 'title',
+      model,
+      tools: [],
+      callTools: false,
       messages: [
         { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
         { role: 'user', parts: [{ type: 'text', text: input }] },
       ],
-      ...{ headers: agent.requestHeaders, body: agent.requestBody, timeouts: agent.requestTimeouts },
+      headers: agent.requestHeaders,
+      body: agent.requestBody,
+      timeouts: agent.requestTimeouts,
     })
     const { text, costNanos, tokens } = answer
     const key = { workspace: principal.workspaceId, sessionId: session.id }

@@ -45,7 +45,9 @@ export async function addAccounts({ db, commit }: MongoStepStore): Promise<void>
           $group: {
             _id: { workspace: '$workspace', owner },
             total: { $sum: '$costNanos' },
-            ...{ day: since(day), week: since(weekOf(day)), month: since(monthOf(day)) },
+            day: since(day),
+            week: since(weekOf(day)),
+            month: since(monthOf(day)),
             open: { $push: { $cond: [{ $eq: ['$status', 'open'] }, '$_id.requestId', '$$REMOVE'] } },
           },
         },
@@ -76,8 +78,16 @@ function accountOf({ _id, total, day: today, week, month, open }: Sum, day: numb
   const name = { process: '', nanos: long(0n), inputTokens: long(0n), minute: 0 }
   return {
     ..._id,
-    ...{ totalNanos: long(total), day, dayNanos: long(today), weekNanos: long(week), monthNanos: long(month) },
-    ...{ minute: 0, minuteRequests: 0, minuteTokens: long(0n), heldNanos: long(0n), heldRequests: open.length },
+    totalNanos: long(total),
+    day,
+    dayNanos: long(today),
+    weekNanos: long(week),
+    monthNanos: long(month),
+    minute: 0,
+    minuteRequests: 0,
+    minuteTokens: long(0n),
+    heldNanos: long(0n),
+    heldRequests: open.length,
     revision: 1,
     holds: open.map((requestId) => ({ name: requestId, requestId, ...name })),
   }

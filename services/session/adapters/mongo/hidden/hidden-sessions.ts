@@ -52,8 +52,10 @@ export async function readBase(
   const [hidden, lastEvent] = await Promise.all([
     hiddenSessions.find(own, { session, maxTimeMS: MAX_TIME_MS }).toArray(),
     events.findOne(own, {
-      ...{ sort: { seq: -1 }, projection: { seq: 1 } },
-      ...{ readConcern: { level: 'local' }, maxTimeMS: MAX_TIME_MS },
+      sort: { seq: -1 },
+      projection: { seq: 1 },
+      readConcern: { level: 'local' },
+      maxTimeMS: MAX_TIME_MS,
     }),
   ])
   if (hidden.some(({ above }) => above !== undefined)) throw stillBelow()
