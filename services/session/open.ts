@@ -39,9 +39,9 @@ import { Titles } from './run/titles/titles.ts'
 const runs = lazyModule(() => import('./run/drain.ts'))
 
 /** Most sessions of a process that wait for a person or for a time: each holds its conversation in memory. */
-const MOST_WAITING = 5_000
+const MOST_WAITING_SESSIONS = 5_000
 /** Of one workspace. */
-const MOST_WAITING_OF_ONE = 1_000
+const MOST_WAITING_OF_ONE_WORKSPACE = 1_000
 
 /** So many sessions are made at once to work for others. */
 const CHILDREN_AT_ONCE = 4
@@ -99,7 +99,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     permissionTimeoutMs: config.permissionTimeoutMs,
     subagents: {
       ...{ depth: config.taskDepth, limitMs: config.taskTimeoutMs, places: new Places(CHILDREN_AT_ONCE) },
-      parents: new WaitingParents(MOST_WAITING / 2, MOST_WAITING_OF_ONE / 2),
+      parents: new WaitingParents(MOST_WAITING_SESSIONS / 2, MOST_WAITING_OF_ONE_WORKSPACE / 2),
     },
     ...{
       autoResume: config.autoResume,
@@ -112,7 +112,10 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     new Scheduler({
       ...{ store: patient.store, watchers, clock, logger, owner: randomId('own') },
       ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns) },
-      ...{ maxOwned: config.maxRuns + MOST_WAITING, maxOwnedOfOne: config.maxRuns + MOST_WAITING_OF_ONE },
+      ...{
+        maxOwned: config.maxRuns + MOST_WAITING_SESSIONS,
+        maxOwnedOfOne: config.maxRuns + MOST_WAITING_OF_ONE_WORKSPACE,
+      },
       pollMs: dependencies.pollMs,
       drain: async (tenure, slot) => (await runs()).drainSession(run, tenure, slot),
     }),

@@ -109,7 +109,7 @@ export interface WaitingInput {
 }
 
 /** So many items wait in an inbox at most. */
-export const MOST_WAITING = 1_000
+export const MOST_INBOX_ITEMS = 1_000
 
 /** What an admission under an id is decided from, besides the state of the session. */
 export interface AdmissionReads {

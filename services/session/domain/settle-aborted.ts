@@ -29,7 +29,7 @@ export interface Unfinished {
 }
 
 /** What of the steps that an owner left is to go on, and which sessions nobody waits for any more. */
-export interface Leftovers {
+export interface Settlement {
   readonly kept: readonly AssistantMessage[]
   readonly abandoned: readonly Delegation[]
 }
@@ -43,7 +43,7 @@ export function settleAborted(
   revision: Revision,
   { unfinished, requests: waiting }: Unfinished,
   keep = false,
-): Leftovers {
+): Settlement {
   const kept: AssistantMessage[] = []
   for (const step of unfinished) {
     if (step.type === 'compaction') {

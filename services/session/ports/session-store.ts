@@ -41,7 +41,7 @@ export interface SessionReads {
   waitingRequests(): Maybe<readonly PermissionRequest[]>
   /** Their ids. */
   waitingRequestIds(): Maybe<readonly string[]>
-  leftovers(): Maybe<Unfinished>
+  unfinished(): Maybe<Unfinished>
 }
 
 /** A session's state, and the time: the injected clock's, and the one that leases are measured by. */

@@ -14,7 +14,7 @@ export type MongoJob<T> = (batch: MongoBatch) => Promise<T>
 /** So many jobs share a transaction at most. */
 const BATCH = 50
 /** So many jobs of one session wait at most, beside those that are under way. */
-const MOST_WAITING = 1_000
+const MOST_JOBS = 1_000
 /** Jobs whose limits lie so close together, in milliseconds, are given up together. */
 const TOGETHER_MS = 500
 /** A record that another session's transaction inserts at the same time is seen by the next attempt. */
@@ -61,7 +61,7 @@ export class MongoQueue {
   run<T>(workspace: string, sessionId: string, { limitMs, patient }: JobLimits, job: MongoJob<T>): Promise<T> {
     const key = keyOf(workspace, sessionId)
     const waiting = this.#waiting.get(key) ?? []
-    if (waiting.length >= MOST_WAITING) return Promise.reject(storeUnavailable('too many writes of the session wait'))
+    if (waiting.length >= MOST_JOBS) return Promise.reject(storeUnavailable('too many writes of the session wait'))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const until = systemClock.monotonic() + limitMs
     const entry = { job, patient, until, resolve: resolve as (answer: unknown) => void, reject }

@@ -3,7 +3,7 @@ import type { StepReads } from '#services/session/domain/begin-step.ts'
 import type { CompactionReads } from '#services/session/domain/inbox/inputs.ts'
 import type { MoveReads } from '#services/session/domain/inbox/move-session.ts'
 import type { AdmissionReads, Delivery, KnownItem, TakenId } from '#services/session/domain/inbox.ts'
-import { MOST_WAITING, type WaitingInput, type WaitingInputs } from '#services/session/domain/inbox.ts'
+import { MOST_INBOX_ITEMS, type WaitingInput, type WaitingInputs } from '#services/session/domain/inbox.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -21,7 +21,7 @@ import { readTakenId } from './taken-ids.ts'
 import type { ServerState, Transaction } from './transaction.ts'
 
 /** From then on what waits is counted in the transaction: more than this are never admitted at the same moment. */
-const NEARLY_FULL = MOST_WAITING / 2
+const NEARLY_FULL = MOST_INBOX_ITEMS / 2
 
 const STATE_PROJECTION = {
   ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])),
@@ -80,12 +80,12 @@ export class MongoReads implements SessionReads {
     const { inbox } = this.#collections
     const waiting = { ...this.#own(), state: 'waiting' } as const
     // Beside the transaction, so that it takes no time. It knows nothing of what others admit at the same moment.
-    const counted = inbox.countDocuments(waiting, { limit: MOST_WAITING, maxTimeMS: MAX_TIME_MS })
+    const counted = inbox.countDocuments(waiting, { limit: MOST_INBOX_ITEMS, maxTimeMS: MAX_TIME_MS })
     const [taken, count] = await Promise.all([this.takenId(id), counted])
     if (count < NEARLY_FULL) return { taken, full: false }
     await this.#transaction?.flush()
-    const exactly = await inbox.countDocuments(waiting, { ...this.#options, limit: MOST_WAITING })
-    return { taken, full: exactly === MOST_WAITING }
+    const exactly = await inbox.countDocuments(waiting, { ...this.#options, limit: MOST_INBOX_ITEMS })
+    return { taken, full: exactly === MOST_INBOX_ITEMS }
   }
 
   async item(id: string): Promise<KnownItem | undefined> {
@@ -140,7 +140,7 @@ export class MongoReads implements SessionReads {
     return (await this.#unanswered<Pick<RequestRecord, 'id'>>({ _id: 0, id: 1 })).map(({ id }) => id)
   }
 
-  async leftovers(): Promise<Unfinished> {
+  async unfinished(): Promise<Unfinished> {
     const found = await this.#messages({ unfinished: 1 })
     const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
     return { unfinished, requests: await this.waitingRequests() }

@@ -6,7 +6,7 @@ import {
   type AdmissionReads,
   type Delivery,
   type KnownItem,
-  MOST_WAITING,
+  MOST_INBOX_ITEMS,
   type TakenId,
   type WaitingInput,
   type WaitingInputs,
@@ -70,7 +70,7 @@ export class SqliteReads implements SessionReads {
 
   admissionReads(id: string): AdmissionReads {
     const last = `SELECT 1 FROM inbox WHERE session = ${SESSION_NUMBER} AND state = 'waiting' LIMIT 1 OFFSET ?`
-    const full = this.#file.statement(last).get(this.#workspace, this.#sessionId, MOST_WAITING - 1) !== undefined
+    const full = this.#file.statement(last).get(this.#workspace, this.#sessionId, MOST_INBOX_ITEMS - 1) !== undefined
     return { taken: this.takenId(id), full }
   }
 
@@ -124,7 +124,7 @@ export class SqliteReads implements SessionReads {
       .map(({ id }) => id as string)
   }
 
-  leftovers(): Unfinished {
+  unfinished(): Unfinished {
     const found = this.#messages('unfinished = 1 ORDER BY seq')
     const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
     return { unfinished, requests: this.waitingRequests() }

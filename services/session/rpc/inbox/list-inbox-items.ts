@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
-import { type InboxItem, MOST_WAITING } from '#services/session/domain/inbox.ts'
+import { type InboxItem, MOST_INBOX_ITEMS } from '#services/session/domain/inbox.ts'
 import { jsonBytesOf } from '#services/session/domain/messages/size.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -42,7 +42,7 @@ async function readItems(store: SessionStore, workspace: string, sessionId: stri
     )
     for (const { seq, item } of batch) {
       bytes += jsonBytesOf(item) + blobsOfItem(item).reduce((sum, { size }) => sum + size, 0)
-      if (items.length === MOST_WAITING || (items.length > 0 && bytes > MAX_PAGE_BYTES)) return items
+      if (items.length === MOST_INBOX_ITEMS || (items.length > 0 && bytes > MAX_PAGE_BYTES)) return items
       items.push(item)
       afterSeq = seq
     }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { Delivery as DeliveryMessage, FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
 import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import type { NotAdmitted } from '#services/session/domain/inbox/inputs.ts'
-import { type Delivery, MOST_WAITING } from '#services/session/domain/inbox.ts'
+import { type Delivery, MOST_INBOX_ITEMS } from '#services/session/domain/inbox.ts'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
@@ -43,7 +43,7 @@ export function checkAdmitted<T extends object | undefined>(
     case 'taken':
       throw new Rejection('PROMPT_CONFLICT', { message_id: messageId })
     case 'full':
-      throw new Rejection('INBOX_FULL', { session_id: sessionId, limit: `${MOST_WAITING}` })
+      throw new Rejection('INBOX_FULL', { session_id: sessionId, limit: `${MOST_INBOX_ITEMS}` })
     default:
       return admitted
   }
