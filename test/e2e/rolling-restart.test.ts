@@ -69,7 +69,8 @@ test(title, { skip: skipWithoutMongo }, async () => {
     PORTICO_MONGODB_URI: mongoUri() ?? '',
     PORTICO_MONGODB_DATABASE: database,
     PORTICO_INTERNAL_SECRET: randomBytes(24).toString('hex'),
-    PORTICO_UNREADY_SECONDS: '1',
+    // On a busy machine the balancer looks late.
+    PORTICO_UNREADY_SECONDS: '3',
     PORTICO_DRAIN_SECONDS: '60',
   }
   const running: Process[] = []
