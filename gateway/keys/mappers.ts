@@ -105,11 +105,9 @@ export function fromOwnKey(
     is_free_tier: false,
     is_management_key: isManager,
     is_provisioning_key: isManager,
-    ...{
-      organization_id: organizationId,
-      workspace_id: workspaceUuid(apiKey.workspaceId),
-      allowed_data_regions: ['global'],
-    },
+    organization_id: organizationId,
+    workspace_id: workspaceUuid(apiKey.workspaceId),
+    allowed_data_regions: ['global'],
     free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
     rate_limit: { requests: apiKey.terms?.requestsPerMinute ?? -1, interval: '1m', note: 'See requests_per_minute' },
   }

@@ -5,13 +5,11 @@ import { fromStep, toPolicySettings } from './mappers.ts'
 import { testPolicyBody, testResult } from './schemas.ts'
 
 export const testPolicy = operation({
-  ...{
-    ...ADMIN,
-    id: 'policies.test',
-    method: 'post',
-    path: `${ORGANIZATION_PATH}/policies/test`,
-    params: ofOrganization,
-  },
+  ...ADMIN,
+  id: 'policies.test',
+  method: 'post',
+  path: `${ORGANIZATION_PATH}/policies/test`,
+  params: ofOrganization,
   summary: 'What an exchange of a token would come to, check by check; nothing is given out, claimed or recorded',
   body: testPolicyBody,
   answer: z.strictObject({ data: testResult }),

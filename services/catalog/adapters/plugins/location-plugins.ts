@@ -123,8 +123,11 @@ export class LocationPlugins implements AsyncDisposable {
 
   #close(plugin: Plugin): void {
     plugin.close()
-    const ending = this.#own.get(plugin)?.[Symbol.asyncDispose]()
+    const own = this.#own.get(plugin)
     this.#own.delete(plugin)
+    const ending = own?.[Symbol.asyncDispose]().catch((error: unknown) => {
+      this.#options.logger.warn({ err: error, plugin: plugin.declared.key }, 'A process of plugins could not be ended')
+    })
     if (ending === undefined) return
     this.#ending.add(ending)
     void ending.finally(() => this.#ending.delete(ending))

@@ -138,8 +138,11 @@ export class PluginSources implements AsyncDisposable {
         shared.changed.delete(own)
         if (shared.changed.size > 0 || this.#shared.get(location) !== shared) return
         this.#shared.delete(location)
-        const ending = shared.plugins[Symbol.asyncDispose]().finally(() => this.#ending.delete(ending))
+        const ending = shared.plugins[Symbol.asyncDispose]().catch((err: unknown) => {
+          this.#options.logger.warn({ err, directory: location.directory }, 'Processes of plugins could not be ended')
+        })
         this.#ending.add(ending)
+        void ending.finally(() => this.#ending.delete(ending))
       },
     }
   }

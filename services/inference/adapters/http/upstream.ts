@@ -85,13 +85,11 @@ export class Upstream {
     const reader = new ResponseReader(this.#options.providerId, signal)
     agent.dispatch(
       {
-        ...{
-          origin: this.#origin,
-          path: this.#path + path + this.#search,
-          method: 'POST',
-          headers: { ...merged, ...own },
-          body,
-        },
+        origin: this.#origin,
+        path: this.#path + path + this.#search,
+        method: 'POST',
+        headers: { ...merged, ...own },
+        body,
         ...(timeouts?.headersMs !== undefined && { headersTimeout: timeouts.headersMs }),
         ...(timeouts?.chunkMs !== undefined && { bodyTimeout: timeouts.chunkMs }),
         ...(whole && { headersTimeout: 0 }),

@@ -22,17 +22,15 @@ export function forkedSession(
   return (now, newId, seq) => {
     const { agent, model, location, metadata } = source
     const session: Session = {
-      ...{
-        id,
-        parentId: undefined,
-        fork,
-        title: forkTitle(source.title),
-        agent,
-        model,
-        location,
-        metadata,
-        permissions,
-      },
+      id,
+      parentId: undefined,
+      fork,
+      title: forkTitle(source.title),
+      agent,
+      model,
+      location,
+      metadata,
+      permissions,
       costNanos: 0n,
       tokens: NO_TOKENS,
       outcome: undefined,

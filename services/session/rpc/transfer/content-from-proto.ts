@@ -88,16 +88,14 @@ function toTool(call: AssistantTool): ToolPart {
   const [state, timeCreated] = [states.fromProto(call.state), timeFromProto(call.createTime)]
   check(state !== undefined && timeCreated !== undefined, 'state', 'must be there, and the time')
   return {
-    ...{
-      type: 'tool',
-      callId,
-      name: parseText('parts.name', name, 0, MAX_TOOL_NAME_LENGTH),
-      state,
-      rawInput,
-      input,
-      content: content.map(toContent),
-      metadata,
-    },
+    type: 'tool',
+    callId,
+    name: parseText('parts.name', name, 0, MAX_TOOL_NAME_LENGTH),
+    state,
+    rawInput,
+    input,
+    content: content.map(toContent),
+    metadata,
     error: error && errorFromProto(error),
     timeCreated,
     timeRan: timeFromProto(call.runTime),
