@@ -29,14 +29,9 @@ export class PromptHooks {
     this.#dependencies = dependencies
   }
 
-  /** Whether a plugin of a directory may change prompts, for all that is known; what it answered once it answers again. */
-  asOfNow(workspace: string): (directory: string) => boolean {
-    const answers = new Map<string, boolean>()
-    return (directory) => {
-      const answer = answers.get(directory) ?? this.#knownOf(nameOf(workspace, directory)) ?? true
-      answers.set(directory, answer)
-      return answer
-    }
+  /** Whether no plugin of a directory changes prompts, for all that is known: false also where nothing is. */
+  areNone(workspace: string, directory: string): boolean {
+    return this.#knownOf(nameOf(workspace, directory)) === false
   }
 
   /**

@@ -2,20 +2,18 @@ import type { AgentAttachment, FileAttachment, Prompt, SkillAttachment } from '#
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { locationProblem } from '#services/session/run/location-problem.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { invalid } from '#shared/rpc/parse.ts'
 
 /** What attachments are read with. */
 export interface Attaching {
-  readonly store: SessionStore
   readonly blobs: BlobStore
   readonly catalog: Catalog
 }
 
-/** What is attached to a prompt; `directory`: where the plugins have to be asked first, before anything is read. */
-export type Attached = Pick<Prompt, 'files' | 'skills'> | { readonly directory: string }
+/** What is attached to a prompt. */
+export type Attached = Pick<Prompt, 'files' | 'skills'>
 
 /** A file as it was sent. */
 export type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> & { readonly uri: string }
@@ -23,14 +21,8 @@ export type SentFile = Pick<FileAttachment, 'name' | 'description' | 'mention'> 
 /** A skill as it was sent. */
 export type SentSkill = Pick<SkillAttachment, 'id'> & { readonly mention: SkillAttachment['mention'] | undefined }
 
-interface AttachedTo {
-  readonly sessionId: string
-  readonly messageId: string
-  /** Whether the plugins of a directory have to be asked first. */
-  readonly isAsked: (directory: string) => boolean
-}
-
-interface Sent {
+/** What a prompt refers to, as it was sent. */
+export interface Sent {
   readonly files: readonly SentFile[]
   readonly agents: readonly AgentAttachment[]
   readonly skills: readonly SentSkill[]
@@ -40,27 +32,16 @@ interface Sent {
 const MAX_FILES_SIZE = 40 * 1_048_576
 
 /**
- * Looks up the agents that are named, and reads files and skills where the session is; nothing where the id was admitted before, nor where
- * `isAsked` says so of the directory.
+ * Looks up the agents that are named, and reads files and skills where the session is.
  * Rejects with REQUEST_INVALID for an agent or a skill that is not there, and ATTACHMENT_INVALID for a file that cannot be read.
  */
 export async function prepareAttachments(
-  { store, blobs, catalog }: Attaching,
+  { blobs, catalog }: Attaching,
   call: PeerCall,
-  { sessionId, messageId, isAsked }: AttachedTo,
+  directory: string,
   { files, agents, skills }: Sent,
   hold: BlobHold,
 ): Promise<Attached> {
-  if (files.length === 0 && agents.length === 0 && skills.length === 0) return { files: [] }
-  const key = { workspace: call.principal.workspaceId, sessionId }
-  const { directory, taken } = await store.inspect(
-    key,
-    (reads) => reads.takenId(messageId),
-    ({ state }, taken) => ({ directory: state.directory, taken }),
-  )
-  const item = taken?.sessionId === sessionId ? taken.input?.item : undefined
-  if (item?.type === 'prompt') return kept(item.prompt)
-  if (taken === undefined && isAsked(directory)) return { directory }
   const names = agents.map(({ name }) => name)
   await Promise.all([...new Set(names)].map((name) => findAgent(catalog, call, directory, name, names.indexOf(name))))
   const known = await readSkills(catalog, call, directory, skills)
@@ -77,10 +58,6 @@ export async function prepareAttachments(
     attachments.push(attachment)
   }
   return { files: attachments, ...(known.length > 0 && { skills: known }) }
-}
-
-function kept({ files, skills }: Prompt): Pick<Prompt, 'files' | 'skills'> {
-  return { files, ...(skills !== undefined && { skills }) }
 }
 
 async function findAgent(catalog: Catalog, call: PeerCall, directory: string, name: string, i: number): Promise<void> {
