@@ -119,7 +119,9 @@ for (const [path, ask] of DIALECTS) {
     const slow = await keyWith(portico, { requestsPerMinute: 1 })
     const just = { max_price: { prompt: 1, completion: '2' } }
     assert.equal((await send(portico, path, { ...ask(10), provider: just }, slow)).status, 200)
-    const fast = await send(portico, path, ask(10), slow)
+    let fast = await send(portico, path, ask(10), slow)
+    // A minute of its own may have begun between the two.
+    if (fast.status === 200) fast = await send(portico, path, ask(10), slow)
     assert.equal(fast.status, 429)
     assert.match(((await fast.json()) as Json).error.message, /^Rate limit exceeded: /)
     const header = (name: string): number => Number(fast.headers.get(name))
