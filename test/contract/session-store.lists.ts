@@ -59,7 +59,7 @@ export function listCases(test: StoreTest): void {
 
   test('a search ignores letter case, and takes %, _, * and . for themselves', async ({ store }) => {
     const titles = ['Fix the Ünicode bug', '100% sure', '100 sure', 'snake_case', 'snakeXcase', 'a.*b "x" y']
-    titles.push('a NUL \0 in it', 'ﬁn 😀😀😀 統統統', 'İstanbul')
+    titles.push('a NUL \0 in it', 'ﬁn 😀😀😀 統統統', 'İstanbul', 'Ο Οδυσσεύς', 'Die Straße')
     for (const [i, title] of titles.entries()) await store.createSession(W, newSession(`ses_${i}`, { title }))
     await store.createSession(W, newSession('ses_untitled'))
     const found = async (search: string) => (await list(store, { search })).map((id) => titles[Number(id.slice(4))])
@@ -70,7 +70,12 @@ export function listCases(test: StoreTest): void {
     assert.deepEqual(await found('B "X" Y'), ['a.*b "x" y'])
     assert.deepEqual(await found('NUL \0 in'), ['a NUL \0 in it'])
     assert.deepEqual(await found('😀😀 統'), ['ﬁn 😀😀😀 統統統'])
-    assert.deepEqual(await found('İST'), ['İstanbul'])
+    for (const search of ['İST', 'istan', 'ISTANBUL', 'ıs', 'İ'])
+      assert.ok((await found(search)).includes('İstanbul'), search)
+    for (const search of ['ΟΔΥΣΣΕΎΣ', 'δυσσεύσ', 'εύς', 'Ύς'.normalize('NFD')])
+      assert.deepEqual(await found(search), ['Ο Οδυσσεύς'], search)
+    for (const search of ['STRASSE', 'STRAẞE', 'straße', 'asse', 'ß'])
+      assert.deepEqual(await found(search), ['Die Straße'])
     for (const none of ['[a', '\\', 'snake case', '100%%', 'untitled', 'snakecase'])
       assert.deepEqual(await found(none), [])
   })

@@ -8,7 +8,7 @@ import { systemClock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import { type Expected, layOutDatabase, layOutFolder } from '#test/support/older-stores.ts'
+import { type Expected, layOutDatabase, layOutFolder, TITLE } from '#test/support/older-stores.ts'
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle, startSplit } from '#test/support/product.ts'
 import { statsAgree } from '#test/support/stats-of.ts'
@@ -71,6 +71,16 @@ async function everythingIsThere(url: string, { keys, sessions, messages }: Expe
   const client = new InstanceClient(url)
   const { data: found } = (await client.get('/api/session?limit=200')) as { data: Expected['sessions'] }
   assert.deepEqual(found.map(({ id }) => id).sort(), sessions.map(({ id }) => id).sort())
+  for (const search of [TITLE.toUpperCase(), 'straß']) {
+    const { data } = (await client.get(`/api/session?search=${encodeURIComponent(search)}`)) as {
+      data: { id: string }[]
+    }
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      ['ses_tools'],
+      search,
+    )
+  }
   for (const id of SETTLED) {
     const session = sessions.find((one) => one.id === id)
     assert.deepEqual(((await client.get(`/api/session/${id}`)) as { data: unknown }).data, session)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { withFoldedSearch } from '#services/session/adapters/common/fold-case.ts'
 import { STEPS } from '#services/session/adapters/sqlite/schema.ts'
 import { BLOCK } from '#services/session/adapters/sqlite/titles/place-sets.ts'
 import { endOfIndex, TitleIndex } from '#services/session/adapters/sqlite/titles/title-index.ts'
@@ -89,7 +90,7 @@ export class TitledSessions implements AsyncDisposable {
   }
 
   search(query: Query): Search {
-    return searchTitles(this.file, W, { limit: 20, ...query })
+    return searchTitles(this.file, W, withFoldedSearch({ limit: 20, ...query }))
   }
 
   find(query: Query): string[] {

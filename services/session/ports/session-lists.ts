@@ -15,7 +15,10 @@ export interface MessagePage extends Page<StoredMessage> {
   readonly incarnation: string
 }
 
-/** Filters are exact, but for `search`: part of the title, letter case ignored, `%` and `_` nothing special. */
+/**
+ * Filters are exact, but for `search`: part of the title, letter case ignored as Unicode has it (`foldCase`), `%` and `_` nothing
+ * special.
+ */
 export interface SessionQuery {
   readonly limit: number
   readonly order: 'ascending' | 'descending'

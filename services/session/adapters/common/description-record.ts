@@ -1,4 +1,5 @@
 import type { Write } from '#services/session/domain/write.ts'
+import { foldCase } from './fold-case.ts'
 
 /** What a session is called and what clients said of it, as far as it changes. */
 export function descriptionRecord({ title, metadata, permissions }: Extract<Write, { type: 'describe' }>) {
@@ -11,5 +12,5 @@ export function descriptionRecord({ title, metadata, permissions }: Extract<Writ
 
 /** A title as it is stored. */
 export function titleRecord(title: string | undefined): { title: string | null; titleSearch: string | null } {
-  return { title: title ?? null, titleSearch: title?.toLowerCase() ?? null }
+  return { title: title ?? null, titleSearch: title === undefined ? null : foldCase(title) }
 }

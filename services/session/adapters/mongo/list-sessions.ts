@@ -2,6 +2,7 @@ import type { Document, Filter } from 'mongodb'
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { withFoldedSearch } from '../common/fold-case.ts'
 import { gramsOf } from '../common/grams.ts'
 import { comparePlaces, firstOf, type Place } from '../common/place.ts'
 import { race } from '../common/race.ts'
@@ -25,10 +26,11 @@ type Names = 'directory' | 'projectId' | 'subpath' | 'parentId'
 export async function* listSessions(
   collections: Collections,
   workspace: string,
-  query: SessionQuery,
+  asked: SessionQuery,
 ): AsyncGenerator<readonly Session[]> {
+  const query = withFoldedSearch(asked)
   const list = new List(collections, workspace, query)
-  const grams = gramsOf(query.search?.toLowerCase() ?? '')
+  const grams = gramsOf(query.search ?? '')
   if (list.isCovered) yield (await list.read(query.after, query.limit)).map(toSession)
   else {
     const ways = [...(grams.length === 0 ? [] : [list.search(grams)]), list.scan()]
@@ -123,7 +125,7 @@ class List {
       (projectId === undefined || row.projectId === projectId) &&
       (subpath === undefined || row.subpath === subpath) &&
       (parentId === undefined || row.parentId === parentId) &&
-      (search === undefined || row.titleSearch?.includes(search.toLowerCase()) === true) &&
+      (search === undefined || row.titleSearch?.includes(search) === true) &&
       (until === undefined || row.timeUpdated <= until) &&
       (after === undefined || sign * comparePlaces(row, after) > 0)
     )

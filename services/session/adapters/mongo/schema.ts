@@ -47,6 +47,7 @@ export const SCHEMA: MongoSchema = {
     // Documents of before go without the new members.
     { version: 10, name: 'sessions can be archived', up: async () => {} },
     { version: 11, name: 'sessions below a removed one go after it', up: async () => {} },
+    { version: 12, name: 'searches know more of letter case', up: twelfth },
   ],
 }
 
@@ -70,6 +71,11 @@ async function fourth(store: MongoStepStore): Promise<void> {
 async function seventh(store: MongoStepStore): Promise<void> {
   const { countMessages } = await import('./steps/count-messages.ts')
   await countMessages(store)
+}
+
+async function twelfth(store: MongoStepStore): Promise<void> {
+  const { foldTitles } = await import('./steps/fold-titles.ts')
+  await foldTitles(store)
 }
 
 async function indexEvents({ db }: MongoStepStore): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Session } from '#services/session/domain/session.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { withFoldedSearch } from '../common/fold-case.ts'
 import { gramsOf } from '../common/grams.ts'
 import { race } from '../common/race.ts'
 import { toSession } from '../common/session-record.ts'
@@ -14,13 +15,14 @@ export async function* listSessions(
   file: SqliteFile,
   titles: TitleIndex,
   workspace: string,
-  query: SessionQuery,
+  asked: SessionQuery,
 ): AsyncGenerator<readonly Session[]> {
-  const plan = planOf(workspace, query)
+  const query = withFoldedSearch(asked)
   const { search } = query
+  const plan = planOf(workspace, query)
   if (plan.rest === undefined) {
     yield readSessions(file, plan, query).map(toSession)
-  } else if (search === undefined || gramsOf(search.toLowerCase()).length === 0) {
+  } else if (search === undefined || gramsOf(search).length === 0) {
     for await (const found of race([scanSessions(file, plan, query)])) yield found.map(toSession)
   } else {
     titles.look()

@@ -6,6 +6,7 @@ import { type ApprovalRecord, approvalRecord } from '../common/records.ts'
 import { countBlobs } from './steps/count-blobs.ts'
 
 import { countMessages } from './steps/count-messages.ts'
+import { foldTitles } from './steps/fold-titles.ts'
 import { indexLists } from './steps/index-lists.ts'
 import { placeTitles } from './steps/place-titles.ts'
 import { splitMessages } from './steps/split-messages.ts'
@@ -76,6 +77,7 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 12, name: 'titles are indexed in the order of activity', up: placeTitles },
   { version: 13, name: 'what has expired is known by workspace', up: addExpired },
   { version: 14, name: 'the last event of a removed session is found by its id', up: indexRemovals },
+  { version: 15, name: 'searches know more of letter case', up: foldTitles },
 ]
 
 /** Also completes files of the time before versions. */

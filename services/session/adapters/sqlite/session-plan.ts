@@ -71,7 +71,7 @@ export function filtersOf(query: SessionQuery): (readonly [Filter, Condition])[]
     ...(directory === undefined ? [] : [['directory', is('directory = ?', directory)] as const]),
     ...(projectId === undefined ? [] : [['projectId', is('projectId = ?', projectId)] as const]),
     ...(subpath === undefined ? [] : [['subpath', is('subpath = ?', subpath)] as const]),
-    ...(search === undefined ? [] : [['search', is('instr(titleSearch, ?) > 0', search.toLowerCase())] as const]),
+    ...(search === undefined ? [] : [['search', is('instr(titleSearch, ?) > 0', search)] as const]),
   ]
 }
 

@@ -40,7 +40,7 @@ export function* searchTitles(
     const best = new Best(file, workspace, query)
     const blocks = blocksOf(file, query)
     const waited = yield* takeWaiting(file, best, endOfIndex(file))
-    yield* takeBlocks(file, best, blocks, termsOf({ ...query, workspace }, query.search.toLowerCase()))
+    yield* takeBlocks(file, best, blocks, termsOf({ ...query, workspace }, query.search))
     // What has lost the place that it would have been found at has got another one.
     yield* takeWaiting(file, best, waited)
     const records = best.records()
