@@ -102,11 +102,19 @@ export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upM
   endRun(revision, 'interrupted', undefined, interruptRequested ? 'user' : 'shutdown')
 }
 
-/** Gives a lease back that may be lost by now: it counts as no acquisition. `park`: the run is to end where it was cut off. */
-export function giveBack(revision: Revision, fence: number, park = false): void {
+/** How a lease is given back. */
+export interface GivingBack {
+  /** The run is to end where it was cut off. */
+  readonly park?: boolean
+  /** It stays an acquisition. */
+  readonly counts?: boolean
+}
+
+/** Gives a lease back that may be lost by now: it counts as no acquisition, unless that is said. */
+export function giveBack(revision: Revision, fence: number, { park = false, counts = false }: GivingBack = {}): void {
   const { acquisitions, leaseUntil, running, fence: newest } = revision.state
   if (fence === newest && leaseUntil === 0) return
-  if (acquisitions > 0) revision.set({ acquisitions: acquisitions - 1 })
+  if (acquisitions > 0 && !counts) revision.set({ acquisitions: acquisitions - 1 })
   if (fence !== newest) return
   revision.set({ leaseUntil: 0 })
   if (park && running) parkInputs(revision)

@@ -34,12 +34,16 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
   } catch (error) {
     if (isLeaseLost(error)) tenure.stop('lost')
     report(given, tenure, error)
-    // Nobody knows whether the last write was done: whoever takes over finds out. An outage counts as no acquisition, nor does a shutdown.
     const { reason, loss } = tenure
     if (loss === 'taken') given.fences.delete(nameOf(lease))
-    const blameless = loss === undefined ? isStoreUnavailable(error) : isBlameless(loss)
-    if (reason === 'shutdown') await giveLeaseBack(given, lease, !given.autoResume)
-    else if (blameless) void giveLeaseBack(given, lease)
+    // A shutdown counts as no acquisition, nor does an outage.
+    if (reason === 'shutdown') await giveLeaseBack(given, lease, { park: !given.autoResume })
+    else if (loss !== undefined) {
+      if (isBlameless(loss)) void giveLeaseBack(given, lease)
+    } else if (isStoreUnavailable(error)) {
+      // Nobody knows whether the last write was done: whoever takes over finds out. It may be the run's own fault.
+      void giveLeaseBack(given, lease, { counts: true })
+    }
   }
 }
 

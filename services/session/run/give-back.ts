@@ -1,6 +1,6 @@
 import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable, STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
-import { giveBack } from '../domain/run.ts'
+import { type GivingBack, giveBack } from '../domain/run.ts'
 import type { Lease } from '../ports/lease.ts'
 import { nothing } from '../ports/session-store.ts'
 import type { RunDependencies } from './run-context.ts'
@@ -9,19 +9,23 @@ import type { RunDependencies } from './run-context.ts'
 const PATIENCE_MS = 3_600_000
 
 /**
- * Gives a lease back, so that it does not count, be it lost by now. Where the store is away it goes on trying until the store
- * is back, but lets nobody wait for that. `park`: the run is to end where it was cut off. Never throws.
+ * Gives a lease back, be it lost by now. Where the store is away it goes on trying until the store is back, but lets nobody wait for
+ * that, and then the lease never counts. Never throws.
  */
-export async function giveLeaseBack(given: RunDependencies, lease: Lease, park = false): Promise<void> {
-  if (!(await isGivenBack(given, lease, park))) void keepTrying(given, lease, park)
+export async function giveLeaseBack(given: RunDependencies, lease: Lease, how: GivingBack = {}): Promise<void> {
+  if (!(await isGivenBack(given, lease, how))) void keepTrying(given, lease, { ...how, counts: false })
 }
 
 /** False: the store is away. */
-async function isGivenBack({ store, logger, closing }: RunDependencies, lease: Lease, park: boolean): Promise<boolean> {
+async function isGivenBack(
+  { store, logger, closing }: RunDependencies,
+  lease: Lease,
+  how: GivingBack,
+): Promise<boolean> {
   try {
     // Not under the lease, which may be lost by now: it does not count all the same.
     const { workspace, sessionId, fence } = lease
-    await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence, park))
+    await store.revise({ workspace, sessionId }, nothing, (revision) => giveBack(revision, fence, how))
   } catch (error) {
     if (isStoreUnavailable(error)) return false
     if (isRemoved(error)) return true
@@ -35,7 +39,7 @@ function isRemoved(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'SESSION_NOT_FOUND'
 }
 
-async function keepTrying(given: RunDependencies, lease: Lease, park: boolean): Promise<void> {
+async function keepTrying(given: RunDependencies, lease: Lease, how: GivingBack): Promise<void> {
   const signal = AbortSignal.any([given.closing, AbortSignal.timeout(PATIENCE_MS)])
   const waited = (): Promise<boolean> =>
     given.pause(STORE_AGAIN_MS, signal).then(
@@ -43,6 +47,6 @@ async function keepTrying(given: RunDependencies, lease: Lease, park: boolean): 
       () => false,
     )
   while (await waited()) {
-    if (given.health.state().ok && (await isGivenBack(given, lease, park))) return
+    if (given.health.state().ok && (await isGivenBack(given, lease, how))) return
   }
 }

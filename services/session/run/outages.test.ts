@@ -205,12 +205,25 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     const { own, opened, state, begun } = fixture
     const { tenure, drained } = await own()
     await waitFor('the step to begin', () => begun.length === 1)
-    state.failure = storeUnavailable('gone', { outcomeUnknown: true })
-    state.only = 'revise'
     await opened.requestInterrupt(W, 'ses_1')
+    state.failure = storeUnavailable('gone', { outcomeUnknown: true })
     await drained
     assert.deepEqual([tenure.reason, tenure.loss], ['interrupted', undefined])
+    state.failure = undefined
     await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
+  })
+
+  test('a write that ends each time with an unknown outcome, while the store takes others, is an attempt each time', async () => {
+    await using fixture = await open()
+    const { own, state } = fixture
+    state.failure = storeUnavailable('late', { outcomeUnknown: true })
+    state.only = 'revise'
+    for (let attempts = 1; attempts <= 5; attempts++) {
+      const { lease, drained } = await own()
+      assert.equal(lease.acquisitions, attempts)
+      await drained
+      await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === attempts + 1)
+    }
   })
 
   test('a renewal that fails for a reason of its own loses the lease, and that is an attempt', async () => {

@@ -181,10 +181,10 @@ test('a lease that is given back to end a run parks what waits, unless somebody 
     [0, true, true],
   ] as const) {
     const revision = revisionOf(state)
-    giveBack(revision, fence, park)
+    giveBack(revision, fence, { park })
     assert.equal(revision.state.due, due, `${fence} ${park}`)
   }
   const idle = revisionOf({ ...state, running: false })
-  giveBack(idle, 1, true)
+  giveBack(idle, 1, { park: true })
   assert.equal(idle.state.due, true)
 })
