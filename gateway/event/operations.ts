@@ -10,10 +10,10 @@ import { Subscription } from './subscription.ts'
 /** How long resolving the directory of a filter may take. */
 const RESOLVING = { timeoutMs: 30_000 }
 
-const position = z.string().min(1).max(1_024, 'Longer than 1024 characters').optional()
+const position = z.string().min(1).max(1_024, 'must have at most 1024 characters').optional()
 const seq = z
   .string()
-  .regex(/^\d{1,15}$/, 'Expected the number of an event')
+  .regex(/^\d{1,15}$/, 'must be the number of an event')
   .optional()
 
 /** Ids with a comma are possible, but a list of them is what is meant. */

@@ -258,6 +258,24 @@ export function retentionCases(test: StoreTest): void {
     )
   })
 
+  test('a page of the events of a session has few that are large, and the next ones follow', async ({ store }) => {
+    await store.createSession(W, newSession())
+    const text = 'x'.repeat(400_000)
+    for (let i = 0; i < 40; i++) await store.admitPrompt(W, admission(`msg_${i}`, { text }))
+    const read: number[] = []
+    for (;;) {
+      const { events } = await store.listEvents(W, 'ses_1', { afterSeq: read.at(-1) ?? 0, limit: 100 })
+      if (events.length === 0) break
+      assert.ok(events.length <= 8, `${events.length} at once`)
+      read.push(...events.map(({ seq }) => seq))
+    }
+    assert.equal(read.length, 41)
+    assert.deepEqual(
+      read,
+      [...new Set(read)].sort((a, b) => a - b),
+    )
+  })
+
   test('an event reads the same when a retried attempt has lost what it says', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)

@@ -13,7 +13,10 @@ export interface EventLog {
    * it asked. Positions of one log sort as their texts do, in log order.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
-  /** Events of a session after a number of it (0: from the first on), at most `limit`, in order. */
+  /**
+   * Events of a session after a number of it (0: from the first on), in order: at most `limit`, and fewer where they are large, but
+   * not none unless there are none.
+   */
   listEvents(
     workspace: string,
     sessionId: string,

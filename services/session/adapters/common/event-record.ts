@@ -82,6 +82,9 @@ export function parseEvent({ data: text }: EventRecord): StoredEvent {
   return { data, source: { type: 'part', message: data.messageId ?? data.part.messageId, ...source } }
 }
 
+/** Events that hold so many characters are a page of a session's log, however few they are. */
+export const PAGE_CHARACTERS = 1_000_000
+
 /** An event with what it lacks; `held` is the JSON in the record of its source. */
 export function completeEvent(record: EventRecord, { data, source }: StoredEvent, held?: string | undefined) {
   const { id, workspace, sessionId, seq, directory, timeCreated } = record

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
+import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { completeEvent, type EventRecord, isKept, parseEvent } from '../common/event-record.ts'
+import { completeEvent, type EventRecord, isKept, PAGE_CHARACTERS, parseEvent } from '../common/event-record.ts'
 import { ExpiredEvents } from './expired-events.ts'
 import type { HiddenSessions } from './hidden/hidden-sessions.ts'
 
@@ -112,10 +113,15 @@ export class SqliteEventLog implements Disposable {
   list(session: number, { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number }): SessionEvents {
     const first = this.#file.statement(OF_SESSION).get(session, 0, 1) as Row | undefined
     const records = this.#file.statement(OF_SESSION).all(session, afterSeq, limit) as unknown as Row[]
-    return {
-      events: records.map((record) => this.#complete(record)),
-      missed: !isKept(first, afterSeq),
+    const events: SessionEvents['events'][number][] = []
+    let characters = 0
+    for (const record of records) {
+      const event = this.#complete(record)
+      events.push(event)
+      characters += charactersOf(event.data)
+      if (characters >= PAGE_CHARACTERS) break
     }
+    return { events, missed: !isKept(first, afterSeq) }
   }
 
   /** Ends all readers. */

@@ -39,6 +39,7 @@ export async function* readSessionLog(
     try {
       await live?.next()
       let known = true
+      let read = round > 0
       if (round === 0 && seq > 0) {
         const { events } = await store.listEvents(workspace, sessionId, { afterSeq: seq - 1, limit: 1 })
         known = events.length > 0
@@ -48,11 +49,14 @@ export async function* readSessionLog(
         const { events, missed } = await store.listEvents(workspace, sessionId, { afterSeq: seq, limit: PAGE })
         if (missed || !known) yield { type: 'missed' }
         known = true
+        if (events.length === 0) break
         for (const event of events) {
+          // Another session has the id by now.
+          if (read && isFirst(event)) return
+          read = true
           seq = event.seq
           yield { type: 'event', event }
         }
-        if (events.length < PAGE) break
       }
       if (round === 0) yield { type: 'synced', seq: seq || undefined }
       if (live === undefined) return
@@ -74,4 +78,8 @@ export async function* readSessionLog(
       await live?.return(undefined)
     }
   }
+}
+
+function isFirst({ data }: Pick<DurableEvent, 'data'>): boolean {
+  return data.type === 'session-created' || data.type === 'session-forked'
 }

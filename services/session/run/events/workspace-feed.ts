@@ -1,4 +1,5 @@
 import type { DurableEvent, VolatileEvent } from '#services/session/domain/event.ts'
+import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { SharedStream } from '#shared/broadcast/shared-stream.ts'
@@ -8,7 +9,6 @@ import { PendingEvents } from './pending-events.ts'
 
 /** What an event costs beside what it says. */
 const BASE = 300
-const MEMBER = 8
 
 /** An event with the ids of the sessions above its own. */
 export type FeedEvent =
@@ -104,12 +104,4 @@ export class WorkspaceFeed {
 /** Characters that an item keeps in memory, about. */
 function sizeOf(item: FeedItem): number {
   return BASE + (item.type === 'event' || item.type === 'volatile' ? charactersOf(item.event.data) : 0)
-}
-
-function charactersOf(value: unknown): number {
-  if (typeof value === 'string') return value.length
-  if (typeof value !== 'object' || value === null) return 0
-  let characters = 0
-  for (const member of Object.values(value)) characters += MEMBER + charactersOf(member)
-  return characters
 }

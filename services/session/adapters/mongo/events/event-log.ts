@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type EventRecord, isDeletion, isKept } from '#services/session/adapters/common/event-record.ts'
+import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { changesAfter, endOfLog, isKnown, isLost, type Place } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { EventFeed } from './event-feed.ts'
 import { EventTexts } from './event-texts.ts'
+import { type EventQuery, listSessionEvents } from './session-events.ts'
 
 const PLACE = /^(?:[0-9A-F]{2}){1,500}$/
 /** How long a reader that catches up waits for more before it looks whether the feed has it, in milliseconds. */
@@ -85,20 +86,9 @@ export class MongoEventLog implements AsyncDisposable {
   }
 
   /** See EventLog.listEvents. */
-  async list(
-    workspace: string,
-    sessionId: string,
-    { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
-    base = 0,
-  ): Promise<SessionEvents> {
-    const { events } = this.#collections
-    const own = { workspace, sessionId, seq: { $gt: base } }
-    const options = { sort: { seq: 1 }, maxTimeMS: MAX_TIME_MS } as const
-    const first = await events.findOne(own, { ...options, projection: { seq: 1, data: 1 } })
-    const after = { ...own, seq: { $gt: Math.max(afterSeq, base) } }
-    const records = await events.find(after, { ...options, limit }).toArray()
-    const complete = await Promise.all(records.map((record) => this.#texts.complete(record, this.#closing.signal)))
-    return { events: complete.filter((event) => event !== undefined), missed: !isKept(first, afterSeq) }
+  list(workspace: string, sessionId: string, query: EventQuery, base = 0): Promise<SessionEvents> {
+    const { signal } = this.#closing
+    return listSessionEvents(this.#collections, this.#texts, { workspace, sessionId, base, ...query }, signal)
   }
 
   /** See EventLog.expireEvents. */

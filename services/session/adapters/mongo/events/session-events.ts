@@ -1,0 +1,45 @@
+import { isKept, PAGE_CHARACTERS } from '#services/session/adapters/common/event-record.ts'
+import { charactersOf } from '#services/session/domain/event-size.ts'
+import type { SessionEvents } from '#services/session/ports/event-log.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import type { Collections } from '../collections.ts'
+import type { EventTexts } from './event-texts.ts'
+
+/** So many events are completed at once. */
+const AT_ONCE = 8
+
+/** Which events of a session. */
+export interface EventQuery {
+  readonly afterSeq: number
+  readonly limit: number
+}
+
+interface Asked extends EventQuery {
+  readonly workspace: string
+  readonly sessionId: string
+  /** The number above which the session has its own. */
+  readonly base: number
+}
+
+/** See EventLog.listEvents. */
+export async function listSessionEvents(
+  { events }: Collections,
+  texts: EventTexts,
+  { workspace, sessionId, base, afterSeq, limit }: Asked,
+  signal: AbortSignal,
+): Promise<SessionEvents> {
+  const own = { workspace, sessionId, seq: { $gt: base } }
+  const options = { sort: { seq: 1 }, maxTimeMS: MAX_TIME_MS } as const
+  const first = await events.findOne(own, { ...options, projection: { seq: 1, data: 1 } })
+  const after = { ...own, seq: { $gt: Math.max(afterSeq, base) } }
+  const records = await events.find(after, { ...options, limit }).toArray()
+  const found: SessionEvents['events'][number][] = []
+  let characters = 0
+  for (let at = 0; at < records.length && characters < PAGE_CHARACTERS; at += AT_ONCE) {
+    const some = records.slice(at, at + AT_ONCE).map((record) => texts.complete(record, signal))
+    const complete = (await Promise.all(some)).filter((event) => event !== undefined)
+    found.push(...complete)
+    characters += charactersOf(complete.map(({ data }) => data))
+  }
+  return { events: found, missed: !isKept(first, afterSeq) }
+}
