@@ -101,6 +101,26 @@ test('a process that is stopped is ended, and nobody is failed for it: neither f
   assert.equal((await hostsOf(catalog)).length, 1)
 })
 
+test('a plugin that waits in native code is failed as one in a loop is, and what others take meanwhile is watched', async () => {
+  await using catalog = await openCatalog({ pluginHookSeconds: 4, pluginMemoryMib: 64 })
+  const seconds = longSleep()
+  const fill = `fill() {
+    const kept = globalThis.kept = []
+    setInterval(() => kept.length < 150 && kept.push(Buffer.alloc(1 << 20, 1)), 5)
+  }`
+  await writeFiles(catalog.config, {
+    'plugins/waits.js': plugin('waits', `block() { execSync('sleep ${seconds}') }`),
+    'plugins/fills.js': plugin('fills', fill),
+  })
+  await stateOf(catalog)
+  const blocked = runTool(catalog, 'block', {})
+  await waitFor('its wait', async () => (await processesWith(seconds)).length > 0)
+  await runTool(catalog, 'fill', {})
+  await waitFor('the one that fills memory', async () => /than 64 MiB/.test((await stateOf(catalog))['fills.js'] ?? ''))
+  assert.match((await blocked).failure?.message ?? '', /kept its thread busy for more than 3\.2 s/)
+  await waitFor('the end of what it waits for', async () => (await processesWith(seconds)).length === 0)
+})
+
 test('what a plugin has started ends when it is failed, once the others in its process are idle', async () => {
   await using catalog = await openCatalog()
   const seconds = longSleep()

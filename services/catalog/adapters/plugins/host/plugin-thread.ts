@@ -19,6 +19,8 @@ const SECOND_MS = 1_000
 /** Least time between an answer and the next question whether its thread is free. */
 const PING_MS = 250
 const END_MS = 2_000
+/** How long a look waits for a thread to say what it takes: one in native code says so only when that returns. */
+const LOOK_MS = 200
 /** For the end of a thread that has thrown. */
 const LAST_WORDS_MS = 500
 
@@ -39,6 +41,9 @@ export class PluginThread {
   #pingedAt: number | undefined
   #pongAt = 0
   #lookedAt = performance.now()
+  #measuring: Promise<void> | undefined
+  /** What it took when it last said so. */
+  #bytes = 0
   #second = 0
   #messages = 0
   #characters = 0
@@ -88,7 +93,7 @@ export class PluginThread {
     this.#fail(`Its process took ${Math.round(bytes / MIB)} MiB outside of its thread`)
   }
 
-  /** Looks at what it takes; returns its bytes. The system answers for a thread that is in a loop, too. */
+  /** Looks at what it takes; returns its bytes, as they were last known. The system answers for a thread that is in a loop, too. */
   async look(): Promise<number> {
     const now = performance.now()
     const late = now - this.#lookedAt > SECOND_MS
@@ -96,11 +101,17 @@ export class PluginThread {
     // Who looks so late has had no time itself.
     if (late) this.#pingedAt = undefined
     this.#ping(now)
+    this.#measuring ??= this.#measure().finally(() => {
+      this.#measuring = undefined
+    })
+    await Promise.race([this.#measuring, delay(LOOK_MS, undefined, { ref: false })])
+    return this.#bytes
+  }
+
+  async #measure(): Promise<void> {
     const used = await this.#worker.getHeapStatistics().catch(() => undefined)
-    if (used === undefined) return 0
-    const bytes = used.used_heap_size + used.external_memory
-    if (bytes > this.memoryBytes) this.#fail(outOfMemory(this.memoryBytes))
-    return bytes
+    this.#bytes = used === undefined ? 0 : used.used_heap_size + used.external_memory
+    if (this.#bytes > this.memoryBytes) this.#fail(outOfMemory(this.memoryBytes))
   }
 
   #ping(now: number): void {
