@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Duplex, type Readable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 
 /** What to run. */
 export interface CommandOptions {
@@ -54,15 +53,13 @@ const OUTPUT_GRACE_MS = 500
 
 /** Waits until a promise settles, at most so long; returns whether it did. */
 export async function settledWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  const waiting = new AbortController()
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(late.resolve, milliseconds, false)
   const settled = promise.then(
     () => true,
     () => true,
   )
-  const late = delay(milliseconds, false, { signal: waiting.signal }).catch(() => false)
-  const answer = await Promise.race([settled, late])
-  waiting.abort()
-  return answer
+  return await Promise.race([settled, late.promise]).finally(() => clearTimeout(timer))
 }
 
 /** Waits until everything has been read; a process that nobody sees may hold the output open, and is not waited for. */

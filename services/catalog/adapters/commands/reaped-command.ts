@@ -13,6 +13,8 @@ import { killAll, signalGroup } from './process-table.ts'
 import { notStarted, startProcess } from './start-process.ts'
 
 const openFile = promisify(open)
+/** Within it a supervisor has said where the output is to be read. */
+const START_MS = 10_000
 /** Within it the supervisors end everything, or give up. */
 const END_MS = 12_000
 const RESUME_EVERY_MS = 50
@@ -59,6 +61,7 @@ export class ReapedCommand implements Command {
     })
     const reports = new Reports(child.stdio[3] as Readable)
     try {
+      if (!(await settledWithin(reports.pipe, START_MS))) throw new Error('The supervisor does not start')
       const descriptor = await reports.pipe
       const reading = await openFile(`/proc/${child.pid}/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK)
       const output = new Socket({ fd: reading, readable: true, writable: false })
