@@ -1,6 +1,6 @@
 /** Most bytes of one message of a server. */
 export const MAX_MESSAGE_BYTES = 16 << 20
-const MAX_MEMBERS = 200_000
+const MAX_MEMBERS = 100_000
 const MAX_DEPTH = 64
 
 const [QUOTE, BACKSLASH, COMMA, NEWLINE] = [0x22, 0x5c, 0x2c, 0x0a]
@@ -12,7 +12,7 @@ export class MessageError extends Error {
 
 /**
  * Measures a JSON text while its bytes come, so that none is parsed that would hold the event loop or fill the memory: at
- * most 16 MiB, 200,000 members and items, and 64 levels.
+ * most 16 MiB, 100,000 members and items, and 64 levels.
  */
 export class MessageGauge {
   readonly #limit: number

@@ -128,3 +128,38 @@ test('a stream on which a remote server sends large messages of its own accord i
   assert.ok(opened >= 1)
   assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
 })
+
+test('a redirect is followed within the server, and to nobody else: what is configured as headers is for it alone', async (t) => {
+  const asked: string[] = []
+  const serve = async (name: string, moved: Record<string, string>): Promise<string> => {
+    const server = createServer(async (request, response) => {
+      asked.push(`${name}${request.url} ${request.headers['x-token']}`)
+      const location = moved[request.url ?? '']
+      if (location !== undefined) return void response.writeHead(307, { location }).end()
+      if (request.method !== 'POST') return void response.writeHead(405).end()
+      const { id, method, params } = JSON.parse(await text(request))
+      if (id === undefined) return void response.writeHead(202).end()
+      if (method === 'initialize') {
+        const { protocolVersion } = params
+        json({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })(response, id)
+      } else json({ tools: [{ name: 'fine', inputSchema: { type: 'object' } }] })(response, id)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const other = await serve('other', {})
+  const near = await serve('near', { '/mcp': '/mcp/', '/left': `${other}/mcp` })
+  await using catalog = await openCatalog()
+  const entry = (path: string) => ({ type: 'remote', url: `${near}${path}`, headers: { 'x-token': 'secret' } })
+  await configureMcp(catalog.config, { moved: entry('/mcp'), left: entry('/left') })
+  const { moved, left } = await mcpServers(catalog)
+  assert.equal(moved?.status, Status.CONNECTED)
+  assert.equal(left?.status, Status.FAILED)
+  assert.match(left.error ?? '', new RegExp(`Redirect to ${other}/mcp not followed`))
+  assert.deepEqual(
+    asked.filter((line) => !line.startsWith('near')),
+    [],
+  )
+  assert.ok(asked.includes('near/mcp/ secret'))
+})

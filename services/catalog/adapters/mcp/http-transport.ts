@@ -39,6 +39,8 @@ export class HttpTransport implements Transport {
     const inner = new StreamableHTTPClientTransport(new URL(url), {
       fetch,
       requestInit: { headers: { ...headers } },
+      // Its headers are for nobody else.
+      redirectPolicy: 'same-origin',
       reconnectionScheduler: (reconnect, milliseconds, attempt) => {
         const least = Math.min(RECONNECT_MS * 2 ** attempt, MAX_RECONNECT_MS)
         const timer = setTimeout(reconnect, Math.max(least, Math.min(milliseconds, MAX_RECONNECT_MS))).unref()

@@ -23,20 +23,17 @@ export function toOutcome(result: unknown): ToolOutcome | undefined {
     else if (read !== undefined && files.length < MAX_FILES) files.push(read)
     else texts.push('(a part of the answer was left out)')
   }
-  if (texts.length === 0 && isObject(structuredContent)) texts.push(JSON.stringify(structuredContent))
+  const structured = isObject(structuredContent) ? JSON.stringify(structuredContent) : undefined
+  if (texts.length === 0 && structured !== undefined) texts.push(structured)
   const window = new OutputWindow(MAX_BYTES)
-  window.push(Buffer.from(texts.join('\n').toWellFormed()))
+  window.push(Buffer.from(texts.join('\n')))
   const { text, truncated } = window.text()
   const content: ToolContent[] = [...(text === '' ? [] : [{ type: 'text', text } as const]), ...files]
   if (content.length === 0) content.push({ type: 'text', text: '(no output)' })
-  const metadata: JsonObject = { truncated, ...structured(structuredContent) }
+  const isShort = structured !== undefined && structured.length <= MAX_STRUCTURED
+  const metadata: JsonObject = { truncated, ...(isShort && { structuredContent: structuredContent as JsonObject }) }
   if (result.isError !== true) return { type: 'completed', content, metadata }
   return { type: 'failed', kind: 'mcp_error', message: 'The tool reports an error', content, metadata }
-}
-
-function structured(value: unknown): JsonObject {
-  if (!isObject(value) || JSON.stringify(value).length > MAX_STRUCTURED) return {}
-  return { structuredContent: value as JsonObject }
 }
 
 // Undefined: nothing can be made of it.

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LineReader } from './line-reader.ts'
+import { MessageError } from './message-gauge.ts'
+
+/** Reads a line that comes byte by byte. */
+function read(line: string): string[] {
+  const reader = new LineReader()
+  return [...Buffer.from(`${line}\n`)].flatMap((byte) => reader.push(Uint8Array.of(byte)))
+}
+
+const list = (members: number): string => `[${Array(members).fill('1').join()}]`
+const deep = (levels: number): string => '[{"a":'.repeat(levels / 2) + 1 + '}]'.repeat(levels / 2)
+
+test('a message of too many members or levels is refused before it is whole, wherever it is cut', () => {
+  assert.deepEqual(read(list(100_000)), [list(100_000)])
+  assert.throws(() => read(list(100_001).slice(0, -1)), MessageError)
+  assert.deepEqual(read(deep(64)), [deep(64)])
+  assert.throws(() => read('['.repeat(65)), /more than 100000 members or 64 levels/)
+})
+
+test('what is in a text is not counted, and the next message begins anew', () => {
+  const quoted = JSON.stringify({ a: `\\"${'[{,'.repeat(50_000)}\\` })
+  assert.deepEqual(read(quoted), [quoted])
+  const reader = new LineReader()
+  const line = Buffer.from(`"not closed\n${list(60_000)}\n`)
+  for (let i = 0; i < 3; i++) assert.equal(reader.push(line).length, 2)
+})
