@@ -1,5 +1,6 @@
 import { type ParseError, parse } from 'jsonc-parser'
 import { DocumentError } from '#services/catalog/domain/agent-document.ts'
+import { wellFormed } from '#shared/well-formed.ts'
 
 /** Largest document of the configuration that is read. */
 export const MAX_DOCUMENT_BYTES = 1 << 20
@@ -10,7 +11,7 @@ export function parseDocument(document: string): unknown {
   const text = document.replace(/^\uFEFF/, '')
   const value: unknown = parse(text, errors, { allowTrailingComma: true })
   if (errors[0] !== undefined) throw new DocumentError(`not valid JSON ${placeOf(text, errors[0].offset)}`)
-  return value
+  return wellFormed(value)
 }
 
 function placeOf(text: string, offset: number): string {

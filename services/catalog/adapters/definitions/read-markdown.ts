@@ -1,5 +1,6 @@
 import { DocumentError } from '#services/catalog/domain/agent-document.ts'
 import { splitFrontMatter } from '#services/catalog/domain/front-matter.ts'
+import { wellFormed } from '#shared/well-formed.ts'
 import { readBounded } from '../files/read-bounded.ts'
 
 /** Characters; the time to parse YAML grows with their square, to 20 s for 256 KiB of quotes. */
@@ -23,7 +24,7 @@ export async function readMarkdown(
   const { parse } = await import('yaml')
   const read = (text: string): { readonly fields: unknown } | { readonly problem: string } => {
     try {
-      return { fields: parse(text) }
+      return { fields: wellFormed(parse(text)) }
     } catch (error) {
       return { problem: error instanceof Error ? error.message : String(error) }
     }

@@ -40,7 +40,7 @@ export async function callTool(client: Client, call: ToolCall): Promise<ToolOutc
     newest = {
       progress: done,
       ...(typeof total === 'number' && { total }),
-      ...(typeof message === 'string' && { message: message.slice(0, MAX_MESSAGE) }),
+      ...(typeof message === 'string' && { message: message.slice(0, MAX_MESSAGE).toWellFormed() }),
     }
   }
   try {

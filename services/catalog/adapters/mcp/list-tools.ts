@@ -1,10 +1,11 @@
 import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client'
 import { readToolSchema, SchemaProblem } from '#services/catalog/domain/mcp/tool-schema.ts'
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
+import { wellFormed } from '#shared/well-formed.ts'
 
-/** Takes the result of a request as it came: what it holds is looked at here, and one wrong part does not spoil the rest. */
+/** Takes the result of a request as it came, but well-formed: what it holds is looked at here, and one wrong part does not spoil the rest. */
 export const asItCame: StandardSchemaV1<unknown, unknown> = {
-  '~standard': { version: 1, vendor: 'portico', validate: (value) => ({ value }) },
+  '~standard': { version: 1, vendor: 'portico', validate: (value) => ({ value: wellFormed(value) }) },
 }
 
 /** A tool of a server. */
@@ -75,12 +76,12 @@ function needsTask(execution: unknown): boolean {
   return isObject(execution) && execution.taskSupport === 'required'
 }
 
+// What was not well-formed is another name now, by which the server knows nothing.
 function nameOf(given: unknown): string | undefined {
   const name = isObject(given) ? given.name : undefined
-  return typeof name === 'string' && /^[^\p{Cc}\p{Cs}]+$/u.test(name) && name.length <= MAX_NAME ? name : undefined
+  return typeof name === 'string' && /^[^\p{Cc}\ufffd]+$/u.test(name) && name.length <= MAX_NAME ? name : undefined
 }
 
 function shortened(text: string): string {
-  const whole = text.toWellFormed()
-  return whole.length <= MAX_DESCRIPTION ? whole : `${whole.slice(0, MAX_DESCRIPTION - 1).toWellFormed()}…`
+  return text.length <= MAX_DESCRIPTION ? text : `${text.slice(0, MAX_DESCRIPTION - 1).toWellFormed()}…`
 }

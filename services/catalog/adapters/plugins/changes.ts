@@ -47,7 +47,7 @@ export function readCallChange(value: Returned): { readonly input?: JsonObject; 
   const { input, refuse } = objectOf(value)
   if (refuse !== undefined && refuse !== null) {
     if (typeof refuse !== 'string') throw new TypeError('refuse is no text')
-    return { refuse: refuse.slice(0, MAX_REASON) }
+    return { refuse: refuse.slice(0, MAX_REASON).toWellFormed() }
   }
   if (input === undefined || input === null) return {}
   if (!isObject(input)) throw new TypeError('input is no object')

@@ -44,7 +44,7 @@ export class HostMessages {
       throw new ChannelMisused('a message about no plugin')
     if (type === 'started') return { type, run }
     if (type === 'said' && typeof text === 'string') return { type, run, text }
-    if (type === 'failed' && typeof error === 'string') return { type, run, error }
+    if (type === 'failed' && typeof error === 'string') return { type, run, error: error.toWellFormed() }
     throw new ChannelMisused('no message')
   }
 }

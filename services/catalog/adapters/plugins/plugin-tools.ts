@@ -52,10 +52,10 @@ export class PluginTools implements Tools {
     const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
     const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch((error: unknown) => {
       const problem = error instanceof HostGone ? `${error.message}; the call was not begun` : problemOf(error)
-      throw new Rejection('TOOL_UNAVAILABLE', { name, problem: problem.slice(0, MAX_PROBLEM) })
+      throw new Rejection('TOOL_UNAVAILABLE', { name, problem: cutShort(problem) })
     })
     if (problem === null) return
-    throw new Rejection('TOOL_INPUT_INVALID', { name, problem: String(problem).slice(0, MAX_PROBLEM) })
+    throw new Rejection('TOOL_INPUT_INVALID', { name, problem: cutShort(String(problem)) })
   }
 }
 
@@ -105,6 +105,10 @@ function problemOf(error: unknown): string {
   if (error instanceof HostGone) return `${error.message}; what the call has done is unknown`
   if (error instanceof ThrownByPlugin) return error.message
   return `The plugin is not available: ${error instanceof Error ? error.message : String(error)}`
+}
+
+function cutShort(problem: string): string {
+  return problem.slice(0, MAX_PROBLEM).toWellFormed()
 }
 
 function failed(kind: string, message: string): ToolOutcome {

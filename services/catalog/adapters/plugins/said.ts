@@ -1,6 +1,7 @@
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
 import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
 import { isObject, type JsonObject } from '#shared/json.ts'
+import { wellFormed } from '#shared/well-formed.ts'
 import type { FromPlugin } from './host/protocol.ts'
 
 const MAX_DEPTH = 64
@@ -10,7 +11,7 @@ const MAX_METADATA = 32 << 10
 /** Reads what a plugin sent. Throws for what is none of the messages, or deeper than 64 levels. */
 export function readMessage(text: string): FromPlugin {
   checkDepth(text)
-  const message: unknown = JSON.parse(text)
+  const message: unknown = wellFormed(JSON.parse(text))
   if (!isObject(message)) throw new Error('no message')
   const { type, id } = message
   if (type === 'loaded' && typeof message.path === 'string' && typeof message.fingerprint === 'string') {

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readMessage, readMetadata, readResult } from './said.ts'
+
+test('what a thread said is read when it is a message of at most 64 levels', () => {
+  const message = { type: 'result', id: 1, value: { a: '[[{"', b: [] } }
+  assert.deepEqual(readMessage(JSON.stringify(message)), message)
+  const deep = (levels: number) => `{"type":"result","id":1,"value":${'['.repeat(levels)}${']'.repeat(levels)}}`
+  assert.ok(readMessage(deep(63)))
+  assert.throws(() => readMessage(deep(64)), /too deep/)
+  for (const text of ['', 'null', '[]', '{"type":"result"}', '{"type":"loaded","path":1}', '{"type":"pong"}', '{']) {
+    assert.throws(() => readMessage(text))
+  }
+})
+
+test('half of a character, which providers refuse, is replaced', () => {
+  const said = readMessage('{"type":"result","id":1,"value":{"content":[],"metadata":{"\\ud83d":"\\ude00 😀"}}}')
+  assert.deepEqual(said, {
+    ...{ type: 'result', id: 1 },
+    value: { content: [], metadata: { '\ufffd': '\ufffd 😀' } },
+  })
+})
+
+test('a result is a text, pieces, or nothing; what can be shown of it is bounded', () => {
+  const text = (value: string) => ({ type: 'text', text: value }) as const
+  assert.deepEqual(readResult(null).content, [text('(no output)')])
+  assert.deepEqual(readResult({ content: [] }).content, [text('(no output)')])
+  const file = { type: 'file', data: 'AAAA', mime: 'a/b', name: 'x'.repeat(300) }
+  const { content } = readResult({ content: [text('a'), file], metadata: { a: 'x'.repeat(40_000) } })
+  assert.deepEqual(content, [text('a'), { ...file, data: Buffer.alloc(3), name: 'x'.repeat(255) }])
+  assert.equal(readMetadata({ a: 'x'.repeat(40_000) }), undefined)
+  for (const wrong of [1, [], {}, { content: [null] }, { content: Array(17).fill(text('a')) }]) {
+    assert.throws(() => readResult(wrong), TypeError)
+  }
+  for (const change of [{ data: 'A' }, { data: '!!!!' }, { mime: 'a' }, { mime: 'a/b\n' }, { name: 1 }]) {
+    assert.throws(() => readResult({ content: [{ ...file, ...change }] }), TypeError)
+  }
+})
