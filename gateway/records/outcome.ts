@@ -13,4 +13,4 @@ export const outcomes = enumTable({
 })
 
 /** Undefined before the first end. */
-export const fromOutcome: (how: Outcome) => z.output<typeof outcome> | undefined = outcomes.fromProto
+export const fromOutcome: (how: Outcome | undefined) => z.output<typeof outcome> | undefined = outcomes.fromProto

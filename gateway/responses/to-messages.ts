@@ -72,7 +72,7 @@ function begin({ instructions }: Pick<CreateResponseBody, 'instructions'>): Turn
 
 class Turns {
   readonly messages: Message[] = []
-  #role = Message_Role.UNSPECIFIED
+  #role: Message_Role | undefined
   #parts: Part[] = []
 
   /** Content without a part says nothing, and is left out. */

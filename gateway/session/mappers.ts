@@ -49,12 +49,12 @@ export function toUpdateSession(
   sessionId: string,
   { title, metadata, permissions }: z.output<typeof updateSessionBody>,
 ): MessageInitShape<typeof UpdateSessionRequestSchema> {
-  return {
-    sessionId,
+  const changes = {
     ...(title == null ? {} : { title }),
     ...(metadata == null ? {} : { metadata: toStruct(metadata) }),
     ...(permissions == null ? {} : { permissions: { rules: toRuleset(permissions) } }),
   }
+  return { sessionId, ...changes, updateMask: { paths: Object.keys(changes) } }
 }
 
 export function toListSessions({

@@ -4,37 +4,42 @@ import { test } from 'node:test'
 
 const FILES = globSync('proto/portico/**/*.proto')
 
-/** Fields of which an empty value, or 0, means something, each with its reason. */
-const ALLOWED: ReadonlySet<string> = new Set([
-  // AIP-158: an empty token is the first page, or that there are no more; a size of 0 is the default one.
-  'page_token',
-  'next_page_token',
-  'previous_page_token',
-  'page_size',
-  // Empty is a path: that of the project's own directory.
-  'subpath',
-  // As in a principal: the local operator has a key without an id.
-  'creator_key_id',
-])
+const SCALARS = ['string', 'bytes', 'double', 'int32', 'int64', 'uint32', 'uint64']
+const FIELD = /((?:^ *\/\/.*\n)*)^ *(optional |repeated )?([\w.]+) (\w+) = \d+\b/gm
+/** A word about an empty value, about 0 as one that is none, about a value of its own for none, or about when a field is there at all. */
+const ABSENCE = /\b(?:empty|absent|unspecified|only with)\b|_UNSPECIFIED\b|\b0(?::| (?:when|for|until|while|means)) /i
+/** A value of an enum that is said to stand for none of them. */
+const DEFAULT_VALUE = /((?:^ *\/\/.*\n)+)^ *([A-Z]\w+) = \d+;/gm
 
-const FIELD = /((?:^ *\/\/.*\n)*)^ *(optional |repeated )?(?:string|bytes|double|u?int(?:32|64)) (\w+) = \d+;/gm
-/** A word about an empty value, about 0 as one that is none, or about when a field is there at all. */
-const ABSENCE = /\b(?:empty|absent|only with)\b|\b0(?::| (?:when|for|until|while|means)) /i
-
-/** Names of the fields of a proto file whose comment gives an empty value, or 0, the meaning of absence. */
-function absentByValue(text: string): string[] {
-  return [...text.matchAll(FIELD)].flatMap(([, comment = '', label, name = '']) => {
-    const words = comment.replaceAll(/\s*\/\/\s*/g, ' ')
-    return label === undefined && ABSENCE.test(words) ? [name] : []
-  })
+/** Names of the enums of some files, by which fields are of them. */
+function enumsOf(texts: readonly string[]): ReadonlySet<string> {
+  return new Set(texts.flatMap((text) => [...text.matchAll(/^ *enum (\w+)/gm)].map(([, name = '']) => name)))
 }
 
-test('what may be absent is optional: no empty text and no 0 stands for it', () => {
+/** Names of the fields and enum values of a proto file whose comment gives a value the meaning of absence. */
+function absentByValue(text: string, enums = enumsOf([text])): string[] {
+  const fields = [...text.matchAll(FIELD)].flatMap(([, comment = '', label, type = '', name = '']) => {
+    const hasZero = SCALARS.includes(type) || enums.has(type.slice(type.lastIndexOf('.') + 1))
+    return hasZero && label === undefined && ABSENCE.test(comment.replaceAll(/\s*\/\/\s*/g, ' ')) ? [name] : []
+  })
+  const values = [...text.matchAll(DEFAULT_VALUE)].flatMap(([, comment = '', name = '']) =>
+    /\bdefault\b/i.test(comment) ? [name] : [],
+  )
+  return [...fields, ...values]
+}
+
+test('what may be absent is optional: no empty text, no 0 and no value of an enum stands for it', () => {
   assert.ok(FILES.length > 0)
-  for (const file of FILES) {
-    const found = absentByValue(readFileSync(file, 'utf8')).filter((name) => !ALLOWED.has(name))
-    assert.deepEqual(found, [], file)
-  }
+  const texts = FILES.map((file) => readFileSync(file, 'utf8'))
+  const enums = enumsOf(texts)
+  for (const [i, text] of texts.entries()) assert.deepEqual(absentByValue(text, enums), [], FILES[i])
+})
+
+test('no code takes the unspecified value of an enum for absence', () => {
+  const files = globSync('{services,gateway,scripts}/**/*.ts').filter((file) => !file.endsWith('.test.ts'))
+  assert.ok(files.length > 0)
+  const found = files.filter((file) => /(?:[=?:] *|\()[\w.]+\.UNSPECIFIED\b/.test(readFileSync(file, 'utf8')))
+  assert.deepEqual(found, [])
 })
 
 test('a comment that gives an empty value the meaning of absence is found', () => {
@@ -54,6 +59,15 @@ test('a comment that gives an empty value the meaning of absence is found', () =
   for (const comment of ['Most; 0: unknown.', 'Number; 0 for volatile ones.', '0 when the price is unknown.']) {
     assert.deepEqual(absentByValue(field(comment, 'int64')), ['a'], comment)
   }
+  const withEnum = (comment: string, type: string): string =>
+    `${field(comment, type)}enum Kind {\n  KIND_UNSPECIFIED = 0;\n  KIND_B = 1;\n}\n`
+  for (const comment of ['KIND_UNSPECIFIED: KIND_B.', 'Unspecified: all.', 'Absent: all.']) {
+    for (const type of ['Kind', 'portico.other.v1.Kind']) {
+      assert.deepEqual(absentByValue(withEnum(comment, type)), ['a'], comment)
+      assert.deepEqual(absentByValue(withEnum(comment, `optional ${type}`)), [], comment)
+    }
+  }
+  assert.deepEqual(absentByValue('enum Kind {\n  // All of it; the default.\n  KIND_B = 1;\n}\n'), ['KIND_B'])
   assert.deepEqual(absentByValue(field('Empty: none.', 'optional string')), [])
   assert.deepEqual(absentByValue(field('Position, from 0.', 'int32')), [])
 })

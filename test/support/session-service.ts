@@ -19,6 +19,7 @@ import {
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import type { AssistantMessage, AssistantTool, Message } from '#gen/portico/session/v1/message_pb.js'
+import type { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { type PromptSessionRequestSchema, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type Config, readConfig } from '#services/session/config.ts'
 import { open } from '#services/session/open.ts'
@@ -174,7 +175,7 @@ export interface SessionFixture extends AsyncDisposable {
   messages(id?: string): Promise<Message[]>
   steps(id?: string): Promise<AssistantMessage[]>
   calls(id?: string): Promise<AssistantTool[]>
-  outcome(id?: string): Promise<number>
+  outcome(id?: string): Promise<Outcome | undefined>
 }
 
 export const key: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
@@ -255,7 +256,7 @@ export async function openSessionService(
     },
     calls: async (id) =>
       (await steps(id)).flatMap(({ parts }) => parts.flatMap(({ part }) => (part.case === 'tool' ? [part.value] : []))),
-    outcome: async (sessionId = 'ses_1') => (await client.getSession({ sessionId }, asKey)).session?.outcome ?? 0,
+    outcome: async (sessionId = 'ses_1') => (await client.getSession({ sessionId }, asKey)).session?.outcome,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

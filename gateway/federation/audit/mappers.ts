@@ -15,8 +15,7 @@ const kinds = {
   change: Kind.CHANGE,
 }
 
-export const toKind = (word: z.output<typeof kind> | undefined): Kind =>
-  word === undefined ? Kind.UNSPECIFIED : kinds[word]
+export const toKind = (word: z.output<typeof kind>): Kind => kinds[word]
 
 const resources = enumTable({
   issuer: Resource.ISSUER,

@@ -36,7 +36,7 @@ export const listAuditEntries = operation({
       pageToken: query.cursor,
       ...(query.policy_id !== undefined && { policyId: query.policy_id }),
       ...(query.issuer_id !== undefined && { issuerId: query.issuer_id }),
-      kind: toKind(query.type),
+      ...(query.type !== undefined && { kind: toKind(query.type) }),
       ...(since === undefined ? {} : { since }),
       ...(until === undefined ? {} : { until }),
     }

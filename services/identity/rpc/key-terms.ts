@@ -32,7 +32,7 @@ const dialects = enumTable<ResponsesDialect, DialectMessage>({
 export function parseTerms(message: KeyTermsMessage): KeyTerms {
   checkTerms(message, 'terms')
   const { limitNanos, requestsPerMinute, tokensPerMinute, concurrentRequests, limitIncludesOwnKeys } = message
-  const limitReset = message.limitReset === KeyTerms_Reset.UNSPECIFIED ? 'never' : resets.fromProto(message.limitReset)
+  const limitReset = resets.fromProto(message.limitReset ?? KeyTerms_Reset.NEVER)
   check(limitReset !== undefined, 'terms.limit_reset', 'is not known')
   const { historyIds } = message
   const responsesDialect = dialects.fromProto(message.responsesDialect)

@@ -9,17 +9,16 @@ import {
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check } from '#shared/rpc/parse.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { apiKeyToProto } from './convert.ts'
 import { parseTerms, termsToProto } from './key-terms.ts'
 import { byOf, managerOf, parseExpiry, requireManagedKey } from './parse.ts'
-import { withFields } from './update-mask.ts'
+import { requireMask, withFields } from './update-mask.ts'
 
-const FIELDS = ['disabled', 'name', 'expire_time']
-const TERMS = KeyTermsSchema.fields.map(({ name }) => name).filter((name) => name !== 'workspace_limit_nanos')
 const IN_TERMS = 'terms.'
+const TERMS = KeyTermsSchema.fields.map(({ name }) => name).filter((name) => name !== 'workspace_limit_nanos')
+const FIELDS = ['disabled', 'name', 'expire_time', ...TERMS.map((name) => `${IN_TERMS}${name}`)]
 const checkRequest = checkLimits(UpdateApiKeyRequestSchema)
 
 /** Changes a key of the caller's workspace; whoever reads it next finds it so. */
@@ -40,25 +39,18 @@ export function updateApiKey(dependencies: {
 }
 
 function deciderOf(request: UpdateApiKeyRequest, now: number): (key: ApiKey) => ApiKey {
-  const paths = request.updateMask?.paths ?? []
+  const paths = requireMask(request.updateMask, FIELDS)
   const ofTerms = paths.filter((path) => path.startsWith(IN_TERMS)).map((path) => path.slice(IN_TERMS.length))
-  const fields = paths.filter((path) => !path.startsWith(IN_TERMS))
-  check(paths.length > 0, 'update_mask', 'must name what to change')
-  check(
-    fields.every((name) => FIELDS.includes(name)),
-    'update_mask',
-    `must name only ${FIELDS.join(', ')}, terms.…`,
-  )
-  if (fields.includes('name')) checkRequest(request)
+  if (paths.includes('name')) checkRequest(request)
   const changes: Partial<ApiKey> = {
-    ...(fields.includes('disabled') && { disabled: request.disabled }),
-    ...(fields.includes('name') && { name: request.name }),
-    ...(fields.includes('expire_time') && { timeExpires: parseExpiry(request.expireTime, now) }),
+    ...(paths.includes('disabled') && { disabled: request.disabled }),
+    ...(paths.includes('name') && { name: request.name }),
+    ...(paths.includes('expire_time') && { timeExpires: parseExpiry(request.expireTime, now) }),
   }
   if (ofTerms.length === 0) return (key) => ({ ...key, ...changes })
   const terms = request.terms ?? create(KeyTermsSchema)
   return (key) => {
     const current = termsToProto(key.terms, undefined)
-    return { ...key, ...changes, terms: parseTerms(withFields(KeyTermsSchema, current, terms, ofTerms, TERMS)) }
+    return { ...key, ...changes, terms: parseTerms(withFields(KeyTermsSchema, current, terms, ofTerms)) }
   }
 }

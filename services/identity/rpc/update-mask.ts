@@ -1,23 +1,28 @@
 import { clearField, clone, type DescMessage, isFieldSet, type MessageShape } from '@bufbuild/protobuf'
-import { invalid } from '#shared/rpc/parse.ts'
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
+import { check } from '#shared/rpc/parse.ts'
+import { parseMask } from '#shared/update-mask.ts'
+
+/** The paths of an update's mask: some of `allowed`. Rejects with REQUEST_INVALID, also when it names nothing. */
+export function requireMask(mask: FieldMask | undefined, allowed: readonly string[]): readonly string[] {
+  const paths = parseMask(mask, allowed)
+  check(paths.length > 0, 'update_mask', 'must name what to change')
+  return paths
+}
 
 /**
  * A copy of a message in which the named fields are those of another one: set as there, or absent as there; where a member of a oneof is
- * absent there, another member stays. Rejects with REQUEST_INVALID when a name is not one of `allowed`, or there is none.
+ * absent there, another member stays.
  */
 export function withFields<D extends DescMessage>(
   schema: D,
   current: MessageShape<D>,
   changes: MessageShape<D>,
-  paths: readonly string[],
-  allowed: readonly string[],
+  names: readonly string[],
 ): MessageShape<D> {
-  if (paths.length === 0) throw invalid('update_mask', 'must name what to change')
   const result = clone(schema, current)
-  for (const path of paths) {
-    const field = schema.fields.find(({ name }) => name === path)
-    if (field === undefined || !allowed.includes(path))
-      throw invalid('update_mask', `must name only ${allowed.join(', ')}`)
+  for (const field of schema.fields) {
+    if (!names.includes(field.name)) continue
     const member = field.oneof?.localName ?? field.localName
     if (isFieldSet(changes, field)) Reflect.set(result, member, Reflect.get(changes, member))
     else clearField(result, field)

@@ -1,9 +1,9 @@
 import { PermissionRule_Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Delivery, Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import { Order } from '#gen/portico/session/v1/session_service_pb.js'
+import { Order, GetSessionStatsRequest_ToolDetail as ToolDetail } from '#gen/portico/session/v1/session_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 
-/** How a run ended; UNSPECIFIED: none has ended. */
+/** How a run ended. */
 export const outcomes = enumTable({
   succeeded: Outcome.SUCCEEDED,
   failed: Outcome.FAILED,
@@ -27,5 +27,8 @@ export const replies = enumTable({
   reject: PermissionReply.REJECT,
 })
 
-/** Order of a list; UNSPECIFIED: descending. */
+/** Order of a list. */
 export const orders = enumTable({ ascending: Order.ASCENDING, descending: Order.DESCENDING })
+
+/** What statistics say about tools. */
+export const toolDetails = enumTable({ none: ToolDetail.NONE, summary: ToolDetail.SUMMARY, full: ToolDetail.FULL })

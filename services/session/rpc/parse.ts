@@ -70,8 +70,8 @@ export function parseRules(ruleset: PermissionRuleset | undefined): readonly Per
 }
 
 /** The order of a list: newest first unless the request says otherwise. */
-export function parseOrder(order: Order): 'ascending' | 'descending' {
-  const known = order === Order.UNSPECIFIED ? 'descending' : orders.fromProto(order)
+export function parseOrder(order: Order = Order.DESCENDING): 'ascending' | 'descending' {
+  const known = orders.fromProto(order)
   check(known !== undefined, 'order', 'must be ORDER_ASCENDING or ORDER_DESCENDING')
   return known
 }

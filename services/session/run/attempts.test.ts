@@ -105,7 +105,7 @@ test('a run that fails each time for a reason nobody foresaw has failed in the e
     // The lease of an attempt that failed runs out.
     late += leaseMs
   }
-  await waitFor('the end of the run', async () => (await after.outcome()) !== 0)
+  await waitFor('the end of the run', async () => (await after.outcome()) !== undefined)
   assert.equal(await after.outcome(), Outcome.FAILED)
   // The first attempt was that of the process that was killed.
   assert.equal(peers.ended.length, 5, 'four attempts, and the end')

@@ -29,7 +29,7 @@ export declare type Location = Message<"portico.catalog.v1.Location"> & {
   project?: Project | undefined;
 
   /**
-   * Directory relative to the project directory, with `/`; empty at its root.
+   * Directory relative to the project directory, with `/`, of zero length at its root.
    *
    * @generated from field: string subpath = 3;
    */

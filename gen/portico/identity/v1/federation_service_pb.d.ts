@@ -786,11 +786,11 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   issuerId?: string | undefined;
 
   /**
-   * Only of this kind; unspecified: all.
+   * Only of this kind; absent: all.
    *
-   * @generated from field: portico.identity.v1.ListAuditEntriesRequest.Kind kind = 6;
+   * @generated from field: optional portico.identity.v1.ListAuditEntriesRequest.Kind kind = 6;
    */
-  kind: ListAuditEntriesRequest_Kind;
+  kind?: ListAuditEntriesRequest_Kind | undefined;
 
   /**
    * Only those of this time and later; absent: all.

@@ -198,11 +198,11 @@ export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
   limitNanos?: bigint | undefined;
 
   /**
-   * When what was spent counts as nothing again, at 00:00 UTC; unspecified means RESET_NEVER in a request.
+   * When what was spent counts as nothing again, at 00:00 UTC; absent: RESET_NEVER.
    *
-   * @generated from field: portico.identity.v1.KeyTerms.Reset limit_reset = 2;
+   * @generated from field: optional portico.identity.v1.KeyTerms.Reset limit_reset = 2;
    */
-  limitReset: KeyTerms_Reset;
+  limitReset?: KeyTerms_Reset | undefined;
 
   /**
    * Most requests in a minute; absent: any number.

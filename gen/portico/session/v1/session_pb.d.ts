@@ -61,7 +61,7 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   projectId: string;
 
   /**
-   * Path of the directory relative to the project's; empty at its root.
+   * Path of the directory relative to the project's, of zero length at its root.
    *
    * @generated from field: string subpath = 7;
    */
@@ -96,11 +96,11 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   tokens?: TokenUsage | undefined;
 
   /**
-   * How the last run ended; OUTCOME_UNSPECIFIED before the first end.
+   * How the last run ended; absent before the first end.
    *
-   * @generated from field: portico.session.v1.Outcome outcome = 12;
+   * @generated from field: optional portico.session.v1.Outcome outcome = 12;
    */
-  outcome: Outcome;
+  outcome?: Outcome | undefined;
 
   /**
    * @generated from field: google.protobuf.Timestamp create_time = 13;
@@ -592,7 +592,7 @@ export declare type SessionLocation = Message<"portico.session.v1.SessionLocatio
   projectId: string;
 
   /**
-   * Path of the directory relative to the project's; empty at its root.
+   * Path of the directory relative to the project's, of zero length at its root.
    *
    * @generated from field: string subpath = 3;
    */

@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
 import type { AgentAttachment, Delivery, FileInput, InboxItem, PermissionReply, PermissionRequest, PermissionRuleset, SavedApproval, Session, SkillInput, SyntheticText } from "./session_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { SessionStats } from "./stats_pb.js";
 import type { Message as Message$1 } from "./message_pb.js";
 import type { SessionEvent } from "./event_pb.js";
@@ -217,11 +217,11 @@ export declare type ListSessionsRequest = Message<"portico.session.v1.ListSessio
   pageToken?: string | undefined;
 
   /**
-   * By the time of the last activity.
+   * By the time of the last activity; absent: ORDER_DESCENDING.
    *
-   * @generated from field: portico.session.v1.Order order = 3;
+   * @generated from field: optional portico.session.v1.Order order = 3;
    */
-  order: Order;
+  order?: Order | undefined;
 
   /**
    * Part of the title, letter case ignored; absent: any. Filters have at most 8,192 characters together.
@@ -335,9 +335,11 @@ export declare type GetSessionStatsRequest = Message<"portico.session.v1.GetSess
   timeZone?: string | undefined;
 
   /**
-   * @generated from field: portico.session.v1.GetSessionStatsRequest.ToolDetail tool_detail = 5;
+   * Absent: TOOL_DETAIL_SUMMARY.
+   *
+   * @generated from field: optional portico.session.v1.GetSessionStatsRequest.ToolDetail tool_detail = 5;
    */
-  toolDetail: GetSessionStatsRequest_ToolDetail;
+  toolDetail?: GetSessionStatsRequest_ToolDetail | undefined;
 };
 
 /**
@@ -365,7 +367,7 @@ export enum GetSessionStatsRequest_ToolDetail {
   NONE = 1,
 
   /**
-   * How many calls there were; the default.
+   * How many calls there were.
    *
    * @generated from enum value: TOOL_DETAIL_SUMMARY = 2;
    */
@@ -443,11 +445,11 @@ export declare type PromptSessionRequest = Message<"portico.session.v1.PromptSes
   metadata?: JsonObject | undefined;
 
   /**
-   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   * Absent: DELIVERY_STEER.
    *
-   * @generated from field: portico.session.v1.Delivery delivery = 7;
+   * @generated from field: optional portico.session.v1.Delivery delivery = 7;
    */
-  delivery: Delivery;
+  delivery?: Delivery | undefined;
 
   /**
    * Admits without waking the session.
@@ -513,11 +515,11 @@ export declare type AddSyntheticInputRequest = Message<"portico.session.v1.AddSy
   synthetic?: SyntheticText | undefined;
 
   /**
-   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   * Absent: DELIVERY_STEER.
    *
-   * @generated from field: portico.session.v1.Delivery delivery = 4;
+   * @generated from field: optional portico.session.v1.Delivery delivery = 4;
    */
-  delivery: Delivery;
+  delivery?: Delivery | undefined;
 
   /**
    * Admits without waking the session.
@@ -568,11 +570,11 @@ export declare type CompactSessionRequest = Message<"portico.session.v1.CompactS
   messageId: string;
 
   /**
-   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   * Absent: DELIVERY_STEER.
    *
-   * @generated from field: portico.session.v1.Delivery delivery = 3;
+   * @generated from field: optional portico.session.v1.Delivery delivery = 3;
    */
-  delivery: Delivery;
+  delivery?: Delivery | undefined;
 };
 
 /**
@@ -897,11 +899,11 @@ export declare type MoveSessionRequest = Message<"portico.session.v1.MoveSession
   directory: string;
 
   /**
-   * DELIVERY_UNSPECIFIED: DELIVERY_STEER.
+   * Absent: DELIVERY_STEER.
    *
-   * @generated from field: portico.session.v1.Delivery delivery = 4;
+   * @generated from field: optional portico.session.v1.Delivery delivery = 4;
    */
-  delivery: Delivery;
+  delivery?: Delivery | undefined;
 };
 
 /**
@@ -932,25 +934,33 @@ export declare type UpdateSessionRequest = Message<"portico.session.v1.UpdateSes
   sessionId: string;
 
   /**
-   * Limits are those of a session. Empty: the `title` agent is to find one.
+   * Limits are those of a session. Absent or empty: the `title` agent is to find one.
    *
    * @generated from field: optional string title = 2;
    */
   title?: string | undefined;
 
   /**
-   * Replaces the whole.
+   * Replaces the whole; absent: no members.
    *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
   metadata?: JsonObject | undefined;
 
   /**
-   * Replaces the whole.
+   * Replaces the whole; absent: no rules.
    *
    * @generated from field: portico.session.v1.PermissionRuleset permissions = 4;
    */
   permissions?: PermissionRuleset | undefined;
+
+  /**
+   * What to change: `title`, `metadata`, `permissions`; one that is named and not set is emptied. Without a path nothing changes. Absent: all
+   * that are set, since gateways from before it was introduced send none.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 5;
+   */
+  updateMask?: FieldMask | undefined;
 };
 
 /**
@@ -1061,11 +1071,11 @@ export declare type ListMessagesRequest = Message<"portico.session.v1.ListMessag
   pageToken?: string | undefined;
 
   /**
-   * By place in the conversation.
+   * By place in the conversation; absent: ORDER_DESCENDING.
    *
-   * @generated from field: portico.session.v1.Order order = 4;
+   * @generated from field: optional portico.session.v1.Order order = 4;
    */
-  order: Order;
+  order?: Order | undefined;
 
   /**
    * Only messages of this type (`user`, `assistant`, …), as the public interface names it; absent: all.
@@ -1934,7 +1944,7 @@ export enum Order {
   UNSPECIFIED = 0,
 
   /**
-   * Newest first; the default.
+   * Newest first.
    *
    * @generated from enum value: ORDER_DESCENDING = 1;
    */
@@ -2158,7 +2168,7 @@ export declare const SessionService: GenService<{
     output: typeof MoveSessionResponseSchema;
   },
   /**
-   * Changes the title, the metadata or the permissions; what is absent stays as it is.
+   * Changes the title, the metadata or the permissions, whichever the mask names.
    *
    * @generated from rpc portico.session.v1.SessionService.UpdateSession
    */

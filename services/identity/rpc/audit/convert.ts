@@ -9,6 +9,7 @@ import { ListAuditEntriesRequest_Kind } from '#gen/portico/identity/v1/federatio
 import type { AuditEvent, Changed } from '#services/identity/domain/audit.ts'
 import type { AuditFilter, ListedAuditEntry } from '#services/identity/ports/audit-log.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { check } from '#shared/rpc/parse.ts'
 
 const resources = enumTable({
   issuer: AuditEntry_Resource.ISSUER,
@@ -23,9 +24,11 @@ const kinds = enumTable({
   changed: ListAuditEntriesRequest_Kind.CHANGE,
 })
 
-/** The kind of entries that a message asks for; undefined: all. */
-export function auditKindFromProto(kind: ListAuditEntriesRequest_Kind): AuditFilter['kind'] {
-  return kinds.fromProto(kind)
+/** The kind of entries to list; absent: all. */
+export function auditKindFromProto(kind: ListAuditEntriesRequest_Kind | undefined): AuditFilter['kind'] {
+  const known = kinds.fromProto(kind)
+  check(kind === undefined || known !== undefined, 'kind', 'is not known')
+  return known
 }
 
 /** An entry as a message. */

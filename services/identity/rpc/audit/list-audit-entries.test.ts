@@ -54,6 +54,7 @@ forEachTransport((name, connect) => {
     assert.notEqual(tokenId, '')
     assert.deepEqual(await list({ kind: Kind.EXCHANGE_ACCEPTED, policyId: policy.id }), [accepted])
     assert.deepEqual(await list({ kind: Kind.EXCHANGE_REFUSED }), [])
+    assert.equal((await refusalOf(list({ kind: 9 }))).metadata.field, 'kind')
     assert.deepEqual(await list({ kind: Kind.EXCHANGE_ACCEPTED, policyId: 'other' }), [])
     const { time } = identity.clock
     assert.deepEqual(await list({ since: timestampFromMs(time + 1) }), [])

@@ -13,7 +13,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { invalid } from '#shared/rpc/parse.ts'
 import { adminOf, byOf, requirePlan } from '../parse.ts'
 import { unwisePolicies } from '../policy/shared-issuers.ts'
-import { withFields } from '../update-mask.ts'
+import { requireMask, withFields } from '../update-mask.ts'
 import { issuerSettingsToProto, issuerToProto } from './convert.ts'
 import { parseIssuerId, parseIssuerSettings } from './parse.ts'
 
@@ -34,13 +34,13 @@ export function updateIssuer(dependencies: {
     const issuerId = parseIssuerId(request.issuerId)
     await requirePlan(organizations, admin.organizationId)
     const { settings = create(IssuerSettingsSchema), updateMask } = request
-    const paths = updateMask?.paths ?? []
+    const paths = requireMask(updateMask, FIELDS)
     const unwise = paths.includes('issuer_url')
       ? await unwisePolicies(dependencies, { organizationId: admin.organizationId, issuerId }, settings.issuerUrl)
       : []
     let warnings: string[] = []
     const decide = (issuer: Issuer) => {
-      const changed = withFields(IssuerSettingsSchema, issuerSettingsToProto(issuer), settings, paths, FIELDS)
+      const changed = withFields(IssuerSettingsSchema, issuerSettingsToProto(issuer), settings, paths)
       const parsed = parseIssuerSettings(changed, issuerKeys)
       const isMoved = parsed.url !== issuer.url
       warnings = isMoved ? unwise.map(({ policyId, warning }) => `policy ${policyId}: ${warning}`) : []

@@ -9,7 +9,7 @@ import type { OrganizationStore } from '#services/identity/ports/organization-st
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { adminOf, byOf, requirePlan } from '../parse.ts'
-import { withFields } from '../update-mask.ts'
+import { requireMask, withFields } from '../update-mask.ts'
 import { policySettingsToProto, policyToProto } from './convert.ts'
 import { parsePolicyId, parsePolicySettings, parseTarget } from './parse.ts'
 import { type IssuerGuard, issuerUrlOf, warningsOf } from './shared-issuers.ts'
@@ -33,7 +33,7 @@ export function updatePolicy(
     const policyId = parsePolicyId(request.policyId)
     await requirePlan(organizations, organizationId)
     const { settings = create(PolicySettingsSchema), updateMask } = request
-    const paths = updateMask?.paths ?? []
+    const paths = requireMask(updateMask, FIELDS)
     const current = await federation.getPolicy(organizationId, policyId)
     if (current === undefined) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId })
     const isMoved = paths.includes('issuer_id')
@@ -46,7 +46,7 @@ export function updatePolicy(
       : current.target.workspaceId
     let warnings: string[] = []
     const decide = (policy: Policy) => {
-      const changed = withFields(PolicySettingsSchema, policySettingsToProto(policy), settings, paths, FIELDS)
+      const changed = withFields(PolicySettingsSchema, policySettingsToProto(policy), settings, paths)
       const isSameKey = changed.keyId === policy.target.keyId
       const parsed = parsePolicySettings(changed, isSameKey ? policy.target.workspaceId : workspaceId, conditions)
       warnings = warningsOf(dependencies, issuerUrl, parsed)

@@ -7,7 +7,7 @@ import {
   type SpendingSchema,
 } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { type Account, accountAt, startOfDay } from '#services/inference/domain/ledger/account.ts'
-import type { ActivitySum, LedgerClosing, LedgerEntry } from '#services/inference/ports/ledger.ts'
+import type { ActivitySum, ClosedEntry, LedgerClosing } from '#services/inference/ports/ledger.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { finishReasonToProto } from '../convert.ts'
 
@@ -17,8 +17,8 @@ const statuses = enumTable<LedgerClosing['status'], GenerationRecord_Status>({
   aborted: GenerationRecord_Status.ABORTED,
 })
 
-/** A row that is closed. */
-export function recordToProto(entry: LedgerEntry): MessageInitShape<typeof GenerationRecordSchema> {
+/** A row of the ledger as a message. */
+export function recordToProto(entry: ClosedEntry): MessageInitShape<typeof GenerationRecordSchema> {
   const { requestId, apiKeyId, origin, status, providerId, modelId, streamed, metadata } = entry
   const { costNanos, costKnown, leftOut, error, startedAt, finishedAt, firstPartMs, usage, finishReason } = entry
   return {
@@ -30,7 +30,7 @@ export function recordToProto(entry: LedgerEntry): MessageInitShape<typeof Gener
     metadata,
     costNanos,
     costKnown,
-    status: status === 'open' ? GenerationRecord_Status.UNSPECIFIED : statuses.toProto(status),
+    status: statuses.toProto(status),
     ...given({
       apiKeyId,
       error,

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { GetGenerationRequestSchema, type UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
-import type { Ledger } from '#services/inference/ports/ledger.ts'
+import type { ClosedEntry, Ledger, LedgerEntry } from '#services/inference/ports/ledger.ts'
 import type { RowCloser } from '#services/inference/run/row-closer.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
@@ -22,7 +22,7 @@ export function getGeneration(dependencies: {
     const closed = async () => {
       const row = await ledger.get(workspaceId, requestId)
       if (row === undefined) throw new Rejection('GENERATION_NOT_FOUND', { request_id: requestId })
-      return row.status === 'open' ? undefined : row
+      return isClosed(row) ? row : undefined
     }
     const first = await closed()
     if (first === undefined) await closer.settled(workspaceId)
@@ -30,4 +30,8 @@ export function getGeneration(dependencies: {
     if (row === undefined) throw new Rejection('GENERATION_NOT_FOUND', { request_id: requestId })
     return { generation: recordToProto(row) }
   }
+}
+
+function isClosed(row: LedgerEntry): row is ClosedEntry {
+  return row.status !== 'open'
 }

@@ -4,7 +4,7 @@ import { changeDelivery, type Unchanged } from '#services/session/domain/inbox/i
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { parseSetDelivery } from './parse-admission.ts'
+import { parseDelivery } from './parse-admission.ts'
 
 const PROBLEMS: Readonly<Partial<Record<Unchanged, string>>> = {
   unknown: 'was never in the inbox of this session',
@@ -17,9 +17,9 @@ export function changeInboxDelivery(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['changeInboxDelivery'] {
   const { store } = dependencies
-  return async ({ sessionId, messageId, delivery: asked }, context) => {
+  return async ({ sessionId, messageId, delivery: wanted }, context) => {
     const { workspaceId } = principalOf(context)
-    const delivery = parseSetDelivery(asked)
+    const delivery = parseDelivery(wanted)
     await store.revise(
       { workspace: workspaceId, sessionId },
       (reads) => reads.item(messageId),

@@ -14,13 +14,8 @@ export const { most: MAX_TEXT_LENGTH } = limitOf(PromptSessionRequestSchema.fiel
 /** Most characters of the description of a file, or of what a program adds. */
 export const { most: MAX_DESCRIPTION_LENGTH } = limitOf(FileInputSchema.field.description)
 
-/** The delivery that was asked for; none: `steer`. */
-export function parseDelivery(delivery: DeliveryMessage): Delivery {
-  return delivery === DeliveryMessage.UNSPECIFIED ? 'steer' : parseSetDelivery(delivery)
-}
-
-/** The delivery that had to be named. */
-export function parseSetDelivery(delivery: DeliveryMessage): Delivery {
+/** The delivery of an input; absent: `steer`. */
+export function parseDelivery(delivery: DeliveryMessage = DeliveryMessage.STEER): Delivery {
   const known = deliveries.fromProto(delivery)
   check(known !== undefined, 'delivery', 'must be DELIVERY_STEER or DELIVERY_QUEUE')
   return known

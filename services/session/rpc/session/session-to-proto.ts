@@ -3,7 +3,6 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ModelRef as ModelRefMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type ForkOrigin as ForkOriginMessage,
-  Outcome,
   type PermissionRuleset,
   PermissionRulesetSchema,
   type SessionLocationSchema,
@@ -30,7 +29,7 @@ export function sessionToProto(session: Session): SessionMessage {
     permissions: permissions && rulesToProto(permissions),
     costNanos: session.costNanos,
     tokens: tokensToProto(session.tokens),
-    outcome: outcome === undefined ? Outcome.UNSPECIFIED : outcomes.toProto(outcome),
+    outcome: outcome && outcomes.toProto(outcome),
     createTime: timeToProto(session.timeCreated),
     updateTime: timeToProto(session.timeUpdated),
     idleTime: timeIdle === undefined ? undefined : timeToProto(timeIdle),

@@ -1,4 +1,6 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { PermissionRulesetSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { SessionService, UpdateSessionRequest } from '#gen/portico/session/v1/session_service_pb.js'
 import { type Description, describeSession } from '#services/session/domain/description.ts'
 import type { Prompt } from '#services/session/domain/message.ts'
@@ -8,8 +10,10 @@ import { nothing, type SessionStore } from '#services/session/ports/session-stor
 import { PAGE_BYTES } from '#services/session/run/history/read-messages.ts'
 import type { Titles } from '#services/session/run/titles/titles.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
+import { parseMask } from '#shared/update-mask.ts'
 import { parseMetadata, parseRules, parseTitle } from '../parse.ts'
 
+const FIELDS = ['title', 'metadata', 'permissions'] as const
 /** Inputs without a word, as of files alone, that are passed over for a title. */
 const MOST_WORDLESS = 20
 
@@ -42,10 +46,13 @@ async function firstWords(store: SessionStore, { workspace, sessionId }: Session
   return page?.items.map(({ message }) => message).find(isTitleInput)?.prompt
 }
 
-function parseUpdateSession({ title, metadata, permissions }: UpdateSessionRequest): Description {
+function parseUpdateSession(request: UpdateSessionRequest): Description {
+  const { title = '', metadata = {}, permissions = create(PermissionRulesetSchema), updateMask } = request
+  const named =
+    updateMask === undefined ? FIELDS.filter((name) => request[name] !== undefined) : parseMask(updateMask, FIELDS)
   return {
-    title: title === undefined ? undefined : parseTitle(title),
-    metadata: parseMetadata(metadata),
-    permissions: parseRules(permissions),
+    title: named.includes('title') ? parseTitle(title) : undefined,
+    metadata: named.includes('metadata') ? parseMetadata(metadata) : undefined,
+    permissions: named.includes('permissions') ? parseRules(permissions) : undefined,
   }
 }

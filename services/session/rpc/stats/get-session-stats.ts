@@ -1,9 +1,9 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
-  GetSessionStatsRequest_ToolDetail as Detail,
   GetSessionStatsRequestSchema,
   type SessionService,
+  GetSessionStatsRequest_ToolDetail as ToolDetail,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import { Calendar } from '#services/session/domain/stats/calendar.ts'
 import { Stats } from '#services/session/domain/stats/stats.ts'
@@ -12,10 +12,10 @@ import type { Clock } from '#shared/clock.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
+import { toolDetails } from '../enums.ts'
 import { statsToProto } from './stats-to-proto.ts'
 
 const checkRequest = checkLimits(GetSessionStatsRequestSchema)
-const DETAILS = [Detail.UNSPECIFIED, Detail.NONE, Detail.SUMMARY, Detail.FULL]
 
 /** Adds up what the sessions of the caller's workspace did in a range of time. */
 export function getSessionStats(dependencies: {
@@ -28,16 +28,17 @@ export function getSessionStats(dependencies: {
     const from = request.startTime && timestampMs(request.startTime)
     const to = request.endTime === undefined ? clock.now() : timestampMs(request.endTime)
     check(from === undefined || from < to, 'start_time', 'must be before the end of the range')
-    check(DETAILS.includes(request.toolDetail), 'tool_detail', 'is none of its values')
-    const { projectId } = request
+    const { projectId, toolDetail = ToolDetail.SUMMARY } = request
+    const detail = toolDetails.fromProto(toolDetail)
+    check(detail !== undefined, 'tool_detail', 'is none of its values')
     checkRequest(request)
-    const calls = request.toolDetail !== Detail.NONE
+    const calls = detail !== 'none'
     const stats = new Stats(parseTimeZone(request.timeZone))
     for await (const batch of store.listActivity(workspaceId, { from, to, projectId, calls })) {
       context.signal.throwIfAborted()
       for (const activity of batch) stats.add(activity)
     }
-    return { stats: statsToProto(stats, { from: from ?? stats.first ?? to, to }, request.toolDetail) }
+    return { stats: statsToProto(stats, { from: from ?? stats.first ?? to, to }, detail) }
   }
 }
 

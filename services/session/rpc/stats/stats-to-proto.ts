@@ -1,9 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { GetSessionStatsRequest_ToolDetail as Detail } from '#gen/portico/session/v1/session_service_pb.js'
 import type { CallCountsSchema, SessionStatsSchema, ToolStatsSchema } from '#gen/portico/session/v1/stats_pb.js'
 import type { CallCounts, Stats } from '#services/session/domain/stats/stats.ts'
+import type { toolDetails } from '../enums.ts'
 import { modelToProto, tokensToProto } from '../session/session-to-proto.ts'
+
+type Detail = (typeof toolDetails.names)[number]
 
 /** Statistics as other services see them. */
 export function statsToProto(
@@ -21,7 +23,7 @@ export function statsToProto(
     stepCount: steps,
     tokens: tokensToProto(tokens),
     costNanos,
-    ...(detail === Detail.NONE ? {} : { tools: toolsToProto(stats, detail) }),
+    ...(detail === 'none' ? {} : { tools: toolsToProto(stats, detail) }),
     streakCount: stats.streak,
     days: stats.days.map(({ date, steps }) => ({ date, stepCount: steps })),
     models: stats.models.map(({ model, steps, tokens, costNanos }) => {
@@ -32,7 +34,7 @@ export function statsToProto(
 
 function toolsToProto(stats: Stats, detail: Detail): MessageInitShape<typeof ToolStatsSchema> {
   const totals = callsToProto(stats.calls)
-  if (detail !== Detail.FULL) return { totals }
+  if (detail !== 'full') return { totals }
   const tools = stats.tools.map(({ name, calls, medianMs }) => {
     return { name, calls: callsToProto(calls), ...(medianMs !== undefined && { medianDurationMs: medianMs }) }
   })
