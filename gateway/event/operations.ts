@@ -21,7 +21,9 @@ const oneSession = sessionID.regex(/^[^,]*$/, 'must be one session id; a stream 
 
 /** Which events are wanted; both together: what both admit. */
 const filter = {
-  sessionID: oneSession.optional().meta({ description: 'Only events of this session and of all sessions below it' }),
+  sessionID: oneSession
+    .optional()
+    .meta({ description: 'Only events of this session, which need not be there yet, and of all sessions below it' }),
   location: z
     .object({ directory: name })
     .optional()

@@ -243,7 +243,6 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
   const notJson = invalid('The body is not valid JSON')
   for (const body of [
     'x',
-    '[]',
     '{',
     `{"info":${json},`,
     `{"info":${json},"messages":[}`,
@@ -265,7 +264,11 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
   for (const data of [`{"info":${json},"messages":[]}`, `"${'x'.repeat(900_000)}`, '{}']) {
     assert.deepEqual(await send(`{"data":${data}}`), invalid(hint))
   }
-  assert.deepEqual(await send(`{"messages":[${message}],"info":${json}}`), invalid('messages: must come after info'))
+  assert.deepEqual(
+    await send(`{"messages":[${message}],"info":${json}}`),
+    invalid('messages: must come after info, since a body is read as it arrives'),
+  )
+  assert.deepEqual(await send('[]'), invalid('The body must be an object'))
   assert.deepEqual(await send(`{"info":${json},"info":${json},"messages":[]}`), invalid('info: must be there once'))
   assert.deepEqual(await send(`{"info":${json},"messages":[],"messages":[]}`), invalid('messages: must be there once'))
   const surrogate = invalid('messages.1.text: has a lone surrogate')

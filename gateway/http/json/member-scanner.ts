@@ -120,6 +120,8 @@ export class MemberScanner {
       this.#reading = true
       this.#fresh = true
       return true
+    } else if (state === 'start' && byte === OPEN_ARRAY) {
+      throw new Rejection('BODY_INVALID', { field: '', problem: 'must be an object' })
     } else throw notJson()
     return false
   }

@@ -100,7 +100,10 @@ class ImportJob {
 
   #begun(): SessionImport {
     if (this.#import !== undefined) return this.#import
-    throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must come after info' })
+    throw new Rejection('BODY_INVALID', {
+      field: 'messages',
+      problem: 'must come after info, since a body is read as it arrives',
+    })
   }
 
   async #takeContent({ path, apart, last, replace }: Extract<BodyPart, { apart: string }>): Promise<void> {

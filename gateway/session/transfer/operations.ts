@@ -39,7 +39,7 @@ export const importSession = operation({
   credentials: OF_SESSIONS,
   summary: 'Import a session that was exported',
   description:
-    '`info` comes before `messages`. All of it is there afterwards, or nothing. Location, project, subpath, fork and revert of `info` are ' +
+    '`info` comes before `messages`, since a body is read as it arrives. All of it is there afterwards, or nothing. Location, project, subpath, fork and revert of `info` are ' +
     `not taken over, nor are messages that were not settled. A message has at most 6.5 MiB beside its files, and lists of at most ${mostIn(AssistantMessageSchema.field.parts)} items.`,
   body: importBody,
   limit: 'importLimit',
