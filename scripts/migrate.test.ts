@@ -44,7 +44,7 @@ test('a store whose server runs is refused in one line that says so; once it has
   const server = await startProcess('main.ts', environment)
   try {
     const file = join(data.path, 'session.sqlite')
-    const stderr = `${file} is in use by another process: stop the server first\n`
+    const stderr = `${file} is in use by another process: stop the server first, or wait for the other migration\n`
     assert.deepEqual(await migrate(environment), { code: 1, stdout: '', stderr })
   } finally {
     await server.stop()
