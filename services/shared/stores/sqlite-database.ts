@@ -29,7 +29,9 @@ export function openDatabase(path: string, exclusive: boolean, begin: (database:
   } catch (error) {
     database.close()
     if (error instanceof ConfigError) throw error
-    throw isBusy(error) ? new SqliteBusyError(path, 'stop the server first, or wait for the other migration', { cause: error }) : unusable(path, error)
+    throw isBusy(error)
+      ? new SqliteBusyError(path, 'stop the server first, or wait for the other migration', { cause: error })
+      : unusable(path, error)
   }
 }
 
