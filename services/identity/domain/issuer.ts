@@ -1,3 +1,5 @@
+import type { RecordHead } from './revise.ts'
+
 /** Where the keys of an issuer come from. `jwks`: the key set itself, as the JSON text that was saved. */
 export type KeySource =
   | { readonly kind: 'discovery' }
@@ -17,15 +19,7 @@ export interface IssuerSettings {
 }
 
 /** An identity provider whose tokens an organization accepts. */
-export interface Issuer extends IssuerSettings {
-  readonly id: string
-  readonly organizationId: string
-  /** 1 when it is created; raised by every change, whatever was changed. */
-  readonly revision: number
-  /** Milliseconds since the epoch. */
-  readonly timeCreated: number
-  readonly timeUpdated: number
-}
+export interface Issuer extends RecordHead, IssuerSettings {}
 
 /** How fetching the keys of an issuer went. Times are milliseconds since the epoch; undefined: never. */
 export interface KeyHealth {

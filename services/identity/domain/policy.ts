@@ -1,3 +1,5 @@
+import type { RecordHead } from './revise.ts'
+
 /** What else the claims have to hold; undefined: not checked. */
 export interface ClaimChecks {
   /** One of the entries of `scopes`. */
@@ -21,15 +23,9 @@ export interface PolicySettings {
 }
 
 /** Says which tokens of an issuer are exchanged, and for which key. */
-export interface Policy extends PolicySettings {
+export interface Policy extends RecordHead, PolicySettings {
   /** A UUID; no two organizations have the same. */
   readonly id: string
-  readonly organizationId: string
-  /** 1 when it is created; raised by every change, whatever was changed. */
-  readonly revision: number
-  /** Milliseconds since the epoch. */
-  readonly timeCreated: number
-  readonly timeUpdated: number
 }
 
 /** Most policies of one organization. */

@@ -1,6 +1,7 @@
 import { type ClientSession, MongoServerError } from 'mongodb'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { By } from '#services/identity/domain/audit.ts'
+import { changeOf, reviseKey } from '#services/identity/domain/revise.ts'
 import type {
   Bootstrap,
   Bootstrapped,
@@ -12,7 +13,7 @@ import type {
 } from '#services/identity/ports/identity-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { isSame, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
+import { keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
 import { toNanos } from '../stored/terms.ts'
 import { insertKey, insertOrganization, type KeyChange, logKey, updateKey } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
@@ -92,12 +93,11 @@ export class MongoIdentityStore implements IdentityStore {
       const document = await this.#collections.apiKeys.findOne({ _id }, { session: change.session, ...LIMIT })
       if (document === null) return undefined
       const was = toKey(document)
-      const is = { ...decide(was), timeUpdated: by.time }
-      const snapshots = { before: keySnapshot(was), after: keySnapshot(is) }
-      if (isSame(snapshots.before, snapshots.after)) return was
-      await updateKey(this.#collections, change, is)
-      await logKey(this.#collections, change, keyId, snapshots)
-      return is
+      const revised = reviseKey(was, decide(was), by.time, keySnapshot)
+      if (revised === undefined) return was
+      await updateKey(this.#collections, change, revised.key)
+      await logKey(this.#collections, change, keyId, revised.change)
+      return revised.key
     })
   }
 
@@ -129,11 +129,12 @@ export class MongoIdentityStore implements IdentityStore {
       const limit = limitNanos === undefined ? null : String(limitNanos)
       const options = { session, ...LIMIT }
       const was = await workspaces.findOneAndUpdate({ _id: workspace }, { $set: { limitNanos: limit } }, options)
-      if (was === null || was.limitNanos === limit) return was !== null
+      if (was === null) return false
+      const change = changeOf(toNanos(was.limitNanos), limitNanos, workspaceSnapshot)
+      if (change === undefined) return true
       await apiKeys.updateMany({ '_id.workspace': workspace }, { $set: { workspaceLimitNanos: limit } }, options)
-      const change = { organizationId, by, resource: 'workspace', resourceId: workspace, position } as const
-      const [before, after] = [workspaceSnapshot(toNanos(was.limitNanos)), workspaceSnapshot(limitNanos)]
-      await logChange(this.#collections, session, { ...change, before, after })
+      const of = { organizationId, by, resource: 'workspace', resourceId: workspace, position } as const
+      await logChange(this.#collections, session, { ...of, ...change })
       return true
     })
   }

@@ -1,5 +1,6 @@
 import type { By } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
+import { changeOf } from '#services/identity/domain/revise.ts'
 import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { organizationSnapshot } from '../stored/snapshots.ts'
@@ -53,11 +54,13 @@ export class MongoOrganizationStore implements OrganizationStore {
         { $set: { plan } },
         { returnDocument: 'before', session, ...LIMIT },
       )
-      if (found === null || found.plan === plan) return found === null ? undefined : toOrganization(found)
-      const changed = toOrganization({ ...found, plan })
-      const change = { organizationId, by, resource: 'organization', resourceId: organizationId, position } as const
-      const snapshots = { before: organizationSnapshot(found), after: organizationSnapshot(changed) }
-      await logChange(this.#collections, session, { ...change, ...snapshots })
+      if (found === null) return undefined
+      const was = toOrganization(found)
+      const changed = { ...was, plan }
+      const change = changeOf(was, changed, organizationSnapshot)
+      if (change === undefined) return was
+      const of = { organizationId, by, resource: 'organization', resourceId: organizationId, position } as const
+      await logChange(this.#collections, session, { ...of, ...change })
       return changed
     })
   }

@@ -1,10 +1,10 @@
 import type { ClientSession, Collection } from 'mongodb'
 import type { By } from '#services/identity/domain/audit.ts'
+import { type RecordHead, reviseRecord } from '#services/identity/domain/revise.ts'
 import type { Page, Slice } from '#services/identity/ports/federation-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type RecordHead, type RecordKind, toRecord } from '../stored/kinds.ts'
-import { isSame } from '../stored/snapshots.ts'
+import { type RecordKind, toRecord } from '../stored/kinds.ts'
 import { logChange } from './audit-entries.ts'
 import type { Collections, RecordDocument } from './documents.ts'
 import type { OrganizationChange, OrganizationChanges } from './organization-changes.ts'
@@ -71,14 +71,14 @@ export class RecordCollection<S> {
     return this.#change(place, by, async ({ session, log }) => {
       const record = recordOf(this.#kind, await this.find(place, session))
       if (record === undefined) return undefined
-      const settings = decide(record)
-      const [before, after] = [this.#kind.snapshot(record), this.#kind.snapshot(settings)]
-      if (isSame(before, after)) return record
-      const [revision, timeUpdated] = [record.revision + 1, by.time]
+      const settings = this.#kind.settings(decide(record))
+      const revised = reviseRecord(record, settings, by.time, this.#kind.snapshot)
+      if (revised === undefined) return record
+      const { revision, timeUpdated } = revised.record
       const changes = { $set: { revision, timeUpdated, ...this.#stored(settings) }, $unset: { health: true as const } }
       await this.#documents.updateOne({ _id: place.id }, changes, { session, ...LIMIT })
-      await log({ before, after })
-      return toRecord(this.#kind, { ...record, revision, timeUpdated }, settings)
+      await log(revised.change)
+      return revised.record
     })
   }
 

@@ -1,7 +1,8 @@
 import type { ApiKeyKind } from '#services/identity/domain/api-key.ts'
 import type { Plan } from '#services/identity/domain/organization.ts'
+import type { RecordHead } from '#services/identity/domain/revise.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
-import { issuerKind, policyKind, type RecordHead, type RecordKind, toRecord } from '../stored/kinds.ts'
+import { issuerKind, policyKind, type RecordKind, toRecord } from '../stored/kinds.ts'
 
 const RECORD = ['id', 'organization_id', 'revision', 'time_created', 'time_updated', 'settings']
 const columnsOf = (table: string): string => RECORD.map((column) => `${table}.${column}`).join(', ')

@@ -1,5 +1,6 @@
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { By } from '#services/identity/domain/audit.ts'
+import { changeOf, reviseKey } from '#services/identity/domain/revise.ts'
 import type {
   Bootstrap,
   Bootstrapped,
@@ -10,7 +11,7 @@ import type {
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { changeEntry, isSame, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
+import { changeEntry, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
 import { toNanos } from '../stored/terms.ts'
 import { insertKey, type KeyRow, logKey, toKey, updateKey } from './api-keys.ts'
 import { writeEntry } from './audit-log.ts'
@@ -87,12 +88,11 @@ export class SqliteIdentityStore implements IdentityStore {
     return this.#file.write(() => {
       const found = this.#read(BY_ID, workspace, keyId)
       if (found === undefined) return undefined
-      const key = { ...decide(found.key), timeUpdated: by.time }
-      const change = { before: keySnapshot(found.key), after: keySnapshot(key) }
-      if (isSame(change.before, change.after)) return found.key
-      updateKey(this.#file, key)
-      logKey(this.#file, found.organizationId, by, keyId, change)
-      return key
+      const revised = reviseKey(found.key, decide(found.key), by.time, keySnapshot)
+      if (revised === undefined) return found.key
+      updateKey(this.#file, revised.key)
+      logKey(this.#file, found.organizationId, by, keyId, revised.change)
+      return revised.key
     })
   }
 
@@ -114,7 +114,8 @@ export class SqliteIdentityStore implements IdentityStore {
         .get(workspace)
       if (row === undefined) return false
       const was = toNanos(row.limit_nanos as string | null)
-      if (was === limitNanos) return true
+      const change = changeOf(was, limitNanos, workspaceSnapshot)
+      if (change === undefined) return true
       const limit = limitNanos === undefined ? null : String(limitNanos)
       this.#file.statement('UPDATE workspaces SET limit_nanos = ? WHERE id = ?').run(limit, workspace)
       const owner = {
@@ -123,8 +124,7 @@ export class SqliteIdentityStore implements IdentityStore {
         resource: 'workspace',
         resourceId: workspace,
       } as const
-      const [before, after] = [workspaceSnapshot(was), workspaceSnapshot(limitNanos)]
-      writeEntry(this.#file, changeEntry({ ...owner, before, after }))
+      writeEntry(this.#file, changeEntry({ ...owner, ...change }))
       return true
     })
   }

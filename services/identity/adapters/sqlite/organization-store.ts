@@ -1,5 +1,6 @@
 import type { By } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
+import { changeOf } from '#services/identity/domain/revise.ts'
 import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { changeEntry, organizationSnapshot } from '../stored/snapshots.ts'
@@ -45,19 +46,13 @@ export class SqliteOrganizationStore implements OrganizationStore {
   setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
     return this.#file.write(() => {
       const found = this.#read(organizationId)
-      if (found === undefined || found.plan === plan) return found
+      if (found === undefined) return undefined
       const changed = { ...found, plan }
+      const change = changeOf(found, changed, organizationSnapshot)
+      if (change === undefined) return found
       this.#file.statement('UPDATE organizations SET plan = ? WHERE id = ?').run(plan, organizationId)
-      const [before, after] = [organizationSnapshot(found), organizationSnapshot(changed)]
-      const change = {
-        organizationId,
-        by,
-        resource: 'organization',
-        resourceId: organizationId,
-        before,
-        after,
-      } as const
-      writeEntry(this.#file, changeEntry(change))
+      const of = { organizationId, by, resource: 'organization', resourceId: organizationId } as const
+      writeEntry(this.#file, changeEntry({ ...of, ...change }))
       return changed
     })
   }

@@ -1,9 +1,10 @@
 import type { By } from '#services/identity/domain/audit.ts'
+import { type RecordHead, reviseRecord } from '#services/identity/domain/revise.ts'
 import type { Page, Slice } from '#services/identity/ports/federation-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type RecordHead, type RecordKind, toRecord } from '../stored/kinds.ts'
-import { changeEntry, isSame } from '../stored/snapshots.ts'
+import { type RecordKind, toRecord } from '../stored/kinds.ts'
+import { changeEntry } from '../stored/snapshots.ts'
 import { writeEntry } from './audit-log.ts'
 
 /** A row of a record; a row of a join has its columns with a prefix. */
@@ -66,14 +67,14 @@ export class RecordTable<S> {
       const record = this.get(place)
       if (record === undefined) return undefined
       const settings = this.#kind.settings(decide(record))
-      const [before, after] = [this.#kind.snapshot(record), this.#kind.snapshot(settings)]
-      if (isSame(before, after)) return record
-      this.#log(place, by, { before, after })
-      const revision = record.revision + 1
+      const revised = reviseRecord(record, settings, by.time, this.#kind.snapshot)
+      if (revised === undefined) return record
+      const { revision, timeUpdated } = revised.record
+      this.#log(place, by, revised.change)
       this.#file
         .statement(`UPDATE ${this.#kind.table} SET revision = ?, settings = ?, time_updated = ? WHERE ${OWN}`)
-        .run(revision, JSON.stringify(settings), by.time, place.organizationId, place.id)
-      return { ...record, ...settings, revision, timeUpdated: by.time }
+        .run(revision, JSON.stringify(settings), timeUpdated, place.organizationId, place.id)
+      return revised.record
     })
   }
 

@@ -1,17 +1,9 @@
 import type { IssuerSettings } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import type { RecordHead } from '#services/identity/domain/revise.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { issuerSettings, policySettings } from './records.ts'
 import { issuerSnapshot, policySnapshot } from './snapshots.ts'
-
-/** What issuers and policies have beside their settings. */
-export interface RecordHead {
-  readonly id: string
-  readonly organizationId: string
-  readonly revision: number
-  readonly timeCreated: number
-  readonly timeUpdated: number
-}
 
 /** One of the kinds of records that organizations make and change. */
 export interface RecordKind<S> {

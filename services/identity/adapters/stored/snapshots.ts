@@ -7,7 +7,7 @@ import type { Organization } from '#services/identity/domain/organization.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { JsonObject } from '#shared/json.ts'
 
-/** What the audit log shows of a key; two that show the same are the same. Terms are there where they limit something. */
+/** What the audit log shows of a key: all that can be changed of it. Terms are there where they limit something. */
 export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, terms }: ApiKey): JsonObject {
   return {
     workspace_id: workspaceId,
@@ -44,13 +44,13 @@ export function organizationSnapshot({ name, plan }: Pick<Organization, 'name' |
   return { name, plan }
 }
 
-/** What the audit log shows of an issuer; two that show the same are the same. */
+/** What the audit log shows of an issuer: all of its settings. */
 export function issuerSnapshot(issuer: IssuerSettings): JsonObject {
   const { name, url, keySource, singleUse, maxAgeSeconds = null } = issuer
   return { name, issuer_url: url, ...sourceSnapshot(keySource), single_use: singleUse, max_age_seconds: maxAgeSeconds }
 }
 
-/** What the audit log shows of a policy; two that show the same are the same. */
+/** What the audit log shows of a policy: all of its settings. */
 export function policySnapshot(policy: PolicySettings): JsonObject {
   const { name, issuerId, subject = null, audience, condition = null, target, enabled, checks } = policy
   return {
@@ -77,11 +77,6 @@ export function changeEntry(change: {
   const { organizationId, by, resource, resourceId, before, after } = change
   const event = { type: 'changed', actor: by.actor, resource, resourceId, before, after } as const
   return { organizationId, time: by.time, event }
-}
-
-/** Whether two snapshots show the same. */
-export function isSame(one: JsonObject, other: JsonObject): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 /** A key set may be long, and is in the log by its digest. */

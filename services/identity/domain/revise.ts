@@ -1,0 +1,47 @@
+import type { JsonObject } from '#shared/json.ts'
+import type { ApiKey } from './api-key.ts'
+
+/** What issuers and policies have beside their settings. */
+export interface RecordHead {
+  readonly id: string
+  readonly organizationId: string
+  /** 1 when it is created; raised by every change, whatever was changed. */
+  readonly revision: number
+  /** Milliseconds since the epoch. */
+  readonly timeCreated: number
+  readonly timeUpdated: number
+}
+
+/** What something was and what it became, as the audit log shows it. */
+export interface Change {
+  readonly before: JsonObject
+  readonly after: JsonObject
+}
+
+/** Undefined: a change that changes nothing, of which nothing is written and logged. `show` shows all that can be changed. */
+export function changeOf<T>(was: T, is: T, show: (state: T) => JsonObject): Change | undefined {
+  const change = { before: show(was), after: show(is) }
+  return JSON.stringify(change.before) === JSON.stringify(change.after) ? undefined : change
+}
+
+/** A record with other settings; undefined: they are the same. */
+export function reviseRecord<S>(
+  record: RecordHead & S,
+  settings: S,
+  time: number,
+  show: (settings: S) => JsonObject,
+): { readonly record: RecordHead & S; readonly change: Change } | undefined {
+  const change = changeOf<S>(record, settings, show)
+  return change && { record: { ...record, ...settings, revision: record.revision + 1, timeUpdated: time }, change }
+}
+
+/** A key after a change; undefined: it is the same. */
+export function reviseKey(
+  key: ApiKey,
+  changed: ApiKey,
+  time: number,
+  show: (key: ApiKey) => JsonObject,
+): { readonly key: ApiKey; readonly change: Change } | undefined {
+  const change = changeOf(key, changed, show)
+  return change && { key: { ...changed, timeUpdated: time }, change }
+}
