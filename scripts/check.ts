@@ -94,7 +94,7 @@ async function test(files: readonly string[], types: boolean | Promise<boolean>)
     files.length > 0 ? files : groupTests('.', '{services,gateway,test,scripts,bench}/**/*.test.ts', scratch)
   // Four for two cores: many files wait most of their time. With more room for what is new, less of it is collected.
   const flags = ['--test-concurrency=4', '--test-timeout=180000', '--test-reporter=spec', '--max-semi-space-size=32']
-  const preload = `--import=${new URL('../test/support/no-async-hooks.ts', import.meta.url)}`
+  const preload = `--import=${new URL('../test/support/test-hooks.ts', import.meta.url)}`
   const words = [preload, '--test', ...flags, ...wanted]
   // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.
   const runner = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
