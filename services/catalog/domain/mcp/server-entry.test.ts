@@ -27,22 +27,22 @@ test('servers are named by OpenCode’s key, and a later entry takes the place o
   ])
 })
 
-test('what an untrusted document names is refused, with what to do; it can switch off, and not on', () => {
+test('what an untrusted document names is refused, with what to do; of what a trusted one names it says nothing', () => {
   const own = document({ a: local, b: { ...local, enabled: false } })
-  const entries = readMcpEntries([own, document({ a: { enabled: false }, b: { enabled: true }, c: local }, false)])
+  const before = readMcpEntries([own])
+  for (const a of [{ enabled: false }, { ...local, command: ['evil'] }, 'x', null]) {
+    const entries = readMcpEntries([own, document({ a, b: { enabled: true }, c: local }, false)])
+    assert.deepEqual(entries.slice(0, 2), before)
+    assert.match(
+      problemOf(entries[2]) ?? '',
+      /^\/project\/opencode.json is not trusted: .* PORTICO_TRUSTED_DIRECTORIES/,
+    )
+  }
+  const switched = readMcpEntries([own, document({ a: { enabled: false }, b: { enabled: true } })])
   assert.deepEqual(
-    entries.map(({ name, type }) => [name, type]),
-    [
-      ['a', 'disabled'],
-      ['b', 'disabled'],
-      ['c', 'refused'],
-    ],
+    switched.map(({ type }) => type),
+    ['disabled', 'usable'],
   )
-  assert.match(problemOf(entries[2]) ?? '', /^\/project\/opencode.json is not trusted: .* PORTICO_TRUSTED_DIRECTORIES/)
-  const [back] = readMcpEntries([own, document({ b: { enabled: true } })].slice(0, 2)).slice(1)
-  assert.equal(back?.type, 'usable')
-  const [replaced] = readMcpEntries([own, document({ a: { ...local, command: ['evil'] } }, false)])
-  assert.equal(replaced?.type, 'refused')
 })
 
 test('an entry that is malformed is refused with what is wrong, and the others stay', () => {
@@ -79,7 +79,10 @@ test('an entry that is malformed is refused with what is wrong, and the others s
   })
 })
 
-test('a location has 50 servers at most', () => {
-  const entries = readMcpEntries([document(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`s${i}`, local])))])
-  assert.deepEqual([entries[49]?.type, problemOf(entries[50])], ['usable', 'a location has at most 50 MCP servers'])
+test('a location has 50 servers at most, of which untrusted documents take none away, and a list of them has an end', () => {
+  const many = (name: string) => Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`${name}${i}`, local]))
+  const entries = readMcpEntries([document(many('u'), false), document(many('t'))])
+  assert.deepEqual([entries.length, entries[99]?.name, entries[100]?.name], [200, 'u99', 't0'])
+  const problem = 'a location has at most 50 MCP servers'
+  assert.deepEqual([problemOf(entries[99]), entries[149]?.type, problemOf(entries[150])], [problem, 'usable', problem])
 })

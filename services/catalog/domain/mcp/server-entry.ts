@@ -31,7 +31,7 @@ export type McpEntry =
       readonly problem: string
     }
 
-/** Most servers of a location. */
+/** Most servers of a location that trusted documents name, and that others do; as many more are listed, as refused. */
 const MAX_SERVERS = 50
 const MAX_WORDS = 200
 const MAX_CHARACTERS = 32 << 10
@@ -49,8 +49,9 @@ interface Given {
 
 /**
  * The MCP servers that documents name (`mcp`), low precedence first. A later entry takes the place of an earlier one of its
- * name; one that only says `enabled` switches it, though an untrusted document can only switch off. An entry that is
- * malformed, or that an untrusted document names, is refused, and the others stay.
+ * name; one that only says `enabled` switches it. An untrusted document says nothing of what a trusted one names: whoever
+ * opens a stranger's project keeps their own servers. An entry that is malformed, or that an untrusted document names, is
+ * refused, and the others stay.
  */
 export function readMcpEntries(documents: readonly ConfigurationDocument[]): McpEntry[] {
   const given = new Map<string, Given | undefined>()
@@ -59,24 +60,29 @@ export function readMcpEntries(documents: readonly ConfigurationDocument[]): Mcp
     for (const [name, value] of Object.entries(isObject(mcp) ? mcp : {}))
       given.set(name, overlaid(given.get(name), value, document))
   }
-  return [...given].map(([name, entry], index): McpEntry => {
-    const shown = name.slice(0, 64)
-    if (index >= MAX_SERVERS) return refused(shown, `a location has at most ${MAX_SERVERS} MCP servers`)
-    if (!NAME.test(name)) return refused(shown, 'its name must be 1 to 64 letters, digits, spaces and . _ @ -')
-    if (entry === undefined) return refused(name, 'it must be an object')
-    return toEntry(name, entry)
+  let [trusted, others] = [0, 0]
+  return [...given].flatMap(([name, entry]): McpEntry[] => {
+    const place = entry?.document.trusted ? trusted++ : others++
+    if (place >= 2 * MAX_SERVERS) return []
+    if (place < MAX_SERVERS) return [toEntry(name, entry)]
+    return [refused(name.slice(0, 64), `a location has at most ${MAX_SERVERS} MCP servers`)]
   })
 }
 
 function overlaid(before: Given | undefined, value: unknown, document: ConfigurationDocument): Given | undefined {
+  if (before?.document.trusted && !document.trusted) return before
   if (!isObject(value)) return undefined
   const { enabled } = value
   if (value.type !== undefined || typeof enabled !== 'boolean') return { value, document, enabled: enabled !== false }
   if (before === undefined) return { value, document, enabled }
-  return { ...before, enabled: enabled && (before.enabled || document.trusted) }
+  return { ...before, enabled }
 }
 
-function toEntry(name: string, { value, document, enabled }: Given): McpEntry {
+function toEntry(name: string, given: Given | undefined): McpEntry {
+  if (!NAME.test(name))
+    return refused(name.slice(0, 64), 'its name must be 1 to 64 letters, digits, spaces and . _ @ -')
+  if (given === undefined) return refused(name, 'it must be an object')
+  const { value, document, enabled } = given
   if (!enabled) return { type: 'disabled', name }
   const problem = problemOf(value)
   if (problem !== undefined) return refused(name, `${document.path}: ${problem}`)

@@ -10,7 +10,8 @@ const MAX_PATTERN = 500
 
 type Keyword = (value: JsonValue, read: (schema: JsonValue) => JsonValue | undefined) => JsonValue | undefined
 
-const text: Keyword = (value) => (typeof value === 'string' ? value.slice(0, MAX_DESCRIPTION).toWellFormed() : undefined)
+const text: Keyword = (value) =>
+  typeof value === 'string' ? value.slice(0, MAX_DESCRIPTION).toWellFormed() : undefined
 const number: Keyword = (value) => (typeof value === 'number' ? value : undefined)
 const flag: Keyword = (value) => (typeof value === 'boolean' ? value : undefined)
 const anything: Keyword = (value) => value
