@@ -12,7 +12,7 @@ export interface Locations {
    */
   resolve(principal: Principal, directory: string | undefined, base?: string): Promise<Location>
 
-  /** What a directory that was resolved before is at this moment. Rejects as `resolve` does, also when it leads elsewhere by now. */
+  /** What a directory that was resolved before is at this moment. Rejects as `resolve` does; one that leads elsewhere by now, or is a file, is not there. */
   look(directory: string): Promise<Location>
 
   /** Whether a principal may work in a location, of which a real path is given. */

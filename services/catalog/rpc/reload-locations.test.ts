@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, rename, rm, symlink } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { reasonOf } from '#shared/reasons.ts'
@@ -78,22 +78,23 @@ test('a reload loads plugins anew whose modules are the same', async () => {
 
 test('a directory that is gone at a reload fails it once, by name', async () => {
   await using catalog = await openCatalog()
-  const [gone, linked] = ['gone', 'linked'].map((name) => join(catalog.outside, name)) as [string, string]
+  const all = ['file', 'gone', 'linked'].map((name) => join(catalog.outside, name))
+  const [file, gone, linked] = all as [string, string, string]
   const generations = async () => {
-    const answers = [gone, linked].map((directory) => catalog.client.getAgent({ directory }, asOperator))
+    const answers = all.map((directory) => catalog.client.getAgent({ directory }, asOperator))
     return (await Promise.all(answers)).map(({ generation }) => generation)
   }
   await writeFiles(gone, { 'opencode.json': '{"agents":{"own":{}}}' })
-  await mkdir(linked)
+  for (const directory of [file, linked]) await mkdir(directory)
   const before = await generations()
-  await rename(gone, `${gone}.away`)
-  await rename(linked, `${linked}.away`)
+  for (const directory of all) await rename(directory, `${directory}.away`)
+  await writeFile(file, '')
   await symlink(catalog.project, linked)
-  const elsewhere = `${linked}: it leads to another directory`
-  await assertFails(catalog, `${gone}: it is gone, or cannot be read`, elsewhere)
-  await assertFails(catalog, elsewhere)
-  await rm(linked)
-  for (const directory of [gone, linked]) await rename(`${directory}.away`, directory)
+  const another = 'it is no directory any more, or leads to another one'
+  await assertFails(catalog, `${file}: ${another}`, `${gone}: it is gone, or cannot be read`, `${linked}: ${another}`)
+  await catalog.client.reloadLocations({}, asOperator)
+  for (const path of [file, linked]) await rm(path)
+  for (const directory of all) await rename(`${directory}.away`, directory)
   catalog.advance(1_000)
   assert.deepEqual(await generations(), before)
 })

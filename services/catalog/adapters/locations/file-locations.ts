@@ -64,9 +64,13 @@ export class FileLocations implements Locations {
   }
 
   async look(directory: string): Promise<Location> {
-    const location = await this.#look(directory)
-    if (location.directory === directory) return location
-    throw new Rejection('LOCATION_INVALID', { directory, problem: 'it leads to another directory' })
+    const isNone = (error: unknown): undefined => {
+      if (error instanceof Rejection && error.reason === 'LOCATION_INVALID') return undefined
+      throw error
+    }
+    if ((await realDirectory(directory).catch(isNone)) === directory) return await this.#look(directory)
+    const problem = 'it is no directory any more, or leads to another one'
+    throw new Rejection('LOCATION_NOT_FOUND', { directory, problem })
   }
 
   allow(principal: Principal, directory: string): boolean {
