@@ -96,6 +96,20 @@ test('a plugin that fails while it loads, in whatever way, is failed with its er
   assert.equal(await greet(catalog), 'Hello, you!')
 })
 
+test('a syntax error in a package that a plugin imports has its place, however much was imported before', async () => {
+  await using catalog = await openCatalog()
+  const names = Array.from({ length: 40 }, (_, i) => `module${i}.js`)
+  await writeFiles(catalog.config, {
+    ...Object.fromEntries(names.map((name) => [`node_modules/many/${name}`, ''])),
+    'node_modules/many/package.json': '{"type":"module","exports":"./index.js"}',
+    'node_modules/many/index.js': [...names, 'bad.js'].map((name) => `import './${name}'\n`).join(''),
+    'node_modules/many/bad.js': '\nexport const a = ;',
+    'plugins/imports.js': `import 'many'\nexport default { id: 'imports', setup() {} }`,
+  })
+  const { 'imports.js': error = '' } = states(await list(catalog))
+  assert.match(error, /^SyntaxError: \/.*\/node_modules\/many\/bad\.js:2: Unexpected token ';'$/)
+})
+
 test('hooks change prompts, calls and instructions; one that fails leaves its input as it was, and is called no more', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {

@@ -7,15 +7,17 @@ import { MAX_FILES } from './protocol.ts'
 
 /**
  * Reports each file that is imported from now on, once, as it is before it is read; one that is not there has no fingerprint. Those
- * of packages (`node_modules`) are left out. Returns those that were reported until now, at any time.
+ * of packages (`node_modules`) are not reported. Returns all that were imported until now, at any time.
  */
 export function reportFiles(report: (path: string, fingerprint: string) => void): ReadonlySet<string> {
   const seen = new Set<string>()
+  let reported = 0
   const observe = (url: string | undefined): void => {
-    if (!url?.startsWith('file:') || url.includes('/node_modules/') || seen.size === MAX_FILES) return
+    if (!url?.startsWith('file:')) return
     const path = fileURLToPath(url)
     if (seen.has(path)) return
     seen.add(path)
+    if (url.includes('/node_modules/') || ++reported > MAX_FILES) return
     report(path, fingerprintOf(path, statOf(path)))
   }
   registerHooks({
