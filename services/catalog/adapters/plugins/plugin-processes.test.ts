@@ -33,9 +33,13 @@ const INNOCENT = plugin(
 const stateOf = async ({ client }: CatalogFixture) => states(await client.listPlugins({}, asOperator))
 
 /** Begins a call that does not end by itself; returns how it ended. */
-async function waiting(catalog: CatalogFixture, signal?: AbortSignal): Promise<{ readonly end: Promise<string> }> {
+async function waiting(
+  catalog: CatalogFixture,
+  signal?: AbortSignal,
+  callId = 'waiting',
+): Promise<{ readonly end: Promise<string> }> {
   const { accesses: grant } = await catalog.client.prepareTool({ name: 'wait' }, asOperator)
-  const request = { name: 'wait', sessionId: 'ses_1', callId: 'waiting', fence: 1n, grant }
+  const request = { name: 'wait', sessionId: 'ses_1', callId, fence: 1n, grant }
   const events = catalog.client.runTool(request, { ...asOperator, ...(signal && { signal }) })[Symbol.asyncIterator]()
   await events.next()
   const end = async () => {
@@ -134,11 +138,26 @@ test('what a plugin has started ends when it is failed, once the others in its p
   assert.equal((await processesWith(seconds)).length, 1)
   const left = new AbortController()
   const { end } = await waiting(catalog, left.signal)
+  const other = await waiting(catalog, undefined, 'other')
   await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
   assert.equal((await processesWith(seconds)).length, 1, 'a call of another plugin goes on')
   left.abort()
   await assert.rejects(end)
+  assert.match(
+    await other.end,
+    /^Another call of the plugin did not end with its abort; what the call has done is unknown$/,
+  )
   await waitFor('the end of all', async () => (await processesWith(seconds)).length === 0)
   assert.equal((await runTool(catalog, 'hello', {})).text, 'Hello!')
   assert.match((await stateOf(catalog))['guilty.js'] ?? '', /no more/)
+})
+
+test('a call that its plugin is changed during has failed, and what it has done is unknown', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.config, { 'plugins/innocent.js': INNOCENT })
+  await stateOf(catalog)
+  const { end } = await waiting(catalog)
+  await writeFiles(catalog.config, { 'plugins/innocent.js': `${INNOCENT} // changed` })
+  assert.equal((await stateOf(catalog))['innocent.js'], 'active')
+  assert.equal(await end, 'The plugin has changed, or is gone; what the call has done is unknown')
 })

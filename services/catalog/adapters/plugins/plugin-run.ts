@@ -27,10 +27,9 @@ export interface RunningCall {
   abort(): void
 }
 
-/** The process of a plugin has ended. */
-export class HostGone extends Error {
-  override readonly name = 'HostGone'
-  override readonly message = 'The process of the plugin has ended'
+/** A run of a plugin has ended, which is no failure of the plugin; the message says how. */
+export class RunEnded extends Error {
+  override readonly name = 'RunEnded'
 }
 
 /** What a plugin's tool or hook threw. */

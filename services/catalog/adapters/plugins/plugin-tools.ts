@@ -4,7 +4,7 @@ import type { CallIdentity, PreparedCall, ToolDescription, ToolOutcome, Tools } 
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { PluginFailed } from './plugin-context.ts'
-import { HostGone, ThrownByPlugin } from './plugin-run.ts'
+import { RunEnded, ThrownByPlugin } from './plugin-run.ts'
 import type { OfferedTool } from './plugin-set.ts'
 import { readResult } from './said.ts'
 
@@ -51,7 +51,7 @@ export class PluginTools implements Tools {
   async #validate({ name, plugin, tool }: OfferedTool, input: JsonObject): Promise<void> {
     const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
     const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch((error: unknown) => {
-      const problem = error instanceof HostGone ? `${error.message}; the call was not begun` : problemOf(error)
+      const problem = error instanceof RunEnded ? `${error.message}; the call was not begun` : problemOf(error)
       throw new Rejection('TOOL_UNAVAILABLE', { name, problem: cutShort(problem) })
     })
     if (problem === null) return
@@ -102,7 +102,7 @@ async function run(
 
 function problemOf(error: unknown): string {
   if (error instanceof PluginFailed) return `The plugin has failed: ${error.message}`
-  if (error instanceof HostGone) return `${error.message}; what the call has done is unknown`
+  if (error instanceof RunEnded) return `${error.message}; what the call has done is unknown`
   if (error instanceof ThrownByPlugin) return error.message
   return `The plugin is not available: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -8,7 +8,7 @@ import { type CallOptions, makeCall } from './make-call.ts'
 import { digestOf, logFailure, type PluginContext, PluginFailed } from './plugin-context.ts'
 import { PluginEntry } from './plugin-entry.ts'
 import type { PluginHost } from './plugin-host.ts'
-import { HostGone, PluginRun } from './plugin-run.ts'
+import { PluginRun, RunEnded } from './plugin-run.ts'
 import { Strikes } from './strikes.ts'
 import { acquire, forAWhile } from './waiting.ts'
 
@@ -76,7 +76,7 @@ export class Plugin {
     return this.#known
   }
 
-  /** Asks it for something. Throws PluginFailed, HostGone, what the plugin threw (an Error), or the signal's reason. */
+  /** Asks it for something. Throws PluginFailed, RunEnded, what the plugin threw (an Error), or the signal's reason. */
   async call(name: CallName, input: unknown, options: CallOptions): Promise<unknown> {
     const { signal, waitMs, limitMs } = options
     const late = waitMs === undefined ? [] : [AbortSignal.timeout(waitMs)]
@@ -87,7 +87,7 @@ export class Plugin {
         if (await run.host.answers()) this.fail(`Its hook ${name} took longer than ${(limitMs ?? 0) / 1_000} s`)
       },
       stuck: () => {
-        if (this.#run === run) this.#breakOff(new PluginFailed('A call that was aborted did not end'))
+        if (this.#run === run) this.#breakOff(new RunEnded('Another call of the plugin did not end with its abort'))
       },
     })
   }
@@ -104,7 +104,7 @@ export class Plugin {
   /** Its process has ended. */
   leave(host: PluginHost): void {
     if (this.#run?.host !== host) return
-    this.#run.end(new HostGone())
+    this.#run.end(new RunEnded('The process of the plugin has ended'))
     this.#run = undefined
   }
 
@@ -124,7 +124,7 @@ export class Plugin {
 
   /** It is no longer wanted. */
   close(): void {
-    this.#closed.abort(new PluginFailed('The plugin has changed, or is gone'))
+    this.#closed.abort(new RunEnded('The plugin has changed, or is gone'))
     this.#endRun(this.#closed.signal.reason)
   }
 
@@ -134,7 +134,7 @@ export class Plugin {
         using _loaded = await this.#running()
         return
       } catch (error) {
-        if (!(error instanceof HostGone)) this.fail(error instanceof Error ? error.message : String(error))
+        if (!(error instanceof RunEnded)) this.fail(error instanceof Error ? error.message : String(error))
       }
     }
   }
