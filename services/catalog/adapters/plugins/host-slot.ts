@@ -1,8 +1,14 @@
 import type { ProcessPlace, ProcessPlaces } from '#services/catalog/run/process-places.ts'
 import type { HostEnd, PluginHost } from './plugin-host.ts'
+import { waited } from './waiting.ts'
+
+/** From one start that fails to the next one, doubled by each. */
+const FIRST_MS = 1_000
+const MAX_MS = 60_000
 
 interface Options {
   readonly places: ProcessPlaces
+  /** Rejects when the system cannot start one now. */
   readonly start: () => Promise<PluginHost>
   /** The process has ended by itself. */
   readonly onEnd: (host: PluginHost, end: HostEnd) => void
@@ -29,6 +35,7 @@ export class HostSlot implements AsyncDisposable {
   readonly #closed = new AbortController()
   #starting: Promise<Running> | undefined
   #running: Running | undefined
+  #problem: string | undefined
   /** Processes that are being ended. */
   readonly #ending = new Set<Promise<void>>()
 
@@ -36,7 +43,12 @@ export class HostSlot implements AsyncDisposable {
     this.#options = options
   }
 
-  /** The process, started when there is none. Rejects when the system cannot start one, or this is disposed of. */
+  /** Why there is no process, though somebody wants to use one; undefined: there is, or nothing is wrong. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** The process, started when there is none, and as soon as the system can start one. Rejects when this is disposed of. */
   async use(): Promise<HostUse> {
     for (;;) {
       this.#closed.signal.throwIfAborted()
@@ -71,14 +83,20 @@ export class HostSlot implements AsyncDisposable {
   }
 
   async #begin(): Promise<Running> {
-    try {
-      const place = await this.#options.places.take(this.#closed.signal, () => {
-        if (this.#running !== undefined) this.#end(this.#running)
+    const { signal } = this.#closed
+    for (let pause = FIRST_MS; ; pause = Math.min(2 * pause, MAX_MS)) {
+      let own: Running | undefined
+      const place = await this.#options.places.take(signal, () => {
+        // One that is being ended gives its place back anyway.
+        if (own !== undefined && own === this.#running) this.#end(own)
       })
-      return await this.#start(place)
-    } catch (error) {
-      this.#starting = undefined
-      throw error
+      try {
+        own = await this.#start(place)
+        return own
+      } catch (error) {
+        this.#problem = error instanceof Error ? error.message : String(error)
+        await waited(pause, signal)
+      }
     }
   }
 
@@ -87,6 +105,7 @@ export class HostSlot implements AsyncDisposable {
       const host = await this.#options.start()
       const running = { host, place, uses: 0, retired: false }
       this.#running = running
+      this.#problem = undefined
       void host.ended.then((end) => {
         if (this.#running !== running) return
         this.#end(running)

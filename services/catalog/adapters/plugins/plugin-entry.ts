@@ -1,6 +1,8 @@
 import type { PluginOrigin } from '#services/catalog/domain/plugins/plugin.ts'
 import type { PackageState, PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
 
+const NO_PACKAGE: PackageState = { version: undefined, outdated: false, updating: false }
+
 /** The module that a plugin is loaded from: a file, or one of its package. */
 export class PluginEntry {
   readonly #origin: PluginOrigin
@@ -14,9 +16,9 @@ export class PluginEntry {
     this.#packages = packages
   }
 
-  /** What is known of its package; undefined: it is of none. */
-  get state(): PackageState | undefined {
-    return this.#origin.type === 'package' ? this.#packages.state(this.#origin.target) : undefined
+  /** What is known of its package. */
+  get state(): PackageState {
+    return this.#origin.type === 'package' ? this.#packages.state(this.#origin.target) : NO_PACKAGE
   }
 
   /** The path of the module, the same each time. Throws PackageError, or the signal's reason. */
@@ -27,7 +29,7 @@ export class PluginEntry {
 
   /** Whether another version of its package is installed by now than when it was found, or `failed` for want of one. */
   isReplaced(failed: boolean): boolean {
-    return (this.#version !== undefined || failed) && this.state?.version !== this.#version
+    return (this.#version !== undefined || failed) && this.state.version !== this.#version
   }
 
   async #find(signal: AbortSignal): Promise<string> {

@@ -167,7 +167,11 @@ export class PluginSources implements AsyncDisposable {
         new HostSlot({
           places,
           onEnd,
-          start: () => PluginHost.start({ start, directory, environment, loads: LOADS_AT_ONCE, logger }),
+          start: () =>
+            PluginHost.start({ start, directory, environment, loads: LOADS_AT_ONCE, logger }).catch((err: unknown) => {
+              logger.warn({ err, directory }, 'A process of plugins could not be started; it is tried again')
+              throw err
+            }),
         }),
     })
     const shared = { plugins, changed: listeners }

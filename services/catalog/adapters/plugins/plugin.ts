@@ -36,14 +36,13 @@ export class Plugin {
   }
 
   get info(): PluginInfo {
-    const { state } = this.#entry
-    const waits = this.registration === undefined ? { error: 'It has not been loaded yet', ref: undefined } : undefined
+    const { problem } = this.#context.slot()
+    const error = `It has not been loaded yet${problem === undefined ? '' : `: ${problem}`}`
+    const waits = this.registration === undefined ? { error, ref: undefined } : undefined
     return {
       id: this.registration?.id,
       origin: this.declared.origin,
-      version: state?.version,
-      outdated: state?.outdated ?? false,
-      updating: state?.updating ?? false,
+      ...this.#entry.state,
       refused: this.declared.problem !== undefined,
       failure: this.#failure ?? waits,
     }

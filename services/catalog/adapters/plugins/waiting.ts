@@ -11,7 +11,11 @@ export async function forAWhile(loaded: Promise<unknown>, milliseconds = LOAD_MS
 
 /** Whether the time is over; false: the signal aborted before. */
 export async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
-  return delay(milliseconds, true, { signal, ref: false }).catch(() => false)
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(resolve, milliseconds, true).unref()
+  const late = await orAborted(promise, signal).catch(() => false)
+  clearTimeout(timer)
+  return late
 }
 
 /** What is acquired, unless the signal aborts first: then its reason is thrown, and what comes too late is given back. */

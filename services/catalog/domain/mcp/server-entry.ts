@@ -50,7 +50,7 @@ interface Given {
 /**
  * The MCP servers that documents name (`mcp`), low precedence first. A later entry takes the place of an earlier one of its
  * name; one that only says `enabled` switches it. An untrusted document says nothing of what a trusted one names: whoever
- * opens a stranger's project keeps their own servers. An entry that is malformed, or that an untrusted document names, is
+ * opens somebody else's project keeps their own servers. An entry that is malformed, or that an untrusted document names, is
  * refused, and the others stay.
  */
 export function readMcpEntries(documents: readonly ConfigurationDocument[]): McpEntry[] {
