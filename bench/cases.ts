@@ -23,33 +23,43 @@ const goal = { ratio: 1.3 }
 
 export const CASES: readonly BenchCase[] = [
   {
-    ...{ name: 'session get', reference: 'sessions', rounds: { 1: 1_000, 16: 4_000 }, per: perRequest, goal },
+    name: 'session get',
+    reference: 'sessions',
+    rounds: { 1: 1_000, 16: 4_000 },
+    per: perRequest,
+    goal,
     async prepare(client, directory) {
       const ids = await createSessions(client, directory, 1_000)
       return roundRobin(ids, (id) => ({ method: 'GET', path: `/api/session/${id}` }))
     },
   },
   {
-    ...{
-      name: 'session list',
-      reference: 'sessions',
-      rounds: { 1: 200, 16: 800 },
-      per: perRequest,
-      goal: { ratio: 1.5 },
-    },
+    name: 'session list',
+    reference: 'sessions',
+    rounds: { 1: 200, 16: 800 },
+    per: perRequest,
+    goal: { ratio: 1.5 },
     async prepare(client, directory) {
       await createSessions(client, directory, 1_000)
       return () => ({ method: 'GET', path: '/api/session?limit=50' })
     },
   },
   {
-    ...{ name: 'session create', reference: 'sessions', rounds: { 1: 500, 16: 4_000 }, per: perRequest, goal },
+    name: 'session create',
+    reference: 'sessions',
+    rounds: { 1: 500, 16: 4_000 },
+    per: perRequest,
+    goal,
     async prepare(_, directory) {
       return () => createRequest(directory)
     },
   },
   {
-    ...{ name: 'prompt admission', reference: 'sessions', rounds: { 1: 500, 16: 4_000 }, per: perRequest, goal },
+    name: 'prompt admission',
+    reference: 'sessions',
+    rounds: { 1: 500, 16: 4_000 },
+    per: perRequest,
+    goal,
     async prepare(client, directory) {
       const ids = await createSessions(client, directory, 100)
       const body = JSON.stringify({ text: 'Read the README and say what this project is.', resume: false })
@@ -57,15 +67,23 @@ export const CASES: readonly BenchCase[] = [
     },
   },
   {
-    ...{ name: 'responses JSON', reference: 'gateway', rounds: { 1: 500, 16: 2_000 }, per: perRequest },
+    name: 'responses JSON',
+    reference: 'gateway',
+    rounds: { 1: 500, 16: 2_000 },
+    per: perRequest,
     prepare: async () => () => responsesRequest({ input: 'Say something.' }),
   },
   {
-    ...{ name: 'responses JSON of 20 KB', reference: 'gateway', rounds: { 16: 400 }, per: perRequest },
+    name: 'responses JSON of 20 KB',
+    reference: 'gateway',
+    rounds: { 16: 400 },
+    per: perRequest,
     prepare: async () => () => responsesRequest({ input: 'Say 4000 words.' }),
   },
   {
-    ...{ name: 'responses stream', reference: 'gateway', rounds: { 1: 40, 16: 160 } },
+    name: 'responses stream',
+    reference: 'gateway',
+    rounds: { 1: 40, 16: 160 },
     per: { unit: 'chunk', count: 200 },
     goal: { microseconds: 9 },
     prepare: async () => () => responsesRequest({ input: 'Say something.', stream: true }),

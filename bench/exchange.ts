@@ -29,7 +29,11 @@ async function compare(alg: TokenKey['alg']): Promise<void> {
     await startServer({
       file: 'main.ts',
       env: {
-        ...{ ...settings, HOME: directory, NODE_ENV: 'production', PORTICO_PORT: '0', PORTICO_LOG_LEVEL: 'error' },
+        ...settings,
+        HOME: directory,
+        NODE_ENV: 'production',
+        PORTICO_PORT: '0',
+        PORTICO_LOG_LEVEL: 'error',
         PORTICO_EXCHANGES_PER_MINUTE: '1000000',
       },
     }),

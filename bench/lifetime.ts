@@ -95,13 +95,25 @@ function message(n: number): Message {
     return { type: 'user', id, timeCreated: n, prompt: { text, files: [], agents: [], metadata: undefined } }
   }
   return {
-    ...{ type: 'assistant', id, timeCreated: n, agent: 'build', attempt: 1, finish: 'stop', rawFinish: undefined },
+    type: 'assistant',
+    id,
+    timeCreated: n,
+    agent: 'build',
+    attempt: 1,
+    finish: 'stop',
+    rawFinish: undefined,
     model: { providerId: 'portico', modelId: 'echo', variant: '' },
     parts: [
       { type: 'text', text },
       { type: 'text', text },
     ],
-    ...{ costNanos: 1n, tokens: undefined, error: undefined, retry: undefined, timeStreamed: n, timeCompleted: n },
+
+    costNanos: 1n,
+    tokens: undefined,
+    error: undefined,
+    retry: undefined,
+    timeStreamed: n,
+    timeCompleted: n,
   }
 }
 

@@ -24,8 +24,12 @@ try {
     file: 'main.ts',
     words: [directories[0] ?? folder],
     env: {
-      ...{ HOME: folder, PORTICO_PORT: '0', PORTICO_DATA_DIR: join(folder, 'data') },
-      ...{ PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([folder]), PORTICO_LOCATION_IDLE_SECONDS: String(IDLE_SECONDS) },
+      HOME: folder,
+      PORTICO_PORT: '0',
+      PORTICO_DATA_DIR: join(folder, 'data'),
+
+      PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([folder]),
+      PORTICO_LOCATION_IDLE_SECONDS: String(IDLE_SECONDS),
     },
   })
   const pid = server.process.pid ?? 0

@@ -50,24 +50,36 @@ const one = (side: Side, turn: number): string => `${prefix(side)}/${side.ids[tu
 
 const CASES: readonly Case[] = [
   {
-    ...{ name: `list of ${PAGE}`, requests: { Portico: 1_600, opencode: 64 }, goal: 28 },
+    name: `list of ${PAGE}`,
+    requests: { Portico: 1_600, opencode: 64 },
+    goal: 28,
     request: (side) => ({ method: 'GET', path: `${prefix(side)}?limit=${PAGE}` }),
   },
   {
-    ...{ name: 'get', requests: { Portico: 6_400, opencode: 320 }, goal: 15 },
+    name: 'get',
+    requests: { Portico: 6_400, opencode: 320 },
+    goal: 15,
     request: (side, turn) => ({ method: 'GET', path: one(side, turn) }),
   },
   {
-    ...{ name: 'admission', requests: { Portico: 3_200, opencode: 192 }, goal: 15 },
+    name: 'admission',
+    requests: { Portico: 3_200, opencode: 192 },
+    goal: 15,
     request: (side, turn) =>
       isOurs(side)
         ? post(`${one(side, turn)}/prompt`, { text: TEXT, resume: false })
         : post(`${one(side, turn)}/message`, {
-            ...{ noReply: true, model: { providerID: 'openai', modelID: 'gpt-bench' } },
+            noReply: true,
+            model: { providerID: 'openai', modelID: 'gpt-bench' },
             parts: [{ type: 'text', text: TEXT }],
           }),
   },
-  { ...{ name: 'create', requests: { Portico: 3_200, opencode: 64 }, goal: 70 }, request: create },
+  {
+    name: 'create',
+    requests: { Portico: 3_200, opencode: 64 },
+    goal: 70,
+    request: create,
+  },
 ]
 
 const { values } = parseArgs({

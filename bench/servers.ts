@@ -87,9 +87,16 @@ export async function breakGround() {
         file: 'main.ts',
         words: [project],
         env: {
-          ...{ HOME: directory, NODE_ENV: 'production', PORTICO_AUTH: 'none', PORTICO_PORT: '0' },
-          ...{ PORTICO_DATA_DIR: join(directory, data), PORTICO_CONFIG: config },
-          ...{ PORTICO_BOOTSTRAP_API_KEY: API_KEY, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: MANAGEMENT_KEY },
+          HOME: directory,
+          NODE_ENV: 'production',
+          PORTICO_AUTH: 'none',
+          PORTICO_PORT: '0',
+
+          PORTICO_DATA_DIR: join(directory, data),
+          PORTICO_CONFIG: config,
+
+          PORTICO_BOOTSTRAP_API_KEY: API_KEY,
+          PORTICO_BOOTSTRAP_MANAGEMENT_KEY: MANAGEMENT_KEY,
         },
         ...how,
       }),

@@ -83,11 +83,15 @@ const post = async (url: string, body: string): Promise<void> => {
 let frame = ''
 const sides: readonly Side[] = [
   {
-    ...{ name: 'reference', server: reference, path: '/' },
+    name: 'reference',
+    server: reference,
+    path: '/',
     emit: () => post(reference.url, frame),
   },
   {
-    ...{ name: 'Portico', server: portico, path: '/api/event' },
+    name: 'Portico',
+    server: portico,
+    path: '/api/event',
     emit: (number) => post(`${portico.url}/api/session/ses_bench/agent`, JSON.stringify({ agent: `agent-${number}` })),
   },
 ]

@@ -15,8 +15,15 @@ const text = { type: 'string' } as const
 
 /** Options that set the terms of a key; `none` removes one. */
 export const TERM_OPTIONS = {
-  ...{ limit: text, reset: text, 'requests-per-minute': text, 'tokens-per-minute': text },
-  ...{ 'concurrent-requests': text, models: text, 'responses-dialect': text, 'history-ids': text },
+  limit: text,
+  reset: text,
+  'requests-per-minute': text,
+  'tokens-per-minute': text,
+
+  'concurrent-requests': text,
+  models: text,
+  'responses-dialect': text,
+  'history-ids': text,
 } as const
 
 type Options = { readonly [name in keyof typeof TERM_OPTIONS]?: string }
@@ -62,9 +69,16 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
     allowedModels: (options.models ?? 'none') === 'none' ? [] : (options.models ?? '').split(','),
   }
   const fields = {
-    ...{ limit: 'limit_nanos', reset: 'limit_reset', 'requests-per-minute': 'requests_per_minute' },
-    ...{ 'tokens-per-minute': 'tokens_per_minute', 'concurrent-requests': 'concurrent_requests' },
-    ...{ models: 'allowed_models', 'responses-dialect': 'responses_dialect', 'history-ids': 'history_ids' },
+    limit: 'limit_nanos',
+    reset: 'limit_reset',
+    'requests-per-minute': 'requests_per_minute',
+
+    'tokens-per-minute': 'tokens_per_minute',
+    'concurrent-requests': 'concurrent_requests',
+
+    models: 'allowed_models',
+    'responses-dialect': 'responses_dialect',
+    'history-ids': 'history_ids',
   }
   const named = Object.entries(fields).filter(([name]) => options[name as keyof Options] !== undefined)
   return { terms, paths: named.map(([, field]) => `terms.${field}`) }

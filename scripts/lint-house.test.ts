@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blindCasts, fullFolders, lastingFunctions, longFiles } from './lint-house.ts'
+import { blindCasts, fullFolders, lastingFunctions, longFiles, spreadLiterals } from './lint-house.ts'
 
 test('a folder holds at most 20 files, those of subfolders and tests not counted', () => {
   const files = Array.from({ length: 20 }, (_, i) => `gateway/file${i}.ts`)
@@ -45,4 +45,15 @@ test('a function is not written as the value of an assignment to a member', () =
   ]
   for (const text of taken) assert.deepEqual(lastingFunctions('gateway/a.ts', text), [], text)
   assert.deepEqual(lastingFunctions('bench/a.ts', 'a.b = () => c'), [])
+})
+
+test('an object literal is not spread into another one', () => {
+  const problem = 'bench/a.ts:2: an object literal that is spread into another one'
+  for (const spread of ['...{ b: 1, c }', '...({ b: 1 } as const)', '...{\n b }']) {
+    assert.deepEqual(spreadLiterals('bench/a.ts', `const a = {\n  ${spread},\n}`), [problem], spread)
+  }
+  for (const text of ['{ ...b }', '{ ...(b && { c }) }', '[...[{ b }]]', '{ ...(b ? { c } : {}) }']) {
+    assert.deepEqual(spreadLiterals('gateway/a.ts', text), [], text)
+  }
+  assert.deepEqual(spreadLiterals('gateway/a.test.ts', '{ ...{ b } }'), [])
 })

@@ -1,5 +1,5 @@
 // Refuses what Biome has no rule for, or counts in its own way: folders with too many files, files with too many lines, casts by way
-// of `unknown`, and functions that live too long. Usage: lint-house.ts
+// of `unknown`, functions that live too long, and object literals that are spread. Usage: lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -50,6 +50,15 @@ export function lastingFunctions(path: string, text: string): string[] {
   )
 }
 
+/** Where an object literal is spread into another one, as lines for people: members stand in lines of their own. */
+export function spreadLiterals(path: string, text: string): string[] {
+  if (!path.endsWith('.ts') || path.endsWith('.test.ts')) return []
+  return [...text.matchAll(/\.\.\.\(?\{/g)].map(
+    ({ index }) =>
+      `${path}:${text.slice(0, index).split('\n').length}: an object literal that is spread into another one`,
+  )
+}
+
 if (import.meta.main) {
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'])
@@ -61,7 +70,12 @@ if (import.meta.main) {
   const source = files.filter((path) => path.endsWith('.ts') && path !== 'scripts/lint-house.ts')
   const inSource = (path: string): string[] => {
     const text = readFileSync(path, 'utf8')
-    return [...longFiles(path, text), ...blindCasts(path, text), ...lastingFunctions(path, text)]
+    return [
+      ...longFiles(path, text),
+      ...blindCasts(path, text),
+      ...lastingFunctions(path, text),
+      ...spreadLiterals(path, text),
+    ]
   }
   const problems = [...fullFolders(files), ...source.flatMap(inSource)]
   for (const problem of problems) process.stderr.write(`${problem}\n`)

@@ -20,7 +20,10 @@ export function casesOf(share: number): Readonly<Record<'json' | 'streams', read
     requests: number,
     goals: readonly Goal[],
   ): ChatCase => ({
-    ...{ name: `JSON of ${size}, ${connections} at once`, connections, added: P50, goals },
+    name: `JSON of ${size}, ${connections} at once`,
+    connections,
+    added: P50,
+    goals,
     async round(side, client) {
       const count = some(requests, connections)
       const before = await side.server.cpu()
@@ -30,7 +33,9 @@ export function casesOf(share: number): Readonly<Record<'json' | 'streams', read
   })
   const added = (most: number): Goal => ({ figure: addedOf(P50), beside: 'Portkey', most })
   const first = (name: string, streams: number, times: number, prompt: string, most: number): ChatCase => ({
-    ...{ name, connections: streams, added: FIRST },
+    name,
+    connections: streams,
+    added: FIRST,
     goals: [{ figure: addedOf(FIRST), beside: 'Portkey', most }],
     async round(side, client) {
       const all: number[] = []
@@ -53,7 +58,8 @@ export function casesOf(share: number): Readonly<Record<'json' | 'streams', read
     ],
     streams: [
       {
-        ...{ name: `streams of ${WORDS} chunks in bursts, 16 at once`, connections: 16 },
+        name: `streams of ${WORDS} chunks in bursts, 16 at once`,
+        connections: 16,
         goals: [{ figure: CPU_OF_CHUNK, beside: 'Portkey', most: 0.45 }],
         async round(side, client) {
           const streams = some(320, 16)
@@ -65,7 +71,8 @@ export function casesOf(share: number): Readonly<Record<'json' | 'streams', read
       first('first chunk of a stream with a chunk each 10 ms, alone', 1, 40, 'Say 5 words each 10 ms.', 0.1),
       first('first chunk of 100 streams that start at once', 100, 5, 'Say 20 words each 10 ms.', 0.25),
       {
-        ...{ name: '100 streams with a chunk each 10 ms', connections: 100 },
+        name: '100 streams with a chunk each 10 ms',
+        connections: 100,
         goals: [{ figure: CPU_OF_CHUNK, beside: 'undici proxy', most: 1.5 }],
         async round(side, client) {
           const words = some(400)
@@ -74,7 +81,9 @@ export function casesOf(share: number): Readonly<Record<'json' | 'streams', read
         },
       },
       {
-        ...{ name: `${slow} streams with a chunk each second`, connections: slow, sides: ['Express', 'Portico'] },
+        name: `${slow} streams with a chunk each second`,
+        connections: slow,
+        sides: ['Express', 'Portico'],
         goals: [
           { figure: MEMORY, beside: 'Express', most: 3 },
           { figure: DELAY, beside: 'Express', most: 2 },
@@ -86,7 +95,10 @@ export function casesOf(share: number): Readonly<Record<'json' | 'streams', read
             megabytes = memory(side.server.process.pid ?? 0)
           }
           const delays = await chunkDelays(side, client, {
-            ...{ streams: slow, prompt, chunks: slow * words, onHalfOfChunks },
+            streams: slow,
+            prompt,
+            chunks: slow * words,
+            onHalfOfChunks,
           })
           return { [MEMORY]: megabytes, [DELAY]: delays[Math.floor(delays.length * 0.99)] ?? Number.NaN }
         },

@@ -5,11 +5,16 @@ import { limitedKey } from './limited-key.ts'
 /** Chat completions as `bench/chat.ts` asks for them, to compare two work trees with. */
 export const CHAT_CASES: readonly BenchCase[] = [
   {
-    ...{ name: 'chat JSON', reference: 'gateway', rounds: { 1: 500, 16: 2_000 }, per: { unit: 'request', count: 1 } },
+    name: 'chat JSON',
+    reference: 'gateway',
+    rounds: { 1: 500, 16: 2_000 },
+    per: { unit: 'request', count: 1 },
     prepare: (client) => chatRequests(client, 'Say something.', false),
   },
   {
-    ...{ name: 'chat stream with a chunk each 10 ms', reference: 'gateway', rounds: { 100: 100 } },
+    name: 'chat stream with a chunk each 10 ms',
+    reference: 'gateway',
+    rounds: { 100: 100 },
     per: { unit: 'chunk', count: 200 },
     prepare: (client) => chatRequests(client, 'Say 200 words each 10 ms.', true),
   },

@@ -28,7 +28,8 @@ export async function startPortkey(): Promise<BenchServer> {
 /** Headers with which Portkey's gateway asks the upstream. */
 export function portkeyHeaders(upstream: string): Record<string, string> {
   return {
-    ...{ authorization: 'Bearer key-of-the-stub', 'x-portkey-provider': 'openai' },
+    authorization: 'Bearer key-of-the-stub',
+    'x-portkey-provider': 'openai',
     'x-portkey-custom-host': `${upstream}/v1`,
   }
 }

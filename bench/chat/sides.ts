@@ -58,7 +58,8 @@ function side(
 ): Side {
   const model = name === 'Portico' ? 'openai/gpt-bench' : 'gpt-bench'
   return {
-    ...{ name, server },
+    name,
+    server,
     request: (content, stream) => {
       const body = JSON.stringify({ model, stream, messages: [{ role: 'user', content }] })
       return { method: 'POST', path, headers, body }

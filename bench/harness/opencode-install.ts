@@ -11,10 +11,21 @@ export function installOpencode(folder: string): string {
 export function opencodeEnvironment(folder: string): NodeJS.ProcessEnv {
   const config = { autoupdate: false, share: 'disabled', snapshot: false, lsp: false, formatter: false }
   return {
-    ...{ PATH: process.env.PATH, HOME: folder, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) },
-    ...{ XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') },
-    ...{ XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },
-    ...{ OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_SHARE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' },
-    ...{ OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1' },
+    PATH: process.env.PATH,
+    HOME: folder,
+    OPENCODE_CONFIG_CONTENT: JSON.stringify(config),
+
+    XDG_DATA_HOME: join(folder, 'data'),
+    XDG_CONFIG_HOME: join(folder, 'config'),
+
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    XDG_STATE_HOME: join(folder, 'state'),
+
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_SHARE: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
   }
 }

@@ -69,10 +69,16 @@ const CHAT: Dialect = {
 function object(id: string, model: string, text: string, usage: Usage | undefined) {
   const content = [{ type: 'output_text', text, annotations: [] }]
   return {
-    ...{ id, object: 'response', created_at: Math.floor(Date.now() / 1_000), model, status: 'completed', error: null },
+    id,
+    object: 'response',
+    created_at: Math.floor(Date.now() / 1_000),
+    model,
+    status: 'completed',
+    error: null,
     output: [{ id: `msg_${id}`, type: 'message', role: 'assistant', status: 'completed', content }],
     usage: usage && {
-      ...{ input_tokens: usage.prompt_tokens, output_tokens: usage.completion_tokens },
+      input_tokens: usage.prompt_tokens,
+      output_tokens: usage.completion_tokens,
       total_tokens: usage.total_tokens,
     },
   }
@@ -81,9 +87,14 @@ function object(id: string, model: string, text: string, usage: Usage | undefine
 function call(asked: Asked, signal: AbortSignal) {
   const messages = asked.messages ?? [{ role: 'user', content: asked.input }]
   return upstream.request({
-    ...{ path: '/v1/chat/completions', method: 'POST', signal, headers: { 'content-type': 'application/json' } },
+    path: '/v1/chat/completions',
+    method: 'POST',
+    signal,
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ model: asked.model, messages, stream: asked.stream === true },
+      model: asked.model,
+      messages,
+      stream: asked.stream === true,
       ...(asked.stream === true ? { stream_options: { include_usage: true } } : {}),
     }),
   })

@@ -86,8 +86,13 @@ interface Row extends NewRow {
 
 function info(row: NewRow) {
   return {
-    ...{ id: row.id, projectID: row.project, cost: row.cost, tokens: JSON.parse(row.tokens) as unknown },
-    ...{ time: { created: row.created, updated: row.updated }, title: row.title ?? undefined },
+    id: row.id,
+    projectID: row.project,
+    cost: row.cost,
+    tokens: JSON.parse(row.tokens) as unknown,
+
+    time: { created: row.created, updated: row.updated },
+    title: row.title ?? undefined,
     location: { directory: row.directory },
   }
 }
@@ -101,8 +106,15 @@ app.post('/api/session', async (request, response) => {
   const { title, location } = request.body as { title?: string; location: { directory: string } }
   const now = Date.now()
   const row: NewRow = {
-    ...{ id: newId('ses'), title: title ?? null, directory: location.directory, project: 'global' },
-    ...{ cost: 0, tokens: NO_TOKENS, created: now, updated: now },
+    id: newId('ses'),
+    title: title ?? null,
+    directory: location.directory,
+    project: 'global',
+
+    cost: 0,
+    tokens: NO_TOKENS,
+    created: now,
+    updated: now,
   }
   await write(() => {
     if (byId.get(row.id) !== undefined) return

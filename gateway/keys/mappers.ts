@@ -113,6 +113,14 @@ export function fromOwnKey(
   }
 }
 
+/** What was spent with a provider's key of the caller's own: there are no such keys yet. */
+const NO_OWN_KEYS = {
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+} as const
+
 function fromCommon(apiKey: ApiKey, spending: Spending | undefined) {
   const { terms } = apiKey
   const { limitNanos, allowedModels = [], tokensPerMinute } = terms ?? {}
@@ -129,7 +137,7 @@ function fromCommon(apiKey: ApiKey, spending: Spending | undefined) {
     usage_daily: fromCost(dayNanos),
     usage_weekly: fromCost(weekNanos),
     usage_monthly: fromCost(monthNanos),
-    ...({ byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 } as const),
+    ...NO_OWN_KEYS,
     expires_at: fromMaybeMoment(apiKey.expireTime),
     creator_user_id: apiKey.creatorKeyId ?? null,
     requests_per_minute: terms?.requestsPerMinute ?? null,

@@ -29,12 +29,13 @@ function pricesOf(pricing: Pricing | LongPricing) {
   }
 }
 
-function architectureOf({ inputModalities, outputModalities }: Model) {
+function architectureOf({ inputModalities, outputModalities }: Model): JsonOf<typeof model>['architecture'] {
   return {
     modality: `${inputModalities.join('+')}->${outputModalities.join('+')}`,
     input_modalities: inputModalities,
     output_modalities: outputModalities,
-    ...({ tokenizer: 'Other', instruct_type: null } as const),
+    tokenizer: 'Other',
+    instruct_type: null,
   }
 }
 
@@ -69,8 +70,13 @@ export function fromModel(shown: Model): JsonOf<typeof model> {
 /** A model as the clients of each dialect look for it. */
 export function fromRetrieved(shown: Model): JsonOf<typeof retrievedModel> {
   return {
-    ...({ id: shown.name, object: 'model', created: 0, owned_by: shown.providerId } as const),
-    ...({ type: 'model', display_name: shown.displayName, created_at: '1970-01-01T00:00:00Z' } as const),
+    id: shown.name,
+    object: 'model',
+    created: 0,
+    owned_by: shown.providerId,
+    type: 'model',
+    display_name: shown.displayName,
+    created_at: '1970-01-01T00:00:00Z',
     data: fromModel(shown),
   }
 }
@@ -98,7 +104,9 @@ export function fromEndpoints(shown: Model): JsonOf<typeof modelEndpoints> {
     pricing: fromPricing(shown.pricing),
     quantization,
     supported_parameters: supportedParameters,
-    ...({ status: 0, supports_implicit_caching: false, supports_voice_cloning: false } as const),
+    status: 0,
+    supports_implicit_caching: false,
+    supports_voice_cloning: false,
     supports_tool_choice: { auto: true, none: true, required: true, function: true },
     latency_last_30m: null,
     throughput_last_30m: null,

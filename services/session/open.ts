@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
@@ -9,21 +8,13 @@ import type { Leaving } from '#shared/process/leave.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serviceClosing } from '#shared/rpc/server-reasons.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
-import type { Mongo } from '#shared/stores/mongo.ts'
-import type { StoreHealth } from '#shared/stores/store-health.ts'
-import { storePort } from '#shared/stores/store-port.ts'
-import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import { tracedPort } from '#shared/telemetry/traced-port.ts'
-import { openFileBlobStore } from './adapters/files/blob-store.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
 import { RpcCatalogPeer } from './adapters/rpc/catalog-peer.ts'
 import { RpcInferencePeer } from './adapters/rpc/inference-peer.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
-import { openSqliteSessionStore } from './adapters/sqlite/session-store.ts'
 import type { Config } from './config.ts'
-import type { BlobStore } from './ports/blob-store.ts'
-import type { SessionStore } from './ports/session-store.ts'
+import { openStores } from './open-stores.ts'
 import { createRoutes } from './routes.ts'
 import { EventExpiry } from './run/events/event-expiry.ts'
 import { EventHub } from './run/events/event-hub.ts'
@@ -91,31 +82,43 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const closing = new AbortController()
   opening.defer(() => closing.abort(new Error('The service is closing')))
   const run = {
-    ...{ ...patient, catalog, inference, hub, watchers, titles, clock, logger, health, closing: closing.signal },
+    ...patient,
+    catalog,
+    inference,
+    hub,
+    watchers,
+    titles,
+    clock,
+    logger,
+    health,
+    closing: closing.signal,
     newId: (prefix: Parameters<typeof timedId>[0]) => timedId(prefix, clock),
     pause: dependencies.pause ?? pause,
     random: Math.random,
     compactionPercent: config.compactionPercent,
     permissionTimeoutMs: config.permissionTimeoutMs,
     subagents: {
-      ...{ depth: config.taskDepth, limitMs: config.taskTimeoutMs, places: new Places(CHILDREN_AT_ONCE) },
+      depth: config.taskDepth,
+      limitMs: config.taskTimeoutMs,
+      places: new Places(CHILDREN_AT_ONCE),
       parents: new WaitingParents(MOST_WAITING_SESSIONS / 2, MOST_WAITING_OF_ONE_WORKSPACE / 2),
     },
-    ...{
-      autoResume: config.autoResume,
-      leaseMs: config.leaseMs,
-      startedAt: clock.monotonic(),
-      fences: new Map<string, number>(),
-    },
+    autoResume: config.autoResume,
+    leaseMs: config.leaseMs,
+    startedAt: clock.monotonic(),
+    fences: new Map<string, number>(),
   }
   const scheduler = opening.use(
     new Scheduler({
-      ...{ store: patient.store, watchers, clock, logger, owner: randomId('own') },
-      ...{ leaseMs: config.leaseMs, slots: new Slots(config.maxRuns) },
-      ...{
-        maxOwned: config.maxRuns + MOST_WAITING_SESSIONS,
-        maxOwnedOfOne: config.maxRuns + MOST_WAITING_OF_ONE_WORKSPACE,
-      },
+      store: patient.store,
+      watchers,
+      clock,
+      logger,
+      owner: randomId('own'),
+      leaseMs: config.leaseMs,
+      slots: new Slots(config.maxRuns),
+      maxOwned: config.maxRuns + MOST_WAITING_SESSIONS,
+      maxOwnedOfOne: config.maxRuns + MOST_WAITING_OF_ONE_WORKSPACE,
       pollMs: dependencies.pollMs,
       drain: async (tenure, slot) => (await runs()).drainSession(run, tenure, slot),
     }),
@@ -137,64 +140,4 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
-}
-
-/** Whatever of these succeeds has written. */
-const WRITES = ['renewLease'] as const
-
-interface Stores {
-  readonly store: SessionStore
-  readonly blobs: BlobStore
-  /** The same, for those who hold leases: whatever a run asks of them takes as long as it needs. */
-  readonly patient: { readonly store: SessionStore; readonly blobs: BlobStore }
-  readonly health: StoreHealth
-}
-
-async function openStores(
-  config: Config,
-  { clock, logger }: Pick<Dependencies, 'clock' | 'logger'>,
-  resources: AsyncDisposableStack,
-): Promise<Stores> {
-  const attributes = { 'db.system.name': config.store.kind }
-  const { store, blobs, mongo } = await openAdapters(config, clock, resources)
-  const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
-  await health.begin()
-  const traced = {
-    store: tracedPort(store, 'SessionStore', attributes),
-    blobs: tracedPort(blobs, 'BlobStore', mongo === undefined ? {} : attributes),
-  }
-  return {
-    store: storePort(traced.store, health),
-    blobs: storePort(traced.blobs, health),
-    patient: {
-      store: storePort(traced.store, health, { limited: false, writes: WRITES }),
-      blobs: storePort(traced.blobs, health, { limited: false }),
-    },
-    health,
-  }
-}
-
-async function openAdapters(
-  { store: config, autoResume }: Config,
-  clock: Clock,
-  resources: AsyncDisposableStack,
-): Promise<Stores['patient'] & { readonly mongo?: Mongo }> {
-  if (config.kind === 'sqlite') {
-    const store = resources.use(
-      await openSqliteSessionStore({
-        ...{ path: join(config.directory, 'session.sqlite'), clock, park: !autoResume },
-      }),
-    )
-    const blobs = resources.use(
-      await openFileBlobStore({ directory: join(config.directory, 'blobs'), uses: store.blobUses }),
-    )
-    return { store, blobs }
-  }
-  // The driver takes 20 MB, and is not read where it is not used.
-  const { openMongo } = await import('#shared/stores/mongo.ts')
-  const { openMongoBlobStore } = await import('./adapters/mongo/blob-store.ts')
-  const { openMongoSessionStore } = await import('./adapters/mongo/session-store.ts')
-  const mongo = resources.use(await openMongo(config))
-  const store = resources.use(await openMongoSessionStore({ mongo, clock }))
-  return { store, blobs: resources.use(openMongoBlobStore({ mongo })), mongo }
 }

@@ -13,17 +13,35 @@ import {
 } from './identity-store.support.ts'
 
 const accepted: AuditEvent = {
-  ...{ type: 'exchange-accepted', policyId: 'p1', policyRevision: 3, issuerId: 'iss_1', issuerRevision: 7 },
-  ...{ target: { workspaceId: 'wrk_1', keyId: 'key_1' }, subject: 'näme ☂', tokenId: 'jti', timeExpires: 900_000 },
+  type: 'exchange-accepted',
+  policyId: 'p1',
+  policyRevision: 3,
+  issuerId: 'iss_1',
+  issuerRevision: 7,
+
+  target: { workspaceId: 'wrk_1', keyId: 'key_1' },
+  subject: 'näme ☂',
+  tokenId: 'jti',
+  timeExpires: 900_000,
   clientNetwork: '192.0.2.1',
 }
 const refused: AuditEvent = {
-  ...{ type: 'exchange-refused', policyId: 'p1', issuerId: undefined, reason: 'SUBJECT', found: undefined },
+  type: 'exchange-refused',
+  policyId: 'p1',
+  issuerId: undefined,
+  reason: 'SUBJECT',
+  found: undefined,
   clientNetwork: '2001:db8::/64',
 }
 const counted: AuditEvent = {
-  ...{ type: 'exchanges-refused', policyId: 'p2', issuerId: 'iss_1', reason: 'SUBJECT', count: 7 },
-  ...{ timeFirst: 1, timeLast: 2 },
+  type: 'exchanges-refused',
+  policyId: 'p2',
+  issuerId: 'iss_1',
+  reason: 'SUBJECT',
+  count: 7,
+
+  timeFirst: 1,
+  timeLast: 2,
 }
 
 const entryOf = (organizationId: string, time: number, event: AuditEvent): AuditEntry => ({

@@ -36,7 +36,9 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       const expected = { organizationId: organization.id, workspaceId: workspace.id, first: true, keys }
       assert.deepEqual(await store.identity.bootstrap(bootstrap), expected)
       assert.deepEqual(await other.identity.findKey(made.hash), {
-        ...{ organizationId: organization.id, workspaceLimitNanos: undefined, key: keys[1] },
+        organizationId: organization.id,
+        workspaceLimitNanos: undefined,
+        key: keys[1],
       })
     })
 
@@ -115,7 +117,9 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
         if (index !== 1) timeUpdated = by.time
         assert.deepEqual(await store.identity.reviseKey(workspace, key.id, toggle(disabled), by), {
           ...stored(key, workspace, 'key_admin'),
-          ...{ disabled, timeUpdated },
+
+          disabled,
+          timeUpdated,
         })
         assert.equal((await other.identity.findKey(key.hash))?.key.disabled, disabled)
         assert.equal((await other.identity.getKey(workspace, key.id))?.key.disabled, disabled)
@@ -195,7 +199,11 @@ export function identityStoreSuite(name: string, make: MakePlace, options: Suite
       const before = undefined
       assert.deepEqual(await changesOf(other, organizationId), [
         {
-          ...{ type, actor: operator, resource: 'organization', resourceId: organizationId, before },
+          type,
+          actor: operator,
+          resource: 'organization',
+          resourceId: organizationId,
+          before,
           after: { name: 'an organization', plan: 'enterprise' },
         },
         { type, actor: operator, resource, resourceId: given.id, before, after: snapshot('given') },

@@ -81,8 +81,14 @@ export function issuerSettings(more: Partial<IssuerSettings> = {}): IssuerSettin
 
 export function policySettings(more: Partial<PolicySettings> = {}): PolicySettings {
   return {
-    ...{ name: 'a policy', issuerId: 'iss_1', subject: 'repo:a/b', audience: 'portico', condition: undefined },
-    ...{ target: { workspaceId: 'wrk_1', keyId: 'key_1' }, enabled: true },
+    name: 'a policy',
+    issuerId: 'iss_1',
+    subject: 'repo:a/b',
+    audience: 'portico',
+    condition: undefined,
+
+    target: { workspaceId: 'wrk_1', keyId: 'key_1' },
+    enabled: true,
     checks: { scope: undefined, tokenType: undefined },
     ...more,
   }

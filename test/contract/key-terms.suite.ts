@@ -69,16 +69,23 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
             0,
             undefined,
             {
-              ...{ workspace_id: workspaceId, kind: 'workspace', name: 'other', disabled: false },
+              workspace_id: workspaceId,
+              kind: 'workspace',
+              name: 'other',
+              disabled: false,
               expire_time: '1970-01-01T00:00:09.000Z',
-              ...{ limit_nanos: '9223372036854775807', limit_reset: 'weekly', requests_per_minute: 1 },
-              ...{ tokens_per_minute: 1_000_000_000_000, concurrent_requests: 2_147_483_647 },
-              ...{
-                allowed_models: ['openai/*', 'näme "☂"'],
-                limit_includes_own_keys: true,
-                responses_dialect: 'specification',
-                history_ids: false,
-              },
+
+              limit_nanos: '9223372036854775807',
+              limit_reset: 'weekly',
+              requests_per_minute: 1,
+
+              tokens_per_minute: 1_000_000_000_000,
+              concurrent_requests: 2_147_483_647,
+
+              allowed_models: ['openai/*', 'näme "☂"'],
+              limit_includes_own_keys: true,
+              responses_dialect: 'specification',
+              history_ids: false,
             },
           ],
         )

@@ -8,8 +8,14 @@ import { closing, demand, type LedgerStore, opening } from './ledger.suite.ts'
 
 /** Terms that limit nothing. */
 export const NO_TERMS: KeyTerms = {
-  ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
-  ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
+  limitNanos: undefined,
+  limitReset: 'never',
+  requestsPerMinute: undefined,
+  tokensPerMinute: undefined,
+
+  concurrentRequests: undefined,
+  workspaceLimitNanos: undefined,
+  allowedModels: [],
 }
 /** What `demand` costs at most. */
 const HIGHEST = 23n

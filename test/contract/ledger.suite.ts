@@ -12,29 +12,43 @@ export interface LedgerStore extends AsyncDisposable {
 
 /** A request of a key. */
 export const opening: LedgerOpening = {
-  ...{
-    workspace: 'wrk_1',
-    requestId: 'req_1',
-    apiKeyId: 'key_1',
-    origin: 'responses',
-    streamed: true,
-    sessionId: 'ses_1',
-  },
-  ...{ user: 'someone', providerId: 'openai', modelId: 'gpt' },
+  workspace: 'wrk_1',
+  requestId: 'req_1',
+  apiKeyId: 'key_1',
+  origin: 'responses',
+  streamed: true,
+  sessionId: 'ses_1',
+
+  user: 'someone',
+  providerId: 'openai',
+  modelId: 'gpt',
   preset: { presetId: 'pre_1', slug: 'calm', version: 3 },
   attribution: { referer: 'https://example.com', title: 'A title', categories: 'tests', userAgent: 'test' },
   metadata: { team: 'red', '$a.b': 'odd', '': 'no name' },
 }
 /** How it ends. */
 export const closing: LedgerClosing = {
-  ...{ workspace: 'wrk_1', requestId: 'req_1', apiKeyId: 'key_1', status: 'completed' },
+  workspace: 'wrk_1',
+  requestId: 'req_1',
+  apiKeyId: 'key_1',
+  status: 'completed',
   usage: { inputTokens: 9n, outputTokens: 8n, cacheReadTokens: 7n, cacheWriteTokens: 6n, reasoningTokens: 5n },
-  ...{ costNanos: 9_007_199_254_740_993n, costKnown: true, finishReason: 'stop', rawReason: 'end_turn' },
-  ...{ serviceTier: 'flex', leftOut: ['sampling.top_k'], firstPartMs: 12, error: '' },
+
+  costNanos: 9_007_199_254_740_993n,
+  costKnown: true,
+  finishReason: 'stop',
+  rawReason: 'end_turn',
+
+  serviceTier: 'flex',
+  leftOut: ['sampling.top_k'],
+  firstPartMs: 12,
+  error: '',
 }
 /** What it may cost: 3 nano-dollars of input, and 2 for each of 10 tokens of output. */
 export const demand: Demand = {
-  ...{ inputTokens: 3n, outputTokens: 10n, isFixed: true },
+  inputTokens: 3n,
+  outputTokens: 10n,
+  isFixed: true,
   prices: { inputNanos: 1_000_000n, outputNanos: 2_000_000n },
 }
 
@@ -57,8 +71,19 @@ export function ledgerSuite(
     assert.equal(await ledger.get('wrk_1', 'req_1'), undefined)
     await ledger.open(opening, demand, undefined)
     const open = {
-      ...{ status: 'open', usage: undefined, costNanos: 0n, costKnown: false, finishReason: undefined, rawReason: '' },
-      ...{ serviceTier: '', leftOut: [], firstPartMs: undefined, error: '', startedAt: 1_000, finishedAt: undefined },
+      status: 'open',
+      usage: undefined,
+      costNanos: 0n,
+      costKnown: false,
+      finishReason: undefined,
+      rawReason: '',
+
+      serviceTier: '',
+      leftOut: [],
+      firstPartMs: undefined,
+      error: '',
+      startedAt: 1_000,
+      finishedAt: undefined,
     }
     assert.deepEqual(await ledger.get('wrk_1', 'req_1'), { ...opening, ...open })
     clock.time = 2_500

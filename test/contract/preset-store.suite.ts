@@ -52,8 +52,17 @@ export function presetStoreSuite(
       assert.equal(await store.get('wrk_1', 'support'), undefined)
       const { presetId, ...rest } = first
       const preset = {
-        ...{ id: presetId, workspace: 'wrk_1', slug: 'support', name: 'support', description: undefined },
-        ...{ status: 'active', statusUpdatedAt: undefined, createdAt: 1_000, updatedAt: 1_000, creatorKeyId: 'key_1' },
+        id: presetId,
+        workspace: 'wrk_1',
+        slug: 'support',
+        name: 'support',
+        description: undefined,
+
+        status: 'active',
+        statusUpdatedAt: undefined,
+        createdAt: 1_000,
+        updatedAt: 1_000,
+        creatorKeyId: 'key_1',
         designatedVersionId: first.id,
       }
       const made = { preset, designated: { ...rest, presetId, version: 1 } }
@@ -66,7 +75,11 @@ export function presetStoreSuite(
       assert.deepEqual(await store.createVersion('wrk_1', 'support', second), after)
       assert.deepEqual(await store.get('wrk_1', 'support'), after)
       assert.deepEqual(await store.inUse('wrk_1', 'support'), {
-        ...{ presetId, status: 'active', versionId: second.id, version: 2, systemPrompt: undefined },
+        presetId,
+        status: 'active',
+        versionId: second.id,
+        version: 2,
+        systemPrompt: undefined,
         settings: JSON.stringify(second.settings),
       })
       assert.equal(await store.inUse('wrk_2', 'support'), undefined)

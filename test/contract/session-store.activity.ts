@@ -49,7 +49,13 @@ export function activityCases(test: StoreTest): void {
       { name: 'read', end: 'unfinished' },
     ]
     assert.deepEqual(step, {
-      ...{ session, isRoot: true, type: 'step', timeCreated: clock.now() + 1, tokens: TOKENS, costNanos: 12n, calls },
+      session,
+      isRoot: true,
+      type: 'step',
+      timeCreated: clock.now() + 1,
+      tokens: TOKENS,
+      costNanos: 12n,
+      calls,
       model: JSON.stringify({ providerId: 'portico', modelId: 'echo', variant: '' }),
     })
     assert.deepEqual((await read(store, { calls: false }))[1]?.calls, [])

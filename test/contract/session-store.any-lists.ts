@@ -18,8 +18,12 @@ export function anyListCases(test: StoreTest): void {
     const one = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
     const project = fc.record({ projectId: one(...PROJECTS), subpath: one(...SUBPATHS) })
     const queries = fc.record({
-      ...{ order: fc.constantFrom('ascending' as const, 'descending' as const), limit: fc.constantFrom(1, 7, 50) },
-      ...{ directory: one(...DIRECTORIES), parentId: one(null, 'ses_7', 'ses_none'), project },
+      order: fc.constantFrom('ascending' as const, 'descending' as const),
+      limit: fc.constantFrom(1, 7, 50),
+
+      directory: one(...DIRECTORIES),
+      parentId: one(null, 'ses_7', 'ses_none'),
+      project,
       search: one('parser', 'LEX', 'er', 'a', 'ser of t', '0%', 'parser lexer', 'nothing'),
       until: one(all[100]?.timeUpdated, all[0]?.timeUpdated),
     })
@@ -53,7 +57,8 @@ export function anyListCases(test: StoreTest): void {
         let after: Session | undefined
         for (let turn = 0; ; turn++) {
           const page = await listed(store, {
-            ...{ order, limit: 7 },
+            order,
+            limit: 7,
             ...(search !== undefined && { search }),
             ...(order === 'ascending' && { until }),
             ...(after && { after }),

@@ -54,8 +54,13 @@ export function leaseCases(test: StoreTest): void {
     await admit(store, 'steer', 'msg_1')
     const lease = await acquire(store, longMs)
     assert.deepEqual(lease, {
-      ...{ workspace: W, sessionId: 'ses_1', fence: lease.fence },
-      ...{ unfinished: false, acquisitions: 1, heldUntil: 0 },
+      workspace: W,
+      sessionId: 'ses_1',
+      fence: lease.fence,
+
+      unfinished: false,
+      acquisitions: 1,
+      heldUntil: 0,
     })
     await admit(store, 'steer', 'msg_2')
     assert.equal(await store.acquireLease('own_2', longMs), undefined)

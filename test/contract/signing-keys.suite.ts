@@ -9,8 +9,13 @@ export interface SigningKeyDatabase extends AsyncDisposable {
 }
 
 const newKey = (kid: string): SigningKey => ({
-  ...{ kid, x: `x of ${kid}`, y: `y of ${kid}`, sealed: Uint8Array.from([0, 1, 255, 0]) },
-  ...{ timeCreated: 1_000, timeUsed: 2 ** 45 },
+  kid,
+  x: `x of ${kid}`,
+  y: `y of ${kid}`,
+  sealed: Uint8Array.from([0, 1, 255, 0]),
+
+  timeCreated: 1_000,
+  timeUsed: 2 ** 45,
 })
 
 const kidsOf = (keys: readonly SigningKey[]) => keys.map(({ kid }) => kid)

@@ -122,7 +122,8 @@ const chat: Dialect = {
         ],
       },
       {
-        ...{ role: 'assistant', content: null },
+        role: 'assistant',
+        content: null,
         tool_calls: [{ id: 'c0', type: 'function', function: { name: 'list', arguments: '{}' } }],
       },
       { role: 'tool', tool_call_id: 'c0', content: 'nothing' },
@@ -206,7 +207,9 @@ const messages: Dialect = {
     }
   },
   prompt: (content) => ({
-    ...{ messages: [{ role: 'user', content }], tools: messages.request.tools, max_tokens: 500 },
+    messages: [{ role: 'user', content }],
+    tools: messages.request.tools,
+    max_tokens: 500,
   }),
   next: (request, { content }) => ({
     ...request,

@@ -19,7 +19,8 @@ const WARM_UP = Math.max(200, REQUESTS / 10)
 const AT_ONCE = 100
 /** What does not come is waited for longer than what comes may take on a busy machine, and every failure keeps its status. */
 const PATIENCE = {
-  ...{ PORTICO_GENERATION_TIMEOUT_SECONDS: '15', PORTICO_PROVIDER_TIMEOUT_SECONDS: '5' },
+  PORTICO_GENERATION_TIMEOUT_SECONDS: '15',
+  PORTICO_PROVIDER_TIMEOUT_SECONDS: '5',
   PORTICO_KEEP_ALIVE_MS: '60000',
 }
 /** An endless answer is read until it has 32 MiB or more: one of so many requests gets it. */

@@ -65,7 +65,9 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'an answer that is no JSON': {
     answer: half((response) => response.end('{"a":\n\ndata: {"a":\n\n')),
-    ...{ before: 502, within: 'provider_unavailable' },
+
+    before: 502,
+    within: 'provider_unavailable',
   },
   'an endless answer': { answer: flood, before: 502, within: 'length' },
 }

@@ -52,7 +52,9 @@ function countOf(value: unknown, pattern: RegExp): number {
 }
 
 const chatUsage = {
-  ...{ prompt_tokens: 20, completion_tokens: 9, total_tokens: 29 },
+  prompt_tokens: 20,
+  completion_tokens: 9,
+  total_tokens: 29,
   prompt_tokens_details: { cached_tokens: 8 },
 }
 const chatSource = {
@@ -78,7 +80,10 @@ const chat: Upstream = {
       {
         index: 0,
         message: {
-          ...{ role: 'assistant', content: SAID.text, reasoning_content: SAID.thought, annotations: [chatSource] },
+          role: 'assistant',
+          content: SAID.text,
+          reasoning_content: SAID.thought,
+          annotations: [chatSource],
           tool_calls: SAID.calls.map((call, i) => chatCall(call, i, call.arguments)),
         },
         finish_reason: 'tool_calls',
@@ -124,16 +129,24 @@ const chat: Upstream = {
 }
 
 const responsesUsage = {
-  ...{ input_tokens: 20, input_tokens_details: { cached_tokens: 8 }, output_tokens: 9, total_tokens: 29 },
+  input_tokens: 20,
+  input_tokens_details: { cached_tokens: 8 },
+  output_tokens: 9,
+  total_tokens: 29,
   output_tokens_details: { reasoning_tokens: 2 },
 }
 const responsesSource = { type: 'url_citation', url: SAID.source, title: 'Leases', start_index: 0, end_index: 6 }
 const thought = {
-  ...{ id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: SAID.thought }] },
+  id: 'rs_1',
+  type: 'reasoning',
+  summary: [{ type: 'summary_text', text: SAID.thought }],
   encrypted_content: 'PROOF-OF-OPENAI',
 }
 const message = {
-  ...{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' },
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
   content: [{ type: 'output_text', text: SAID.text, annotations: [responsesSource], logprobs: [] }],
 }
 const itemOf = ({ id, name, arguments: text }: { id: string; name: string; arguments: string }) => {
@@ -182,7 +195,9 @@ const responses: Upstream = {
     { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Leases ' },
     { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'end.' },
     {
-      ...{ type: 'response.output_text.annotation.added', output_index: 1, content_index: 0 },
+      type: 'response.output_text.annotation.added',
+      output_index: 1,
+      content_index: 0,
       annotation: responsesSource,
     },
     done(1),
@@ -215,7 +230,10 @@ const responses: Upstream = {
 }
 
 const cited = {
-  ...{ type: 'web_search_result_location', url: SAID.source, title: 'Leases', encrypted_index: 'E' },
+  type: 'web_search_result_location',
+  url: SAID.source,
+  title: 'Leases',
+  encrypted_index: 'E',
   cited_text: 'A lease is a right for a time.',
 }
 const use = ({ id, name }: { id: string; name: string }, input: Json): Json => ({ type: 'tool_use', id, name, input })
@@ -232,7 +250,12 @@ const anthropic: Upstream = {
   path: '/v1/messages',
   proof: 'PROOF-OF-ANTHROPIC',
   whole: {
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use', usage },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    stop_reason: 'tool_use',
+    usage,
     content: [
       { type: 'thinking', thinking: SAID.thought, signature: 'PROOF-OF-ANTHROPIC' },
       { type: 'text', text: SAID.text, citations: [cited] },
@@ -275,7 +298,11 @@ const anthropic: Upstream = {
     maxTokens,
   }),
   ended: (why) => ({
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', stop_reason: anthropicEndings[why], usage },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    stop_reason: anthropicEndings[why],
+    usage,
     content: [{ type: 'text', text: 'Lea' }],
   }),
   ending: (why) => [

@@ -123,8 +123,11 @@ async function edits(agent: Agent, program: string, model: string): Promise<void
   await writeFile(file, 'Hello\n')
   await using upstream = await startScriptedModel(agent.script(file))
   await using portico = await openPortico({
-    ...{ ANTHROPIC_API_KEY: 'sk-ant', ANTHROPIC_BASE_URL: upstream.url },
-    ...{ OPENAI_API_KEY: 'sk-up', OPENAI_BASE_URL: `${upstream.url}/v1` },
+    ANTHROPIC_API_KEY: 'sk-ant',
+    ANTHROPIC_BASE_URL: upstream.url,
+
+    OPENAI_API_KEY: 'sk-up',
+    OPENAI_BASE_URL: `${upstream.url}/v1`,
   })
   const own = { PATH: process.env.PATH ?? '', HOME: home, CODEX_HOME: home }
   // Nothing but this machine is there.

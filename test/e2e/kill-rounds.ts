@@ -141,10 +141,22 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
       summaries.reduce((sum, each) => sum + pick(each), 0)
     await assertUsable(client, extended)
     return {
-      ...{ kills, serviceKills, hostKills, serverKills, sent, accepted: accepted.prompts.size },
-      ...{ toolCalls: made[0].length, serverCalls: made[1].length, abortedCalls },
-      ...{ compactions: count(({ completed }) => completed), cutOffCompactions: count(({ cutOff }) => cutOff) },
-      ...{ children: children.length, interrupted: messages.filter(({ outcome }) => outcome === 'interrupted').length },
+      kills,
+      serviceKills,
+      hostKills,
+      serverKills,
+      sent,
+      accepted: accepted.prompts.size,
+
+      toolCalls: made[0].length,
+      serverCalls: made[1].length,
+      abortedCalls,
+
+      compactions: count(({ completed }) => completed),
+      cutOffCompactions: count(({ cutOff }) => cutOff),
+
+      children: children.length,
+      interrupted: messages.filter(({ outcome }) => outcome === 'interrupted').length,
     }
   } catch (error) {
     for (const { output } of product.processes()) process.stderr.write(output())

@@ -87,7 +87,8 @@ export function workers(means: Means, extended: ExtendedProject, { prompts, comp
     prompts.set(id, file)
   }
   const plain = (sessionId: string): Worker => ({
-    ...{ sessionId, create: {} },
+    sessionId,
+    create: {},
     async send(client, id) {
       const text = commandText(id, means)
       await prompt(client, sessionId, id, text)
@@ -97,11 +98,13 @@ export function workers(means: Means, extended: ExtendedProject, { prompts, comp
     },
   })
   const calling = (sessionId: string): Worker => ({
-    ...{ sessionId, create: { location: { directory: extended.directory } } },
+    sessionId,
+    create: { location: { directory: extended.directory } },
     send: (client, id) => prompt(client, sessionId, id, callingText(id, random())),
   })
   const small = (sessionId: string): Worker => ({
-    ...{ sessionId, create: { model: { providerID: 'portico', id: 'echo-small' } } },
+    sessionId,
+    create: { model: { providerID: 'portico', id: 'echo-small' } },
     async send(client, id) {
       if (random() < 0.6) return prompt(client, sessionId, id, `/length 5\n${'word '.repeat(random() * 800)}`)
       const { data } = (await client.post(`/api/session/${sessionId}/compact`, { id })) as { data: { id: string } }

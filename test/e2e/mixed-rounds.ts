@@ -56,7 +56,9 @@ export async function mixedRounds(seconds: number, random: () => number): Promis
     writeFileSync(join(project, `notes${i}.md`), `# Lighthouse ${i}\n${'a light in the night 7\n'.repeat(500)}`)
   const preload = fileURLToPath(new URL('../support/report-memory.ts', import.meta.url))
   const environment = {
-    ...{ TMPDIR: temporary, PORTICO_PERMISSION_TIMEOUT: '5', PORTICO_LOG_LEVEL: 'warn' },
+    TMPDIR: temporary,
+    PORTICO_PERMISSION_TIMEOUT: '5',
+    PORTICO_LOG_LEVEL: 'warn',
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`,
   }
   const short = seconds < FULL_SIZE_SECONDS

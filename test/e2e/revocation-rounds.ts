@@ -127,10 +127,20 @@ export async function startTwoOnMongo(): Promise<Deployment> {
   stack.defer(() => dropDatabase(database))
   const secret = randomBytes(24).toString('hex')
   const environment = {
-    ...{ PORTICO_MONGODB_URI: mongoUri() ?? '', PORTICO_MONGODB_DATABASE: database, PORTICO_SERVICE_PORT: '0' },
-    ...{ PORTICO_INTERNAL_SECRET: secret, PORTICO_PORT: '0', PORTICO_LOG_LEVEL: 'info', PORTICO_AUTH: 'bearer' },
-    ...{ PORTICO_KEY_ENCRYPTION_KEY: KEY_A, PORTICO_PUBLIC_URL: 'https://portico.example' },
-    ...{ PORTICO_BOOTSTRAP_API_KEY: KEYS.api, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: KEYS.management },
+    PORTICO_MONGODB_URI: mongoUri() ?? '',
+    PORTICO_MONGODB_DATABASE: database,
+    PORTICO_SERVICE_PORT: '0',
+
+    PORTICO_INTERNAL_SECRET: secret,
+    PORTICO_PORT: '0',
+    PORTICO_LOG_LEVEL: 'info',
+    PORTICO_AUTH: 'bearer',
+
+    PORTICO_KEY_ENCRYPTION_KEY: KEY_A,
+    PORTICO_PUBLIC_URL: 'https://portico.example',
+
+    PORTICO_BOOTSTRAP_API_KEY: KEYS.api,
+    PORTICO_BOOTSTRAP_MANAGEMENT_KEY: KEYS.management,
   }
   const start = async (entry: string, more = {}) => {
     const process = await startProcess(entry, { ...environment, ...more })

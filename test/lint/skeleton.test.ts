@@ -36,6 +36,8 @@ const EXTRA = new Set([
   'services/inference/config-models.ts',
   // What federation alone needs, opened with its first call.
   'services/identity/open-exchanges.ts',
+  // The stores and what watches them, since open.ts is long.
+  'services/session/open-stores.ts',
   // What works on directories, opened with the first call.
   'services/catalog/open-directories.ts',
 ])

@@ -85,7 +85,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      ...{ do: as('redeliver'), back: fc.nat(3) },
+      do: as('redeliver'),
+      back: fc.nat(3),
       delivery: fc.constantFrom('steer', 'steer', 'queue'),
     }),
   },

@@ -122,8 +122,14 @@ export async function makeChild(session: SessionClient, deep: boolean, work: Wor
   const id = `${session.history.sessionId}c${serial++}`
   const child = new SessionClient(session.scene, id, session.history.problems)
   const info = {
-    ...{ id, parentID: parent.history.sessionId, cost: 0, time: { created: Date.now() } },
-    ...{ tokens: sumOf([]), permissions: RULES.strict, location: { directory: session.scene.places.home } },
+    id,
+    parentID: parent.history.sessionId,
+    cost: 0,
+    time: { created: Date.now() },
+
+    tokens: sumOf([]),
+    permissions: RULES.strict,
+    location: { directory: session.scene.places.home },
   }
   const isThere = await imported(parent, child, { info, messages: [] })
   if (isThere === false) return

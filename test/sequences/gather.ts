@@ -31,15 +31,18 @@ export async function gather(
   const typed = new Map<string, readonly WireMessage[]>()
   for (const type of TYPES) typed.set(type, await messagesOf(session, type))
   return {
-    ...{ history, messages, typed, ...still, seen },
+    history,
+    messages,
+    typed,
+    ...still,
+    seen,
     approvals: (await approvals(session)).map(({ resource }) => resource),
-    ...{
-      lines: linesOf(history.calls),
-      home: world.places.home,
-      first: RULES.strict,
-      takenOver: world.takenOver,
-      clockMs: world.clockMs,
-    },
+
+    lines: linesOf(history.calls),
+    home: world.places.home,
+    first: RULES.strict,
+    takenOver: world.takenOver,
+    clockMs: world.clockMs,
   }
 }
 

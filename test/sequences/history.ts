@@ -133,20 +133,31 @@ export interface History {
 
 export function newHistory(sessionId: string, scratch: string, problems: string[] = []): History {
   return {
-    ...{ sessionId, calls: join(scratch, `${sessionId}.calls`), problems, woken: false, removal: undefined },
-    ...{ inputs: [], wakes: [], interrupts: [], goOns: [], resumes: [], moves: [], cancels: [], replies: [] },
-    ...{
-      repeats: [],
-      forgotten: [],
-      waits: [],
-      reloads: [],
-      compactions: [],
-      updates: [],
-      copies: [],
-      emptyForks: [],
-      inboxes: [],
-      logs: [],
-    },
+    sessionId,
+    calls: join(scratch, `${sessionId}.calls`),
+    problems,
+    woken: false,
+    removal: undefined,
+
+    inputs: [],
+    wakes: [],
+    interrupts: [],
+    goOns: [],
+    resumes: [],
+    moves: [],
+    cancels: [],
+    replies: [],
+
+    repeats: [],
+    forgotten: [],
+    waits: [],
+    reloads: [],
+    compactions: [],
+    updates: [],
+    copies: [],
+    emptyForks: [],
+    inboxes: [],
+    logs: [],
   }
 }
 

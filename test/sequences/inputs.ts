@@ -24,8 +24,16 @@ export async function sendInput(
   const tag = String(inputs.length)
   const asked = asking()
   const sent: SentInput = {
-    ...{ kind, id: minted ? undefined : `msg_${sessionId.slice(4)}_${tag}`, text: textOf(work, tag, calls), work },
-    ...{ delivery, asked, accepted: false, cancelled: false, queued: delivery === 'queue' },
+    kind,
+    id: minted ? undefined : `msg_${sessionId.slice(4)}_${tag}`,
+    text: textOf(work, tag, calls),
+    work,
+
+    delivery,
+    asked,
+    accepted: false,
+    cancelled: false,
+    queued: delivery === 'queue',
   }
   inputs.push(sent)
   await admit(session, sent, asked, sent.text, parked)

@@ -64,7 +64,10 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
   const calm = new Calm()
   stack.defer(() => inTime(problems, server.product().stop(), server.product()))
   const scene = {
-    ...{ places, scratch, url: server.url, dead: false },
+    places,
+    scratch,
+    url: server.url,
+    dead: false,
     disturbed: (since: number) => scene.dead || calm.disturbed(since) || (mongo !== undefined && isStarved()),
   }
   const follower = stack.use(new Follower(scene))
@@ -83,7 +86,10 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
   let restarted = false
   const owned = stack.move()
   return {
-    ...{ ...scene, follower, problems, clockMs: mongo === undefined ? CLOCK_MS : COMMIT_MS },
+    ...scene,
+    follower,
+    problems,
+    clockMs: mongo === undefined ? CLOCK_MS : COMMIT_MS,
     get dead() {
       return scene.dead
     },

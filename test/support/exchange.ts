@@ -27,21 +27,28 @@ export function groundWith(
   const target = { workspaceId: 'wrk_one', keyId: 'key_one' }
   return {
     policy: {
-      ...{
-        ...written,
-        id: POLICY_ID,
-        name: 'a policy',
-        issuerId: 'iss_one',
-        target,
-        enabled: true,
-        condition: undefined,
-      },
-      ...{ subject: 'repo:acme/app', audience: OUR_ISSUER, checks: { scope: undefined, tokenType: undefined } },
+      ...written,
+      id: POLICY_ID,
+      name: 'a policy',
+      issuerId: 'iss_one',
+      target,
+      enabled: true,
+      condition: undefined,
+
+      subject: 'repo:acme/app',
+      audience: OUR_ISSUER,
+      checks: { scope: undefined, tokenType: undefined },
       ...more.policy,
     },
     issuer: {
-      ...{ ...written, id: 'iss_one', name: 'an issuer', url: 'https://issuer.test', singleUse: false },
-      ...{ maxAgeSeconds: undefined, keySource: { kind: 'inline', jwks: JSON.stringify({ keys: [key.jwk] }) } },
+      ...written,
+      id: 'iss_one',
+      name: 'an issuer',
+      url: 'https://issuer.test',
+      singleUse: false,
+
+      maxAgeSeconds: undefined,
+      keySource: { kind: 'inline', jwks: JSON.stringify({ keys: [key.jwk] }) },
       ...more.issuer,
     },
     organization: { plan: 'enterprise' },
@@ -131,15 +138,31 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
         return { token: JSON.stringify(claims), tokenId, expiresIn: exp - iat, timeExpires: exp * 1000 }
       },
     },
-    ...{ steps, audit, refusals, clock, ...more },
+
+    steps,
+    audit,
+    refusals,
+    clock,
+    ...more,
   })
   const test: TestExchange = {
-    ...{ key, clock, counts, steps, entries: [], unavailable: false, appended: async () => {} },
+    key,
+    clock,
+    counts,
+    steps,
+    entries: [],
+    unavailable: false,
+    appended: async () => {},
     minting: async () => {},
     grounds: new Map([[POLICY_ID, groundWith(key)]]),
     claims: (claims = {}) => ({
-      ...{ iss: 'https://issuer.test', sub: 'repo:acme/app', aud: OUR_ISSUER },
-      ...{ exp: clock.time / 1000 + 300, iat: clock.time / 1000, ...claims },
+      iss: 'https://issuer.test',
+      sub: 'repo:acme/app',
+      aud: OUR_ISSUER,
+
+      exp: clock.time / 1000 + 300,
+      iat: clock.time / 1000,
+      ...claims,
     }),
     exchange: (token = signToken(test.claims(), key), policyId = POLICY_ID, signal = new AbortController().signal) =>
       exchange.exchange({ policyId, subjectToken: token, clientNetwork: '192.0.2.1', signal }),

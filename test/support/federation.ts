@@ -40,16 +40,29 @@ export async function openFederation(connect: Connect): Promise<TestFederation> 
   const jwks = JSON.stringify({ keys: [key.jwk] })
   const addIssuer = (more: Partial<IssuerSettings> = {}) => {
     const settings: IssuerSettings = {
-      ...{ name: 'an issuer', url: 'https://issuer.example', keySource: { kind: 'inline', jwks } },
-      ...{ singleUse: false, maxAgeSeconds: undefined, ...more },
+      name: 'an issuer',
+      url: 'https://issuer.example',
+      keySource: { kind: 'inline', jwks },
+
+      singleUse: false,
+      maxAgeSeconds: undefined,
+      ...more,
     }
     return stores.federation.createIssuer(organizationId, `iss_${randomUUID().replaceAll('-', '')}`, () => settings, by)
   }
   const issuer = await addIssuer()
   const addPolicy = (more: Partial<PolicySettings> = {}) => {
     const settings: PolicySettings = {
-      ...{ name: 'a policy', issuerId: issuer.id, subject: 'a workload', audience: AUDIENCE, condition: undefined },
-      ...{ target: { workspaceId, keyId }, enabled: true, checks: { scope: undefined, tokenType: undefined }, ...more },
+      name: 'a policy',
+      issuerId: issuer.id,
+      subject: 'a workload',
+      audience: AUDIENCE,
+      condition: undefined,
+
+      target: { workspaceId, keyId },
+      enabled: true,
+      checks: { scope: undefined, tokenType: undefined },
+      ...more,
     }
     return stores.federation.createPolicy(organizationId, randomUUID(), () => settings, by)
   }
@@ -60,7 +73,16 @@ export async function openFederation(connect: Connect): Promise<TestFederation> 
     return signToken({ ...good, ...claims }, key)
   }
   return {
-    ...{ identity, stores, key, issuer, policy, keyId, keySecret, addIssuer, addPolicy, token },
+    identity,
+    stores,
+    key,
+    issuer,
+    policy,
+    keyId,
+    keySecret,
+    addIssuer,
+    addPolicy,
+    token,
     exchange: (subjectToken = token(), federationPolicyId = policy.id) =>
       identity.federation.exchangeToken({ federationPolicyId, subjectToken, clientNetwork: '192.0.2.1' }),
     async [Symbol.asyncDispose]() {

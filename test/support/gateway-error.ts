@@ -7,7 +7,10 @@ export function gatewayError(code: number, message: string): { readonly error: o
 }
 
 const TYPES: Readonly<Record<number, string>> = {
-  ...{ 401: 'authentication', 403: 'permission_denied', 404: 'not_found', 413: 'payload_too_large' },
+  401: 'authentication',
+  403: 'permission_denied',
+  404: 'not_found',
+  413: 'payload_too_large',
 }
 
 /** The body of an error of an operation that generates: it says of which type it is. */

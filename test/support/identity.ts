@@ -55,7 +55,14 @@ export async function openIdentity(connect: Connect, env: Record<string, string>
   const as = (kind: PrincipalKind, apiKeyId = ''): CallOptions =>
     callOptions({ principal: { organizationId, workspaceId, apiKeyId, kind } })
   return {
-    ...{ routes: service.routes, directory, client, federation, organizationId, workspaceId, clock, as },
+    routes: service.routes,
+    directory,
+    client,
+    federation,
+    organizationId,
+    workspaceId,
+    clock,
+    as,
     async create(request = {}) {
       const whole = { kind: Principal_Kind.WORKSPACE, name: 'a key', ...request }
       const { apiKey, secret } = await client.createApiKey(whole as typeof request, as('local-operator'))

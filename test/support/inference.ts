@@ -80,7 +80,9 @@ export async function openConnected(
   const { transport } = running.use(await connect(routes))
   const stop = (): Promise<void> => running.disposeAsync()
   return {
-    ...{ client: createClient(InferenceService, transport), directory, stop },
+    client: createClient(InferenceService, transport),
+    directory,
+    stop,
     async [Symbol.asyncDispose]() {
       await stop()
       await remove()

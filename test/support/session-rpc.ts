@@ -79,7 +79,14 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const routes = createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, promptHooks })
   const connection = await connect(routes)
   return {
-    ...{ store: withUseCases(store), blobs, clock, read, titled, hub, plugins, warnings },
+    store: withUseCases(store),
+    blobs,
+    clock,
+    read,
+    titled,
+    hub,
+    plugins,
+    warnings,
     client: createClient(SessionService, connection.transport),
     server: connection.server,
     as: (workspaceId = 'wrk_1') =>

@@ -219,7 +219,10 @@ export async function openSessionService(
     await open(
       { ...readConfig({ PORTICO_DATA_DIR: directory }), leaseMs: HOUR_MS, ...config },
       {
-        ...{ clock, logger, catalog: catalog.transport, inference: inference.transport },
+        clock,
+        logger,
+        catalog: catalog.transport,
+        inference: inference.transport,
         pollMs,
         pause: (ms, signal) => {
           pauses.push(ms)
@@ -241,7 +244,13 @@ export async function openSessionService(
     (await messages(id)).flatMap(({ kind }) => (kind.case === 'assistant' ? [kind.value] : []))
   let prompts = 0
   return {
-    ...{ routes: service.routes, client, peers, directory, pauses, messages, steps },
+    routes: service.routes,
+    client,
+    peers,
+    directory,
+    pauses,
+    messages,
+    steps,
     create: async (sessionId = 'ses_1', agent?: string) => {
       await client.createSession({ sessionId, agent, title: 'Test', directory: '/project' }, asKey)
     },

@@ -58,7 +58,10 @@ export async function openSigningStore(): Promise<SigningStore> {
   }
   const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time, monotonic: () => clock.time }
   return {
-    ...{ directory, store, reads, clock },
+    directory,
+    store,
+    reads,
+    clock,
     async replica(given = [KEY_A], logger = silentLogger) {
       const seal = given.length === 0 ? undefined : new KeySeal({ keys: given, source: 'THE_SETTING' })
       const ring = await KeyRing.open({ store, seal, clock, logger })
@@ -105,8 +108,14 @@ export async function openBeside(
 /** What an exchange at a moment gives a token for; the subject token lives for a day. */
 export function grantAt(now: number, more: Partial<Grant> = {}): Grant {
   return {
-    ...{ subject: 'a workload', subjectExpires: now / 1_000 + 86_400, policyId: 'a policy', issuerId: 'iss_one' },
-    ...{ target: { workspaceId: 'wrk_one', keyId: 'key_one' }, keyExpires: undefined, ...more },
+    subject: 'a workload',
+    subjectExpires: now / 1_000 + 86_400,
+    policyId: 'a policy',
+    issuerId: 'iss_one',
+
+    target: { workspaceId: 'wrk_one', keyId: 'key_one' },
+    keyExpires: undefined,
+    ...more,
   }
 }
 

@@ -130,11 +130,9 @@ export function sumOf(all: readonly (Tokens | undefined)[]): Tokens {
   const sum = (pick: (tokens: Tokens) => number) =>
     all.reduce((total, tokens) => total + (tokens === undefined ? 0 : pick(tokens)), 0)
   return {
-    ...{
-      input: sum((each) => each.input),
-      output: sum((each) => each.output),
-      reasoning: sum((each) => each.reasoning),
-    },
+    input: sum((each) => each.input),
+    output: sum((each) => each.output),
+    reasoning: sum((each) => each.reasoning),
     cache: { read: sum((each) => each.cache.read), write: sum((each) => each.cache.write) },
   }
 }

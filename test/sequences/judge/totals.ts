@@ -47,15 +47,28 @@ export function judgeStats(stats: unknown, totals: Totals): string[] {
   const calls = succeeded + failed
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
   const found = {
-    ...{ sessions, subagents, prompts, steps, tokens, calls: tools.totals },
+    sessions,
+    subagents,
+    prompts,
+    steps,
+    tokens,
+    calls: tools.totals,
     ofTools: sum(tools.usage.map((each) => each.calls)),
     ofModels: sum(models.map((each) => each.steps)),
     ofDays: sum(activity.map((each) => each.steps)),
   }
   const expected = {
-    ...{ sessions: totals.sessions, subagents: totals.subagents, prompts: totals.prompts, steps: totals.steps },
-    ...{ tokens: sumOf(totals.tokens), calls: { calls, succeeded, failed, unfinished: 0 } },
-    ...{ ofTools: calls, ofModels: totals.steps, ofDays: totals.steps },
+    sessions: totals.sessions,
+    subagents: totals.subagents,
+    prompts: totals.prompts,
+    steps: totals.steps,
+
+    tokens: sumOf(totals.tokens),
+    calls: { calls, succeeded, failed, unfinished: 0 },
+
+    ofTools: calls,
+    ofModels: totals.steps,
+    ofDays: totals.steps,
   }
   const [said, right] = [JSON.stringify(found), JSON.stringify(expected)]
   return said === right ? [] : [`statistics say ${said}; the sessions have ${right}`]

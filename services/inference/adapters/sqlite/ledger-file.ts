@@ -24,6 +24,7 @@ import {
   lostClosingOf,
   OPEN,
   type OpenCall,
+  placeOf,
   spentOf,
   toCloseCall,
 } from './ledger-rows.ts'
@@ -165,10 +166,7 @@ export class LedgerFile {
     for (const { call, row } of changes) this.#accounts.read(call.workspace, [row.api_key_id as string, WORKSPACE])
     for (const { call, row, before, change } of changes) {
       const { workspace } = call
-      const place = {
-        ...{ workspace, apiKeyId: row.api_key_id as string },
-        ...{ providerId: row.provider_id as string, modelId: row.model_id as string },
-      }
+      const place = { workspace, ...placeOf(row) }
       if (before !== undefined) this.#sums.remove({ ...place, ...before })
       this.#sums.add({ ...place, finishedAt: now, counts: countsOf(call) })
       for (const owner of [place.apiKeyId, WORKSPACE]) {

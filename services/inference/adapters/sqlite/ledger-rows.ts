@@ -139,6 +139,15 @@ export function entryOf(row: Record<string, unknown>): LedgerEntry {
   }
 }
 
+/** Whose account and which daily sum a row counts in, in its workspace. */
+export function placeOf(row: Record<string, unknown>) {
+  return {
+    apiKeyId: row.api_key_id as string,
+    providerId: row.provider_id as string,
+    modelId: row.model_id as string,
+  }
+}
+
 /** What closes a row whose process is gone, or that was given up. */
 export function lostClosingOf(row: Record<string, unknown>, wasAsked: boolean): LedgerClosing {
   const [input, output] = [row.input_price, row.output_price] as (bigint | null)[]
