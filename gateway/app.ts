@@ -1,11 +1,4 @@
-import express, {
-  type Express,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express'
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { AREAS, type Area } from './areas.ts'
@@ -17,11 +10,15 @@ import type { Facade } from './facade.ts'
 import { beginCall } from './http/begin.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
+import { expressMessages } from './http/express-messages.ts'
 import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
 import { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Operation } from './operation.ts'
 import { runOperation } from './run-operation.ts'
+
+/** What handles a request; what it throws is answered as an error. `next`: goes on behind it. */
+type Handler = (request: Request, response: Response, next: NextFunction) => unknown
 
 /** Makes the Express app. Reading it top to bottom is reading what happens to a request. */
 export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Express {
@@ -29,23 +26,29 @@ export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Expre
   app.set('etag', false)
   app.set('x-powered-by', false)
   app.set('query parser', false)
-  app.use(beginCall(facade))
-  app.use(admit(facade))
-  app.use(dispatch(facade, areas))
+  Object.assign(app, expressMessages)
+  app.use(handle(facade, areas))
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
   return app
 }
 
-/** What every request has to pass: one middleware, because Express itself takes a microsecond for each. */
-function admit({ config }: Facade) {
+/** What every request goes through: one middleware, because Express itself takes a microsecond or more for each. */
+function handle(facade: Facade, areas: readonly Area[]): Handler {
+  const [begin, admitted, toArea] = [beginCall(facade), admission(facade), dispatch(facade, areas)]
+  return function handleRequest(request, response, next) {
+    return begin(request, response, () => (admitted(request, response) ? toArea(request, response, next) : undefined))
+  }
+}
+
+/** Whether a request goes on: one that may not is refused, and a preflight is answered. */
+function admission({ config }: Facade) {
   const allowOrigins = cors(config)
-  return function admitRequest(request: Request, response: Response, next: NextFunction): void {
+  return function admitted(request: Request, response: Response): boolean {
     requireOneHost(request)
     requireOneVersion(request)
     requireKnownExpectation(request)
-    const answered = allowOrigins(request, response)
-    if (!answered) next()
+    return !allowOrigins(request, response)
   }
 }
 
@@ -56,19 +59,33 @@ function requireOneVersion({ path }: Request): void {
 }
 
 /** Hands each request to the routes of its area, which are made when they are first asked for. */
-function dispatch(facade: Facade, areas: readonly Area[]): RequestHandler {
+function dispatch(facade: Facade, areas: readonly Area[]): Handler {
   const shared = { wrongKeys: new WrongKeys(facade.clock, facade.logger), exchanges: exchangeLimit(facade) }
-  const byFamily = new Map<Family, RequestHandler>()
+  const byFamily = new Map<Family, Handler>()
   for (const { families, load } of areas) {
-    let routes: RequestHandler | undefined
-    const handle: RequestHandler = async (request, response, next) => {
-      if (routes === undefined) routes = routesOf(await load(), facade, shared)
+    const handleFirst: Handler = async (request, response, next) => {
+      const operations = await load()
+      let routes = byFamily.get(callOf(response).family)
+      if (routes === handleFirst || routes === undefined) {
+        routes = behindAuthentication(operations, facade, shared)
+        for (const family of families) byFamily.set(family, routes)
+      }
       return routes(request, response, next)
     }
-    for (const family of families) byFamily.set(family, handle)
+    for (const family of families) byFamily.set(family, handleFirst)
   }
   return function toArea(request, response, next) {
     return byFamily.get(callOf(response).family)?.(request, response, next)
+  }
+}
+
+/** The routes of some operations, behind authentication. */
+function behindAuthentication(operations: readonly Operation[], facade: Facade, shared: Shared): Handler {
+  const authenticated = authenticate(facade, operations, shared.wrongKeys)
+  const routes = routesOf(operations, facade, shared)
+  return async function route(request, response, next) {
+    await authenticated(request, response)
+    routes(request, response, next)
   }
 }
 
@@ -79,9 +96,8 @@ interface Shared {
 }
 
 /** Registers operations by path, those of `/api/v1` below `/v1` as well, so that a known path answers a wrong method with 405 and the methods it has. */
-export function routesOf(operations: readonly Operation[], facade: Facade, { wrongKeys, exchanges }: Shared): Router {
+export function routesOf(operations: readonly Operation[], facade: Facade, { exchanges }: Shared): Router {
   const router = express.Router({ caseSensitive: true })
-  router.use(authenticate(facade, operations, wrongKeys))
   const byPath = Map.groupBy(operations, ({ path }) => path)
   for (const [path, ofPath] of byPath) {
     const paths = [path, secondPath(path)].filter((one) => one !== undefined)

@@ -122,7 +122,15 @@ export class Call {
   }
 }
 
+/** A response, and the call that it belongs to. */
+type Called = Response & { portico: Call }
+
+/** Has an answer belong to a call. */
+export function setCallOf(response: Response, call: Call): void {
+  ;(response as Called).portico = call
+}
+
 /** The call that an answer belongs to. */
 export function callOf(response: Response): Call {
-  return response.locals.call as Call
+  return (response as Called).portico
 }

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { NextFunction, Request, Response } from 'express'
+import type { Request, Response } from 'express'
 import type { Principal as ProtoPrincipal } from '#gen/portico/identity/v1/identity_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import type { AuthenticateRequestSchema } from '#gen/portico/identity/v1/identity_service_pb.js'
@@ -39,11 +39,11 @@ export function authenticate(facade: Facade, operations: readonly Operation[], w
   const { config } = facade
   const open = pathsOf(operations.filter(({ credentials }) => credentials.length === 0))
   const generating = pathsOf(operations.filter(({ generates }) => generates))
-  return async function authenticateRequest(request: Request, response: Response, next: NextFunction): Promise<void> {
+  return async function authenticateRequest(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
     const gateway = call.family === 'gateway' || call.family === 'messages'
-    if (!gateway && (call.family !== 'instance' || !request.path.startsWith('/api'))) return next()
-    if (open.has(request.path)) return next()
+    if (!gateway && (call.family !== 'instance' || !request.path.startsWith('/api'))) return
+    if (open.has(request.path)) return
     try {
       requireOneAuthorization(request)
       if (gateway) await byBearer(facade, call, request)
@@ -56,7 +56,6 @@ export function authenticate(facade: Facade, operations: readonly Operation[], w
       const seconds = wrong ? wrongKeys.add(call.clientNetwork()) : undefined
       throw seconds === undefined ? error : new Rejection('WRONG_KEYS', { retry_after: String(seconds) })
     }
-    next()
   }
 }
 

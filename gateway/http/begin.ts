@@ -1,9 +1,9 @@
-import type { NextFunction, Request, Response } from 'express'
+import type { Request, Response } from 'express'
 import { randomId } from '#shared/ids.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
 import { openSpan } from '#shared/telemetry/tracing.ts'
 import { ClientNetworks } from '../auth/client-network.ts'
-import { Call, familyOf } from '../call.ts'
+import { Call, familyOf, setCallOf } from '../call.ts'
 import type { Facade } from '../facade.ts'
 
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
@@ -11,12 +11,12 @@ const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
 /** Gives the request its id, its span and its abort signal, and logs it when it is over. */
 export function beginCall({ clock, config, logger }: Facade) {
   const networks = new ClientNetworks(config.trustedProxies)
-  return function beginRequest(request: Request, response: Response, next: NextFunction): void {
+  return function beginRequest<T>(request: Request, response: Response, handle: () => T): T {
     const { method, path } = request
     const given = request.headers['x-request-id']
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomId('req')
     const call = new Call(familyOf(path), requestId, () => networks.of(request), path.startsWith('/v1/'))
-    response.locals.call = call
+    setCallOf(response, call)
     const started = clock.monotonic()
     const span = openSpan(method, {
       kind: 'server',
@@ -40,8 +40,7 @@ export function beginCall({ clock, config, logger }: Facade) {
       const name = route === undefined ? method : `${method} ${route}`
       span.end({ attributes, name, ...(call.error === undefined ? {} : { error: call.error }) })
     })
-    const proceed = (): void => withRequestId(requestId, next)
-    if (span === undefined) proceed()
-    else span.run(proceed)
+    const proceed = (): T => withRequestId(requestId, handle)
+    return span === undefined ? proceed() : span.run(proceed)
   }
 }

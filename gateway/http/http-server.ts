@@ -1,6 +1,6 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { createServer } from '#shared/node-http.ts'
+import { createServer, IncomingMessage, ServerResponse } from '#shared/node-http.ts'
 import { answerOnWire } from './wire-errors.ts'
 
 /** How long clients may take, in milliseconds. */
@@ -26,6 +26,11 @@ const HTTP_LIMITS: HttpLimits = {
   checkMs: 5_000,
 }
 
+/** A request, as the server makes it. */
+export class FacadeRequest extends IncomingMessage {}
+/** Likewise a response. */
+export class FacadeResponse extends ServerResponse {}
+
 /**
  * Makes the HTTP server. What node:http refuses by itself (malformed or overlong headers, requests that do not come to
  * their end, CONNECT) is answered in the JSON of its API family, too, and a client that neither reads nor goes is cut off.
@@ -33,6 +38,8 @@ const HTTP_LIMITS: HttpLimits = {
 export function createHttpServer(handle: RequestListener, limits: HttpLimits = HTTP_LIMITS): Server {
   const server = createServer(
     {
+      IncomingMessage: FacadeRequest,
+      ServerResponse: FacadeResponse,
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.idleMs,
@@ -43,7 +50,7 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
     handle,
   )
   server.on('clientError', answerOnWire)
-  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+  server.on('connect', (request: FacadeRequest, socket: Socket) => {
     answerOnWire({ code: 'CONNECT', target: request.url }, socket)
   })
   // The app asks for a body once it wants one, and refuses what else is expected; node:http would ask at once, and answer
@@ -56,6 +63,6 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
 
 /** Also called for connections that wait for an answer, or for the next request. */
 function endStalled(socket: Socket): void {
-  const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
+  const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: FacadeResponse | null }
   if (answering == null || socket.writableLength > 0) socket.destroy()
 }

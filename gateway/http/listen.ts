@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -19,6 +19,9 @@ const SWEEP_MS = 50
 /** So long is waited for requests that were cut off, in milliseconds: one that was never begun on its connection may not say that it is over. */
 const CUT_MS = 100
 
+/** Answers requests; `next` is called for one that it does not. */
+type App = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => unknown
+
 /** The facade's port. Disposal drains it with no time for what is open. */
 export interface Listener extends Required<Leaving>, AsyncDisposable {
   readonly port: number
@@ -26,7 +29,7 @@ export interface Listener extends Required<Leaving>, AsyncDisposable {
   readonly url: string
   readonly lifecycle: Lifecycle
   /** Answers requests from now on. */
-  serve(app: RequestListener): void
+  serve(app: App): void
 }
 
 /**
@@ -36,13 +39,17 @@ export interface Listener extends Required<Leaving>, AsyncDisposable {
  */
 export async function listen(config: Config, logger: Logger): Promise<Listener> {
   const lifecycle = new Lifecycle()
-  let app: RequestListener = answerStarting
+  let app: App = answerStarting
   const open = new Set<ServerResponse>()
   const server = createHttpServer((request, response) => {
     if (lifecycle.state === 'draining') response.shouldKeepAlive = false
     open.add(response)
     response.once('close', () => open.delete(response))
-    app(request, response)
+    // Express makes a handler of its own where it is given none.
+    app(request, response, (error) => {
+      logger.error({ err: error }, 'A request was not answered')
+      response.destroy()
+    })
   })
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
