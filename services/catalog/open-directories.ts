@@ -78,6 +78,7 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
       directory: config.pluginDirectory ?? options.plugins ?? join(home, '.cache', 'portico', 'plugins'),
       registry: config.pluginRegistry,
       clock,
+      logger,
     }),
   )
   const files = { watchers: new DirectoryWatchers(), logger }

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
 import { PackageError } from '#services/catalog/domain/package-specifier.ts'
 import { systemClock } from '#shared/clock.ts'
 import { startNpmRegistry } from '#test/support/npm-registry.ts'
@@ -19,8 +20,10 @@ async function begin(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'portico-packages-'))
   let offset = 0
   const clock = { now: () => systemClock.now(), monotonic: () => systemClock.monotonic() + offset }
+  const warnings: unknown[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
   const open = (limits: Partial<PackageLimits> = {}) =>
-    NpmPackages.open({ directory, registry: registry.url, clock, limits })
+    NpmPackages.open({ directory, registry: registry.url, clock, logger, limits })
   let packages = await open()
   t.after(async () => {
     await packages[Symbol.asyncDispose]()
@@ -29,7 +32,7 @@ async function begin(t: TestContext) {
   })
   const publish = (version: string, name = 'acme') => registry.publish({ name, version, manifest: { type: 'module' } })
   return {
-    ...{ registry, directory, publish },
+    ...{ registry, directory, publish, warnings },
     get packages() {
       return packages
     },
@@ -88,6 +91,8 @@ test('what is installed starts without a registry, also in the next process; a n
   assert.equal(await defaultOf(await the.packages.load('acme@^1', never)), 'acme 1.1.0')
   await the.packages.check(['acme@^1'], never)
   assert.deepEqual(the.packages.state('acme@^1'), { version: '1.1.0', outdated: false, updating: false })
+  const [{ target, problem }] = the.warnings as [{ target: string; problem: string }]
+  assert.deepEqual([target, problem], ['acme@^1', 'the registry cannot be reached (ECONNREFUSED)'])
   await assert.rejects(the.packages.update('acme@^1', never), /the registry cannot be reached \(ECONNREFUSED\)/)
   assert.equal(await defaultOf(await the.packages.load('acme@^1', never)), 'acme 1.1.0')
 })
@@ -161,7 +166,8 @@ async function updateInChild(t: TestContext, directory: string, registry: string
     script,
     `const { NpmPackages } = await import(${module('./npm-packages.ts')})
      const { systemClock: clock } = await import(${module('#shared/clock.ts')})
-     const packages = await NpmPackages.open({ directory: process.argv[2], registry: process.argv[3], clock })
+     const logger = (await import(${module('pino')})).pino()
+     const packages = await NpmPackages.open({ directory: process.argv[2], registry: process.argv[3], clock, logger })
      await packages.update('acme', new AbortController().signal)`,
   )
   const child = fork(script, [directory, registry])

@@ -3,6 +3,7 @@ import { PackageError, type PackageSpecifier } from '#services/catalog/domain/pa
 import type { InstalledPackage, PackageState, PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
 import type { Clock } from '#shared/clock.ts'
 import { orAborted } from '#shared/or-aborted.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 import { KnownPackage } from './known-package.ts'
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.ts'
 import { type Installation, PackageFolders } from './package-folders.ts'
@@ -16,6 +17,7 @@ interface Options {
   /** Address of the registry, the only one that is asked. */
   readonly registry: string
   readonly clock: Clock
+  readonly logger: Logger
   readonly limits?: Partial<PackageLimits>
 }
 
@@ -63,8 +65,12 @@ export class NpmPackages implements PluginPackages {
     const questions = asked.map(({ known, present }) => ({ specifier: known.specifier, installed: present.version }))
     const answers = await this.#answers(questions, signal)
     for (const [i, { known, present }] of asked.entries()) {
-      const answer = answers[i]
-      if (answer === undefined || 'problem' in answer) continue
+      const answer = answers[i] ?? { problem: 'no answer' }
+      if ('problem' in answer) {
+        const { target } = known.specifier
+        this.#options.logger.warn({ target, ...answer }, 'It is not known whether a plugin has a newer version')
+        continue
+      }
       // What was updated meanwhile was not asked about.
       if (known.updating !== undefined || (known.version ?? present.version) !== present.version) continue
       known.version = present.version
@@ -153,14 +159,14 @@ export class NpmPackages implements PluginPackages {
     }
   }
 
-  /** Answers of the registry; none when they do not come in time, or it cannot be asked. */
+  /** Answers of the registry; problems when they do not come in time, or it cannot be asked. */
   async #answers(questions: readonly Question[], signal: AbortSignal): Promise<readonly Resolution[]> {
     if (questions.length === 0) return []
     try {
       return await this.#resolve(questions, AbortSignal.any([signal, AbortSignal.timeout(this.#limits.checkMs)]))
-    } catch {
+    } catch (error) {
       signal.throwIfAborted()
-      return []
+      return questions.map(() => ({ problem: problemOf(error) }))
     }
   }
 

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Command, CommandEnd, StartCommand } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
+import { logOutput } from '../commands/log-output.ts'
 import { quoted } from '../commands/quoted.ts'
-import { CHANNEL_FD, type PluginStart, type ToHost, type ToPlugin } from './host/protocol.ts'
+import type { PluginStart, ToHost, ToPlugin } from './host/protocol.ts'
 import { ChannelMisused, HostMessages } from './host-messages.ts'
 
 interface Options {
@@ -41,11 +42,6 @@ const ASK_MS = 2_000
 const ANSWER_MS = 2_000
 /** So often it is not asked at its start, before it has said anything. */
 const SPARED = 7
-/** Bytes of what a process prints that are read in a second: whoever prints more has to wait. */
-const MAX_READ = 1 << 20
-/** Bytes that a process may print into the log; the rest is dropped. */
-const MAX_LOGGED = 64 << 10
-const MAX_LOGGED_AT_ONCE = 4 << 10
 
 /** A process that plugins of one location run in. Disposal ends it with all that it started. */
 export class PluginHost implements AsyncDisposable {
@@ -90,20 +86,8 @@ export class PluginHost implements AsyncDisposable {
       if (!this.#begun && spared++ < SPARED) return
       if ([...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()
     }, ASK_MS).unref()
-    let logged = 0
-    let read = 0
-    command.output.on('data', (chunk: Buffer) => {
-      read += chunk.length
-      if (read > MAX_READ) {
-        read = 0
-        command.output.pause()
-        setTimeout(() => command.output.resume(), 1_000).unref()
-      }
-      logged += chunk.length
-      if (logged > MAX_LOGGED) return
-      const output = chunk.toString('utf8', 0, MAX_LOGGED_AT_ONCE)
-      options.logger.info({ directory: options.directory, output }, 'A plugin printed something')
-    })
+    const { directory, logger } = options
+    logOutput(command.output, (output) => logger.info({ directory, output }, 'A plugin printed something'))
   }
 
   /** Starts one. Throws ToolError when the system cannot. */
@@ -111,7 +95,7 @@ export class PluginHost implements AsyncDisposable {
     const { start, directory, environment } = options
     const command = await start({
       shell: '/bin/sh',
-      command: `exec ${quoted(process.execPath)} --disable-sigusr1 --import ${quoted(KEEP_COMPILED)} ${quoted(HOST)} ${CHANNEL_FD}`,
+      command: `exec ${quoted(process.execPath)} --disable-sigusr1 --import ${quoted(KEEP_COMPILED)} ${quoted(HOST)}`,
       directory,
       environment,
       channel: true,

@@ -1,0 +1,33 @@
+import type { Readable } from 'node:stream'
+
+/** Bytes that are read in a second: whoever prints more has to wait. */
+const MAX_READ = 1 << 20
+const SECOND_MS = 1_000
+/** Bytes that are logged in a minute, and at once. */
+const MAX_LOGGED = 64 << 10
+const MAX_LOGGED_AT_ONCE = 4 << 10
+const MINUTE_MS = 60_000
+
+/** Logs what a process prints, slowly and not all of it, if that is much; that something is left out is logged, too. */
+export function logOutput(output: Readable, log: (text: string) => void): void {
+  let read = 0
+  let minute = 0
+  let printed = 0
+  output.on('data', (chunk: Buffer) => {
+    read += chunk.length
+    if (read > MAX_READ) {
+      read = 0
+      output.pause()
+      setTimeout(() => output.resume(), SECOND_MS).unref()
+    }
+    const now = Math.floor(performance.now() / MINUTE_MS)
+    if (now !== minute) printed = 0
+    minute = now
+    const before = printed
+    printed += chunk.length
+    const left = chunk.length - MAX_LOGGED_AT_ONCE
+    if (printed <= MAX_LOGGED) {
+      log(`${chunk.toString('utf8', 0, MAX_LOGGED_AT_ONCE)}${left > 0 ? `… (${left} bytes are left out)` : ''}`)
+    } else if (before <= MAX_LOGGED) log('(What is printed in the rest of this minute is left out.)')
+  })
+}
