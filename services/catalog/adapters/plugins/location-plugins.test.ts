@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { asOperator, openCatalog, writeFiles } from '#test/support/catalog.ts'
+import { asOperator, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
+import { hostsOf } from '#test/support/plugins.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const REPORTS = `export default { id: 'reports', setup: ({ options, hook }) => hook('instructions', () => JSON.stringify(options)) }`
@@ -73,4 +75,70 @@ test('a hook does not wait for longer than its limit for the process of its plug
   over.abort()
   for (const events of running) await assert.rejects(events.next())
   await waitFor('the plugin', instructed)
+})
+
+const WHERE = `export default { id: 'where', setup({ directory, tool }) {
+  tool({ name: 'where', description: 'Where it is.', inputSchema: { type: 'object' }, execute: () => directory })
+} }`
+
+test('a location that nobody uses gives the process of its plugins back, and has another one when it is used', async () => {
+  await using catalog = await openCatalog({ locationIdleSeconds: 1 })
+  await writeFiles(catalog.config, { 'plugins/where.js': WHERE })
+  await catalog.client.listTools({}, asOperator)
+  assert.equal((await hostsOf(catalog)).length, 1)
+  await waitFor('its end', async () => (await hostsOf(catalog)).length === 0)
+  assert.equal((await runTool(catalog, 'where', {})).text, catalog.project)
+})
+
+test('more locations than places for processes: who is idle makes room, its tools stay, and a call starts it again', async () => {
+  await using catalog = await openCatalog({ processesPerCore: 1 })
+  await writeFiles(catalog.config, { 'plugins/where.js': WHERE })
+  const directories = Array.from({ length: availableParallelism() + 1 }, (_, i) => join(catalog.project, String(i)))
+  for (const directory of directories) {
+    await mkdir(directory)
+    await catalog.client.listTools({ directory }, asOperator)
+  }
+  const [first = ''] = directories
+  const hosts = await Promise.all(directories.map((project) => hostsOf({ ...catalog, project })))
+  assert.deepEqual(
+    hosts.map(({ length }) => length),
+    directories.map((directory) => (directory === first ? 0 : 1)),
+  )
+  const { tools } = await catalog.client.listTools({ directory: first }, asOperator)
+  assert.equal(tools.at(-1)?.name, 'where')
+  assert.equal((await hostsOf({ ...catalog, project: first })).length, 0, 'it is not started for a list')
+  const call = { directory: first, name: 'where' }
+  const { accesses: grant } = await catalog.client.prepareTool(call, asOperator)
+  const run = catalog.client.runTool({ ...call, sessionId: 'ses_1', callId: 'call_1', fence: 1n, grant }, asOperator)
+  const ends = await Array.fromAsync(run)
+  assert.match(JSON.stringify(ends.at(-1)?.event.value), new RegExp(`"value":"${first}"`))
+})
+
+test('what happens in a location is told to the plugins that listen', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.config, {
+    'plugins/listens.js': `export default { id: 'listens', setup({ on, tool }) {
+      const heard = []
+      for (const type of ['agent.updated', 'skill.updated', 'plugin.updated', 'tool.ended'])
+        on(type, (event) => heard.push({ type, ...event }))
+      const execute = () => JSON.stringify(heard)
+      tool({ name: 'heard', description: 'What was heard.', inputSchema: { type: 'object' }, execute })
+    } }`,
+  })
+  const heard = async (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    JSON.parse((await runTool(catalog, 'heard', {}, { callId: randomUUID() })).text)
+  await runTool(catalog, 'list', {}, { callId: 'call_1' })
+  await assert.rejects(runTool(catalog, 'read', { path: 1 }), /path/)
+  assert.deepEqual(await heard(), [
+    { type: 'tool.ended', sessionID: 'ses_1', callID: 'call_1', tool: 'list', failed: false },
+  ])
+  await writeFiles(catalog.project, {
+    '.opencode/agents/own.md': 'Be.',
+    '.opencode/skills/own/SKILL.md': 'Do.',
+  })
+  await writeFiles(catalog.config, { 'plugins/other.js': `export default { id: 'other', setup() {} }` })
+  await waitFor('all of it', async () => {
+    const types = new Set((await heard()).map(({ type }) => type))
+    return ['agent.updated', 'skill.updated', 'plugin.updated'].every((type) => types.has(type))
+  })
 })
