@@ -58,8 +58,13 @@ export async function callTool(client: Client, call: ToolCall): Promise<ToolOutc
   }
 }
 
+/** Whether a request was not answered in time. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
+}
+
 function toFailure(error: unknown, timeoutMs: number): ToolOutcome {
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+  if (isTimeout(error)) {
     return failedCall(
       'timeout',
       `The server was silent for more than ${timeoutMs} ms; the call was cancelled: ${UNKNOWN}`,

@@ -5,7 +5,7 @@ import type { McpTarget } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 import type { StartCommand } from '../commands/command.ts'
 import { quoted } from '../commands/quoted.ts'
-import { callTool, type ToolCall } from './call-tool.ts'
+import { callTool, isTimeout, type ToolCall } from './call-tool.ts'
 import { HttpTransport } from './http-transport.ts'
 import { listTools, type ServerTools } from './list-tools.ts'
 import { StdioTransport } from './stdio-transport.ts'
@@ -39,6 +39,8 @@ export interface ConnectMeans {
 }
 
 const CLIENT = { name: 'portico', version: '1' }
+/** For the answer to a ping after a call that took too long. */
+const PING_MS = 5_000
 
 /** A server that wants to know who asks. */
 export class AuthorizationNeeded extends Error {
@@ -46,7 +48,8 @@ export class AuthorizationNeeded extends Error {
 }
 
 /**
- * Starts a local server, in a directory, or reaches a remote one, and greets it. Throws AuthorizationNeeded, or an error that says to people
+ * Starts a local server, in a directory, or reaches a remote one, and greets it. One that answers no ping after a call that took too long
+ * is closed. Throws AuthorizationNeeded, or an error that says to people
  * what is wrong; then nothing of it is left.
  */
 export async function connect(
@@ -73,13 +76,22 @@ export async function connect(
     if (status !== 401) throw new Error(`It answered with status ${status}: ${message}`, { cause: error })
     throw new AuthorizationNeeded('The server asks for authorization: give it a token in `headers`')
   }
+  const endIfHung = async (timeoutMs: number): Promise<void> => {
+    await client.ping({ timeout: Math.min(timeoutMs, PING_MS) }).catch((error: unknown) => {
+      if (isTimeout(error)) return transport.end('it does not answer')
+    })
+  }
   return {
     closed: closed.promise,
     list: (signal, timeoutMs) =>
       listTools(client, signal, timeoutMs).catch((error: unknown) => {
         throw explained(error)
       }),
-    call: (call) => callTool(client, call),
+    async call(call) {
+      const outcome = await callTool(client, call)
+      if (outcome.type === 'failed' && outcome.kind === 'timeout') void endIfHung(call.timeoutMs)
+      return outcome
+    },
     close: () => transport.close(),
   }
 }

@@ -80,7 +80,14 @@ export class HttpTransport implements Transport {
   }
 
   close(): Promise<void> {
-    return this.#end('it was closed')
+    return this.end('it was closed')
+  }
+
+  /** The same, for this reason. */
+  end(why: string): Promise<void> {
+    if (this.#closing === undefined) this.#why = why
+    this.#closing ??= this.#close()
+    return this.#closing
   }
 
   /** Nothing more comes for a request whose stream has ended: whoever waits for its answer would wait in vain. */
@@ -92,16 +99,10 @@ export class HttpTransport implements Transport {
 
   #observe(method: string, answer: Response | Error): void {
     if (method === 'DELETE') return
-    if (answer instanceof Error) void this.#end(reasonOf(answer))
+    if (answer instanceof Error) void this.end(reasonOf(answer))
     else if (answer.status === SESSION_GONE && this.#inner.sessionId !== undefined) {
-      void this.#end('it no longer knows the session')
+      void this.end('it no longer knows the session')
     }
-  }
-
-  #end(why: string): Promise<void> {
-    if (this.#closing === undefined) this.#why = why
-    this.#closing ??= this.#close()
-    return this.#closing
   }
 
   async #close(): Promise<void> {

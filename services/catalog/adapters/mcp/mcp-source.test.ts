@@ -66,6 +66,24 @@ test('a server that ends during a call: it failed, was sent once, and the server
   )
 })
 
+test('a server that hangs in a call is started anew, and one that is only slow goes on', async (t) => {
+  const { catalog, folder } = await begin(t)
+  const entry = (mode: string) => ({ ...scriptedServer(folder, mode).entry, timeout: 500 })
+  await configureMcp(catalog.config, { hung: entry('hangs'), slow: entry('slow') })
+  await toolNames(catalog)
+  const pid = async (server: string) => (await runTool(catalog, `${server}_pid`, {})).text
+  const before = [await pid('hung'), await pid('slow')]
+  for (const server of ['hung', 'slow']) {
+    const { failure } = await runTool(catalog, `${server}_wait`, {})
+    assert.match(failure?.message ?? '', /silent for more than 500 ms; the call was cancelled/)
+  }
+  await waitFor('another process', async () => {
+    const now = await pid('hung')
+    return /^\d+$/.test(now) && now !== before[0]
+  })
+  assert.equal(await pid('slow'), before[1])
+})
+
 test('an abort reaches the server, progress is passed on, and an answer of any kind is bounded', async (t) => {
   const { catalog, server } = await begin(t)
   await configureMcp(catalog.config, { s: { ...server.entry, environment: { OWN: 'v' } } })

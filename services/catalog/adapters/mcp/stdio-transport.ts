@@ -65,7 +65,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing !== undefined || this.#channel.destroyed) throw new Error('The server is gone')
     if (this.#channel.writableLength > MAX_MESSAGE_BYTES) {
-      void this.#end('it does not read what it is sent')
+      void this.end('it does not read what it is sent')
       throw new Error('The server does not read what it is sent')
     }
     if ('method' in message && 'id' in message) this.#open.add(message.id)
@@ -77,7 +77,14 @@ export class StdioTransport implements Transport {
 
   /** Resolves when nothing of the server is left. */
   close(): Promise<void> {
-    return this.#end('it was closed')
+    return this.end('it was closed')
+  }
+
+  /** The same, for this reason. */
+  end(why: string): Promise<void> {
+    if (this.#closing === undefined) this.#why = why
+    this.#closing ??= this.#endCommand().finally(() => this.onclose?.())
+    return this.#closing
   }
 
   async #receive(chunk: Buffer): Promise<void> {
@@ -95,7 +102,7 @@ export class StdioTransport implements Transport {
       await pace(lines.reduce((bytes, line) => bytes + line.length, 0))
       this.#channel.resume()
     } catch (error) {
-      void this.#end(error instanceof Error ? error.message : String(error))
+      void this.end(error instanceof Error ? error.message : String(error))
     }
   }
 
@@ -110,13 +117,7 @@ export class StdioTransport implements Transport {
     await Promise.all([last, readToEnd(this.#command.output)])
     waiting.abort()
     const words = this.#errors.tail(ERROR_BYTES).trim().slice(-ERROR_CHARACTERS)
-    await this.#end(words === '' ? why : `${why}: ${words}`)
-  }
-
-  #end(why: string): Promise<void> {
-    if (this.#closing === undefined) this.#why = why
-    this.#closing ??= this.#endCommand().finally(() => this.onclose?.())
-    return this.#closing
+    await this.end(words === '' ? why : `${why}: ${words}`)
   }
 
   async #endCommand(): Promise<void> {
