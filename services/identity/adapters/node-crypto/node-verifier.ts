@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { derSignature } from '#services/identity/domain/plain-signature.ts'
 import type { PublicKey, SignatureAlgorithm } from '#services/identity/domain/public-key.ts'
 import type { SignatureVerifier, SignedParts } from '#services/identity/ports/token-signatures.ts'
-import { withPlainSignatures } from '#shared/plain-signatures.ts'
 
 const KINDS = { ES256: 'EC', RS256: 'RSA' } as const satisfies Record<SignatureAlgorithm, PublicKey['kty']>
 
@@ -10,8 +10,10 @@ export class NodeVerifier implements SignatureVerifier {
   readonly #imported = new WeakMap<PublicKey, KeyObject | null>()
 
   async verify({ algorithm, input, signature }: SignedParts, keys: readonly PublicKey[]): Promise<boolean> {
+    const form = algorithm === 'ES256' ? derSignature(signature) : signature
+    if (form === undefined) return false
     const signed = Buffer.from(input)
-    return keys.some((key) => key.kty === KINDS[algorithm] && this.#hasSigned(key, signed, signature))
+    return keys.some((key) => key.kty === KINDS[algorithm] && this.#hasSigned(key, signed, form))
   }
 
   #hasSigned(key: PublicKey, signed: Buffer, signature: Uint8Array): boolean {
@@ -32,7 +34,7 @@ export class NodeVerifier implements SignatureVerifier {
 
 function importKey(key: PublicKey): KeyObject | null {
   try {
-    return withPlainSignatures(createPublicKey({ key, format: 'jwk' }))
+    return createPublicKey({ key, format: 'jwk' })
   } catch {
     return null
   }

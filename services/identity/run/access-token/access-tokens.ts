@@ -8,6 +8,7 @@ import {
   readClaims,
   type TokenTarget,
 } from '#services/identity/domain/access-token.ts'
+import { derSignature, plainSignature } from '#services/identity/domain/plain-signature.ts'
 import type { Clock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -70,7 +71,7 @@ export class AccessTokens {
     const claims = claimsOf(grant, { issuer: this.#issuer, tokenId, now: this.#clock.now() })
     if (claims === undefined) return undefined
     const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
-    const signature = sign('sha256', Buffer.from(signed), privateKey)
+    const signature = plainSignature(sign('sha256', Buffer.from(signed), privateKey))
     const token = `${signed}.${signature.toString('base64url')}`
     return { token, tokenId, expiresIn: claims.exp - claims.iat, timeExpires: claims.exp * 1_000 }
   }
@@ -93,8 +94,8 @@ export class AccessTokens {
     const key = await this.#ring.verifier(header)
     if (key === undefined) return undefined
     const signed = Buffer.from(token.slice(0, -signature.length - 1))
-    const bytes = Buffer.from(signature, 'base64url')
-    if (!verify('sha256', signed, key, bytes)) return undefined
+    const der = derSignature(Buffer.from(signature, 'base64url'))
+    if (der === undefined || !verify('sha256', signed, key, der)) return undefined
     const read = readClaims(JSON.parse(Buffer.from(payload, 'base64url').toString()), this.#issuer)
     if (read !== undefined && this.#isCurrent(read)) this.#remember(digest, read)
     return read

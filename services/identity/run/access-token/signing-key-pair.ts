@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { SigningKey } from '#services/identity/domain/signing-key.ts'
 import { randomId } from '#shared/ids.ts'
-import { withPlainSignatures } from '#shared/plain-signatures.ts'
 import type { KeySeal } from './key-seal.ts'
 
 /** Makes a key; its private half is encrypted and nowhere else. */
@@ -14,7 +13,7 @@ export function makeSigningKey(seal: KeySeal): Pick<SigningKey, 'kid' | 'x' | 'y
 
 /** The public half, to verify with. */
 export function publicKeyOf({ x, y }: Pick<SigningKey, 'x' | 'y'>): KeyObject {
-  return withPlainSignatures(createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' }))
+  return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' })
 }
 
 /** The private half, to sign with; undefined: it is encrypted with another key. */
@@ -23,5 +22,5 @@ export function privateKeyOf(
   seal: KeySeal,
 ): KeyObject | undefined {
   const opened = seal.open(kid, sealed)
-  return opened && withPlainSignatures(createPrivateKey({ key: opened.bytes, format: 'der', type: 'pkcs8' }))
+  return opened && createPrivateKey({ key: opened.bytes, format: 'der', type: 'pkcs8' })
 }
