@@ -175,6 +175,9 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       await store.identity.reviseKey(workspaceId, key.id, (each) => ({ ...each, disabled: true }), byAdmin())
       const found = await other.federation.findPolicy('p')
       assert.deepEqual([found?.policy.enabled, found?.organization.plan, found?.key?.disabled], [false, 'free', true])
+      await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, name: 'other' }), byAdmin())
+      const { issuer: changed } = (await other.federation.findPolicy('p')) ?? {}
+      assert.deepEqual([changed?.name, changed?.revision], ['other', 2])
       await federation.deleteIssuer(organizationId, 'iss_1', byAdmin())
       await store.identity.deleteKey(workspaceId, key.id, byAdmin())
       const left = await other.federation.findPolicy('p')

@@ -12,7 +12,7 @@ import type { FetchAttempt, FetchedIssuer, IssuerHealth } from '#services/identi
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { issuerKind, policyKind } from '../stored/kinds.ts'
 import { healthChanges, type StoredHealth, toHealth } from '../stored/records.ts'
-import { GROUND, toGround } from './exchange-ground.ts'
+import { ExchangeGrounds } from './exchange-grounds.ts'
 import { RecordTable } from './record-table.ts'
 
 const HEALTH = `SELECT health FROM issuer_health WHERE issuer_id = ? AND revision = ?`
@@ -27,16 +27,17 @@ export class SqliteFederationStore implements FederationStore, IssuerHealth {
   readonly #file: SqliteFile
   readonly #issuers: RecordTable<IssuerSettings>
   readonly #policies: RecordTable<PolicySettings>
+  readonly #grounds: ExchangeGrounds
 
   constructor(file: SqliteFile) {
     this.#file = file
     this.#issuers = new RecordTable(file, issuerKind)
     this.#policies = new RecordTable(file, policyKind)
+    this.#grounds = new ExchangeGrounds(file)
   }
 
   async findPolicy(policyId: string): Promise<ExchangeGround | undefined> {
-    const row = this.#file.rows(GROUND).get(policyId) as unknown as readonly unknown[] | undefined
-    return row && toGround(row)
+    return this.#grounds.find(policyId)
   }
 
   createIssuer(organizationId: string, id: string, decide: (count: number) => IssuerSettings, by: By): Promise<Issuer> {
