@@ -165,7 +165,12 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
       ...claims,
     }),
     exchange: (token = signToken(test.claims(), key), policyId = POLICY_ID, signal = new AbortController().signal) =>
-      exchange.exchange({ policyId, subjectToken: token, clientNetwork: '192.0.2.1', signal }),
+      exchange.exchange({
+        policyId,
+        subjectToken: token,
+        clientNetwork: '192.0.2.1',
+        throwIfGone: () => signal.throwIfAborted(),
+      }),
     async outcome(token, policyId) {
       const before = test.entries.length
       try {

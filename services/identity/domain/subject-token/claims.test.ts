@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { checkClaims, requiredClaims, scopesOf, tokenTypeOf } from './claims.ts'
+import { stepOf } from './step.ts'
 
 const good = { iss: 'https://issuer.test', sub: 'a', aud: 'b' }
 const passes = (more: JsonObject): boolean => {
@@ -22,7 +23,7 @@ test('a missing iss, sub or aud is refused', () => {
     assert.equal(requiredClaims(rest), undefined, name)
     assert.equal(checkClaims(rest).verdict, 'failed')
   }
-  assert.equal(checkClaims({}).found, 'iss is missing')
+  assert.equal(stepOf('claims', checkClaims({})).found, 'iss is missing')
 })
 
 test('what is wrong is said in words that hold nothing of the token', () => {
@@ -42,7 +43,7 @@ test('what is wrong is said in words that hold nothing of the token', () => {
     [{ scopes: ['x'.repeat(513)] }, 'an entry of scopes is longer than 512 characters'],
   ] as const) {
     const given = Object.fromEntries(Object.entries({ ...good, ...claims }).filter(([, value]) => value !== undefined))
-    assert.equal(checkClaims(given as JsonObject).found, problem)
+    assert.equal(stepOf('claims', checkClaims(given as JsonObject)).found, problem)
   }
 })
 

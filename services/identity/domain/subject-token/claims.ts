@@ -52,15 +52,19 @@ function problemOf(value: JsonValue | undefined): string {
 
 /** Whether the claims that every token carries are there, within their limits. */
 export function checkClaims(claims: JsonObject): Verdict {
-  const { iss, sub, aud, scopes } = claims
-  const expected =
-    `iss and sub strings, aud a string or 1 to ${MAX_AUDIENCES} strings, at most ${MAX_SCOPES} scopes, ` +
-    `sub, each aud and each scope at most ${MAX_CHARACTERS} characters`
-  const present = Object.fromEntries(
-    Object.entries({ iss, sub, aud, scopes }).filter(([name]) => Object.hasOwn(claims, name)),
-  )
   const read = readRequired(claims)
-  return verdict(typeof read !== 'string', expected, typeof read === 'string' ? read : shown(present as JsonObject))
+  return verdict(typeof read !== 'string', () => [EXPECTED, typeof read === 'string' ? read : shown(presentOf(claims))])
+}
+
+const EXPECTED =
+  `iss and sub strings, aud a string or 1 to ${MAX_AUDIENCES} strings, at most ${MAX_SCOPES} scopes, ` +
+  `sub, each aud and each scope at most ${MAX_CHARACTERS} characters`
+
+/** Those of the claims that are looked at. */
+function presentOf(claims: JsonObject): JsonObject {
+  const { iss, sub, aud, scopes } = claims
+  const named = Object.entries({ iss, sub, aud, scopes }).filter(([name]) => Object.hasOwn(claims, name))
+  return Object.fromEntries(named) as JsonObject
 }
 
 /** The scopes of a token: none when it carries none; undefined: the claim is no list of strings. */

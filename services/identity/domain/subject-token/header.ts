@@ -3,6 +3,7 @@ import type { SignatureAlgorithm } from '../public-key.ts'
 import { claimOf, shown, type Verdict, verdict } from './step.ts'
 
 const ALGORITHMS: readonly SignatureAlgorithm[] = ['ES256', 'RS256']
+const EXPECTED = `alg ${ALGORITHMS.join(' or ')}, kid a string or absent, neither crit nor b64`
 
 /** What chooses the keys that may have signed a token. `kid` undefined: the token names none. */
 export interface KeyChoice {
@@ -24,9 +25,5 @@ export function keyChoiceOf(header: JsonObject): KeyChoice | undefined {
 
 /** Whether a header can be used. */
 export function checkHeader(header: JsonObject): Verdict {
-  return verdict(
-    keyChoiceOf(header) !== undefined,
-    `alg ${ALGORITHMS.join(' or ')}, kid a string or absent, neither crit nor b64`,
-    shown(header),
-  )
+  return verdict(keyChoiceOf(header) !== undefined, () => [EXPECTED, shown(header)])
 }

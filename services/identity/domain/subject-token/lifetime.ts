@@ -11,6 +11,8 @@ export function checkLifetime(claims: JsonObject, keyExpires: number | undefined
   const times = timesOf(claims)
   if (times === undefined) return SKIPPED
   const expires = expiryOf({ subjectExpires: times.expires, keyExpires }, now)
-  const found = expires === undefined ? 'less than 1 second' : `${Math.floor(expires - now / 1000)} seconds`
-  return verdict(expires !== undefined, 'at least 1 second left of the token and of the key', found)
+  return verdict(expires !== undefined, () => [
+    'at least 1 second left of the token and of the key',
+    expires === undefined ? 'less than 1 second' : `${Math.floor(expires - now / 1000)} seconds`,
+  ])
 }

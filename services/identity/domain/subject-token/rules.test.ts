@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '#shared/json.ts'
 import { type ClaimRules, checkAudience, checkIssuer, checkScopes, checkSubject, checkTokenType } from './rules.ts'
+import { stepOf } from './step.ts'
 
 const claims: JsonObject = {
   iss: 'https://issuer.test/tenant',
@@ -85,13 +86,12 @@ test('the token type check wants the claim, not the header, to equal its value',
 })
 
 test('what was expected and found is shown as JSON, which shows the type, and cut', () => {
-  assert.deepEqual(checkTokenType({ token_type: 1 }, { ...rules, tokenType: '1' }), {
-    verdict: 'failed',
-    expected: '"1"',
-    found: '1',
-  })
-  assert.deepEqual(checkSubject({}, rules), { verdict: 'failed', expected: '"repo:acme/app"' })
-  assert.equal(checkSubject({ sub: '\u{1f600}'.repeat(3000) }, rules).found?.length, 1024)
+  const [name, tokenType] = ['token_type', '1'] as const
+  const failed = { name, verdict: 'failed', expected: '"1"', found: '1' } as const
+  assert.deepEqual(stepOf(name, checkTokenType({ token_type: 1 }, { ...rules, tokenType })), failed)
+  const subjectStep = (given: JsonObject) => stepOf('subject', checkSubject(given, rules))
+  assert.deepEqual(subjectStep({}), { name: 'subject', verdict: 'failed', expected: '"repo:acme/app"' })
+  assert.equal(subjectStep({ sub: '\u{1f600}'.repeat(3000) }).found?.length, 1024)
   // What turns the direction of writing, or is not seen at all, is shown as what it is.
-  assert.equal(checkSubject({ sub: 'a\u202e\u{e0061}\n' }, rules).found, '"a\\u202e\\udb40\\udc61\\n"')
+  assert.equal(subjectStep({ sub: 'a\u202e\u{e0061}\n' }).found, '"a\\u202e\\udb40\\udc61\\n"')
 })

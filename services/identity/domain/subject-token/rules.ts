@@ -17,43 +17,42 @@ export interface ClaimRules {
 export function checkIssuer(claims: JsonObject, issuerUrl: string | undefined, ownIssuer: string): Verdict {
   const found = claimOf(claims, 'iss')
   const passes = issuerUrl !== undefined && found === issuerUrl && found !== ownIssuer
-  return verdict(passes, shown(issuerUrl) ?? 'an issuer that is not deleted', shown(found))
+  return verdict(passes, () => [shown(issuerUrl) ?? 'an issuer that is not deleted', shown(found)])
 }
 
 /** Whether `sub` is the one that a policy names. */
 export function checkSubject(claims: JsonObject, { subject }: ClaimRules): Verdict {
   if (subject === undefined) return SKIPPED
   const found = claimOf(claims, 'sub')
-  return verdict(found === subject, JSON.stringify(subject), shown(found))
+  return verdict(found === subject, () => [JSON.stringify(subject), shown(found)])
 }
 
 /** Whether one value of `aud` is the one that a policy names. */
 export function checkAudience(claims: JsonObject, { audience }: ClaimRules): Verdict {
   const passes = requiredClaims(claims)?.audience.includes(audience) ?? false
-  return verdict(passes, JSON.stringify(audience), shown(claimOf(claims, 'aud')))
+  return verdict(passes, () => [JSON.stringify(audience), shown(claimOf(claims, 'aud'))])
 }
 
 /** Whether `scopes` is a list of strings with the one that a policy names. A `scope` of words is something else. */
 export function checkScopes(claims: JsonObject, { scope }: ClaimRules): Verdict {
   if (scope === undefined) return SKIPPED
   const passes = scopesOf(claims)?.includes(scope) ?? false
-  return verdict(passes, `a list with ${JSON.stringify(scope)}`, shown(claimOf(claims, 'scopes')))
+  return verdict(passes, () => [`a list with ${JSON.stringify(scope)}`, shown(claimOf(claims, 'scopes'))])
 }
 
 /** Whether `token_type`, the claim and not the header, is the one that a policy names. */
 export function checkTokenType(claims: JsonObject, { tokenType }: ClaimRules): Verdict {
   if (tokenType === undefined) return SKIPPED
   const found = claimOf(claims, 'token_type')
-  return verdict(found === tokenType, JSON.stringify(tokenType), shown(found))
+  return verdict(found === tokenType, () => [JSON.stringify(tokenType), shown(found)])
 }
 
 /** Whether a token that passes once has a `jti` to remember it by; whether it has passed already is not known here. */
 export function checkSingleUse(claims: JsonObject, singleUse: boolean): Verdict {
   if (!singleUse) return SKIPPED
   const found = claimOf(claims, 'jti')
-  return verdict(
-    typeof found === 'string' && found !== '',
+  return verdict(typeof found === 'string' && found !== '', () => [
     'a jti; whether it was exchanged before is found out by exchanging it',
     shown(found),
-  )
+  ])
 }

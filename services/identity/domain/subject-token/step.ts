@@ -22,26 +22,35 @@ export const STEPS = [
 
 export type StepName = (typeof STEPS)[number]
 
-/**
- * What became of a step. `skipped`: the policy does not ask for it, or what it needs is missing. `expected` and `found` are
- * for people: JSON where they are values of claims, at most 1,024 characters.
- */
+/** What became of a step. `skipped`: the policy does not ask for it, or what it needs is missing. */
 export interface Verdict {
   readonly verdict: 'passed' | 'failed' | 'skipped'
+  /** What was expected and what was found; undefined: nothing. An exchange that is accepted never asks. */
+  readonly words?: () => readonly [expected: string, found: string | undefined]
+}
+
+/**
+ * A step of an exchange, and what became of it. `expected` and `found` are for people: JSON where they are values of claims, at most
+ * 1,024 characters.
+ */
+export interface Step extends Pick<Verdict, 'verdict'> {
+  readonly name: StepName
   readonly expected?: string
   readonly found?: string
 }
 
-/** A step of an exchange, and what became of it. */
-export interface Step extends Verdict {
-  readonly name: StepName
-}
-
 export const SKIPPED: Verdict = { verdict: 'skipped' }
 
-/** What became of a step; `found` undefined: there was nothing. */
-export function verdict(passes: boolean, expected: string, found: string | undefined): Verdict {
-  return { verdict: passes ? 'passed' : 'failed', expected: cut(expected), ...(found && { found: cut(found) }) }
+/** What became of a step that was taken. */
+export function verdict(passes: boolean, words: NonNullable<Verdict['words']>): Verdict {
+  return { verdict: passes ? 'passed' : 'failed', words }
+}
+
+/** A step as it is shown. */
+export function stepOf(name: StepName, { verdict, words }: Verdict): Step {
+  if (words === undefined) return { name, verdict }
+  const [expected, found] = words()
+  return { name, verdict, expected: cut(expected), ...(found && { found: cut(found) }) }
 }
 
 /** A claim; undefined: the token does not carry it. What every object inherits is no claim. */

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { expiryOf } from '../access-token.ts'
 import { checkLifetime } from './lifetime.ts'
+import { stepOf } from './step.ts'
 import { checkExpiry } from './times.ts'
 
 const NOW = 1_800_000_000
@@ -71,7 +72,9 @@ test('nbf and iat may lie 60 seconds ahead; exp has no tolerance, nor does the l
 })
 
 test('what was expected and found is shown in seconds', () => {
-  assert.deepEqual(checkExpiry({ exp: NOW - 1, iat: NOW - 2, sub: 'a' }, NOW * 1000 + 999, 60), {
+  const verdict = checkExpiry({ exp: NOW - 1, iat: NOW - 2, sub: 'a' }, NOW * 1000 + 999, 60)
+  assert.deepEqual(stepOf('expiry', verdict), {
+    name: 'expiry',
     verdict: 'failed',
     expected: `exp after ${NOW}, nbf and iat not after ${NOW + 60}, iat not before ${NOW - 60}`,
     found: `{"exp":${NOW - 1},"iat":${NOW - 2}}`,

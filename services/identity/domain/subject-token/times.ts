@@ -27,10 +27,12 @@ export function timesOf(claims: JsonObject): TokenTimes | undefined {
 export function checkExpiry(claims: JsonObject, now: number, maxAgeSeconds: number | undefined): Verdict {
   const times = timesOf(claims)
   const passes = times !== undefined && isCurrent(times, now / 1000, maxAgeSeconds)
-  const { exp, iat, nbf } = claims
-  const age = maxAgeSeconds === undefined ? '' : `, iat not before ${Math.floor(now / 1000) - maxAgeSeconds}`
-  const expected = `exp after ${Math.floor(now / 1000)}, nbf and iat not after ${Math.floor(now / 1000) + SKEW}${age}`
-  return verdict(passes, expected, shown({ exp, iat, nbf } as JsonObject))
+  return verdict(passes, () => {
+    const { exp, iat, nbf } = claims
+    const age = maxAgeSeconds === undefined ? '' : `, iat not before ${Math.floor(now / 1000) - maxAgeSeconds}`
+    const expected = `exp after ${Math.floor(now / 1000)}, nbf and iat not after ${Math.floor(now / 1000) + SKEW}${age}`
+    return [expected, shown({ exp, iat, nbf } as JsonObject)]
+  })
 }
 
 function isCurrent({ expires, issued, notBefore }: TokenTimes, now: number, maxAge: number | undefined): boolean {

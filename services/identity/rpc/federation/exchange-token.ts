@@ -11,10 +11,12 @@ export function exchangeToken({
 }: {
   readonly exchange: Exchange
 }): ServiceImpl<typeof FederationService>['exchangeToken'] {
-  return async (request, { signal }) => {
+  return async (request, context) => {
     checkRequest(request)
     const { federationPolicyId: policyId, subjectToken, clientNetwork } = request
-    const { token, expiresIn } = await exchange.exchange({ policyId, subjectToken, clientNetwork, signal })
+    // The signal is made when it is first looked at, which most exchanges never do.
+    const throwIfGone = (): void => context.signal.throwIfAborted()
+    const { token, expiresIn } = await exchange.exchange({ policyId, subjectToken, clientNetwork, throwIfGone })
     return { accessToken: token, expiresInSeconds: expiresIn }
   }
 }

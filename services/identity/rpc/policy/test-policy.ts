@@ -7,7 +7,7 @@ import {
   TestPolicyRequestSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
-import { SKIPPED, STEPS, type Step, verdict } from '#services/identity/domain/subject-token/step.ts'
+import { SKIPPED, STEPS, type Step, stepOf, verdict } from '#services/identity/domain/subject-token/step.ts'
 import type { Conditions } from '#services/identity/ports/conditions.ts'
 import type { FederationStore } from '#services/identity/ports/federation-store.ts'
 import type { IdentityStore } from '#services/identity/ports/identity-store.ts'
@@ -48,7 +48,10 @@ export function testPolicy(dependencies: Dependencies): ServiceImpl<typeof Feder
     const read = readSubjectToken(request.subjectToken)
     if ('problem' in read) return { steps: formFailed(read.problem).map(stepToProto), accepted: false }
     const evaluation = await steps.all({ token: read.token, ground, now: clock.now() })
-    const form: Step = { name: 'form', ...verdict(true, FORM, FORM) }
+    const form = stepOf(
+      'form',
+      verdict(true, () => [FORM, FORM]),
+    )
     return { steps: [form, ...evaluation.steps].map(stepToProto), accepted: evaluation.failed === undefined }
   }
 }
@@ -56,10 +59,8 @@ export function testPolicy(dependencies: Dependencies): ServiceImpl<typeof Feder
 const FORM = 'a JWT'
 
 function formFailed(problem: string): readonly Step[] {
-  return STEPS.map((name) => ({
-    name,
-    ...(name === 'form' ? verdict(false, FORM, `a text that ${problem}`) : SKIPPED),
-  }))
+  const failed = verdict(false, () => [FORM, `a text that ${problem}`])
+  return STEPS.map((name) => stepOf(name, name === 'form' ? failed : SKIPPED))
 }
 
 async function groundOf(request: TestPolicyRequest, dependencies: Dependencies): Promise<Candidate['ground']> {

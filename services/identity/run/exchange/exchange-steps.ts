@@ -19,6 +19,7 @@ import {
   type Step,
   type StepName,
   shown,
+  stepOf,
   type Verdict,
   verdict,
 } from '#services/identity/domain/subject-token/step.ts'
@@ -41,18 +42,22 @@ export interface ExchangeStepsOptions {
  * fetched (`unavailable`: when it is worth trying again) and nothing else speaks against it. `verified`: the issuer has signed the token.
  * `waited`: its keys had to be fetched first, and what was read of the policy is old.
  */
-export interface Evaluation {
-  readonly steps: readonly Step[]
+export interface Outcome {
   readonly failed: Step | undefined
   readonly verified: boolean
   readonly unavailable: { readonly retryAfterSeconds: number } | undefined
   readonly waited: boolean
 }
 
+/** What became of a candidate, step by step. */
+export interface Evaluation extends Outcome {
+  readonly steps: readonly Step[]
+}
+
 type NamedCheck = readonly [StepName, (candidate: Candidate) => Verdict]
 /** What is known of a signature that nobody has looked at. */
 const UNKNOWN = { verified: false, unavailable: undefined, waited: false } as const
-type Signature = Pick<Evaluation, 'verified' | 'unavailable' | 'waited'> & { readonly verdict: Verdict }
+type Signature = Omit<Outcome, 'failed'> & { readonly verdict: Verdict }
 
 /** A key that has signed nothing: whatever is refused before its signature is looked at costs a signature all the same. */
 const NOBODY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }) as PublicKey
@@ -91,27 +96,25 @@ export class ExchangeSteps {
   }
 
   /** Goes on until a step fails. */
-  async untilFailure(candidate: Candidate): Promise<Evaluation> {
+  async untilFailure(candidate: Candidate): Promise<Outcome> {
     const before = firstFailure(this.#before, candidate)
     if (before !== undefined) {
       await this.refuse()
-      return { steps: [before], failed: before, ...UNKNOWN }
+      return { failed: before, ...UNKNOWN }
     }
-    const { verdict, ...known } = await this.#checkSignature(candidate)
-    const signature = { name: 'signature', ...verdict } as const
-    if (!known.verified && known.unavailable === undefined) return { steps: [signature], failed: signature, ...known }
+    const { verdict, verified, unavailable, waited } = await this.#checkSignature(candidate)
+    if (!verified && unavailable === undefined) return { failed: stepOf('signature', verdict), ...UNKNOWN, waited }
     const failed = firstFailure(this.#after, candidate)
-    const unavailable = failed === undefined ? known.unavailable : undefined
-    return { steps: [signature], failed, ...known, unavailable }
+    return { failed, verified, unavailable: failed === undefined ? unavailable : undefined, waited }
   }
 
   /** Takes every step, also after one has failed. */
   async all(candidate: Candidate): Promise<Evaluation> {
-    const before = this.#before.map(([name, check]) => ({ name, ...check(candidate) }))
-    const { verdict, ...known } = await this.#checkSignature(candidate)
-    const after = this.#after.map(([name, check]) => ({ name, ...check(candidate) }))
-    const steps: readonly Step[] = [...before, { name: 'signature', ...verdict }, ...after]
-    return { steps, failed: steps.find((step) => step.verdict === 'failed'), ...known }
+    const before = this.#before.map(([name, check]) => stepOf(name, check(candidate)))
+    const { verdict, verified, unavailable, waited } = await this.#checkSignature(candidate)
+    const after = this.#after.map(([name, check]) => stepOf(name, check(candidate)))
+    const steps = [...before, stepOf('signature', verdict), ...after]
+    return { steps, failed: steps.find((step) => step.verdict === 'failed'), verified, unavailable, waited }
   }
 
   /** Does what a signature costs, for a token that is refused anyway. */
@@ -129,40 +132,43 @@ export class ExchangeSteps {
     const answer = await keys.candidates(issuer, choice)
     if (answer.kind === 'unavailable') {
       const found = `its keys could not be fetched: ${answer.problem}`
-      return { verdict: verdict(false, expected, found), ...UNKNOWN, unavailable: answer }
+      return { verdict: verdict(false, () => [expected, found]), ...UNKNOWN, unavailable: answer }
     }
     const { input, signature } = token
     const parts = answer.keys.length > 0 ? { algorithm: choice.algorithm, input, signature } : NOTHING
     const verified = await signatures.verify(parts, answer.keys.length > 0 ? answer.keys : [NOBODY])
-    const found = verified ? 'a valid signature' : answer.keys.length > 0 ? 'another signature' : 'no key of that name'
-    return { verdict: verdict(verified, expected, found), ...UNKNOWN, verified, waited: answer.waited }
+    const failure = answer.keys.length > 0 ? 'another signature' : 'no key of that name'
+    const found = verified ? 'a valid signature' : failure
+    return { verdict: verdict(verified, () => [expected, found]), ...UNKNOWN, verified, waited: answer.waited }
   }
 
   #checkCondition({ token: { claims }, ground: { policy } }: Candidate): Verdict {
     const required = requiredClaims(claims)
     if (policy.condition === undefined || required === undefined) return SKIPPED
     const condition = this.#options.conditions.read(policy.condition)
-    if ('problem' in condition) return verdict(false, policy.condition, `the condition ${condition.problem}`)
+    const expected = policy.condition
+    if ('problem' in condition) return verdict(false, () => [expected, `the condition ${condition.problem}`])
     const [scopes, tokenType] = [scopesOf(claims), tokenTypeOf(claims)]
     if (condition.usesScopes && scopes === undefined) {
-      const found = `scopes is ${shown(claimOf(claims, 'scopes'))}, not a list of strings`
-      return verdict(false, policy.condition, found)
+      return verdict(false, () => [expected, `scopes is ${shown(claimOf(claims, 'scopes'))}, not a list of strings`])
     }
     if (condition.usesTokenType && tokenType === undefined) {
-      return verdict(false, policy.condition, `token_type is ${shown(claimOf(claims, 'token_type'))}, not a string`)
+      return verdict(false, () => [expected, `token_type is ${shown(claimOf(claims, 'token_type'))}, not a string`])
     }
     const { subject, audience } = required
     const variables = { subject, audience, scopes: scopes ?? [], tokenType: tokenType ?? '' }
     const result = condition.evaluate(variables)
-    const { tokenType: token_type, ...same } = variables
-    return verdict(result === true, policy.condition, `${result} for ${JSON.stringify({ ...same, token_type })}`)
+    return verdict(result === true, () => {
+      const { tokenType: token_type, ...same } = variables
+      return [expected, `${result} for ${JSON.stringify({ ...same, token_type })}`]
+    })
   }
 }
 
 function firstFailure(checks: readonly NamedCheck[], candidate: Candidate): Step | undefined {
   for (const [name, check] of checks) {
     const result = check(candidate)
-    if (result.verdict === 'failed') return { name, ...result }
+    if (result.verdict === 'failed') return stepOf(name, result)
   }
   return undefined
 }

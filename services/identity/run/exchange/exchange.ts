@@ -33,8 +33,8 @@ export interface ExchangeRequest {
   readonly subjectToken: string
   /** Where the request came from, for the audit log. */
   readonly clientNetwork: string
-  /** Aborted when nobody waits for the token any more. */
-  readonly signal: AbortSignal
+  /** Throws when nobody waits for the token any more. */
+  readonly throwIfGone: () => void
 }
 
 /** An exchange of a known policy. */
@@ -42,7 +42,7 @@ interface Attempt {
   readonly ground: ExchangeGround
   readonly token: SubjectToken
   readonly clientNetwork: string
-  readonly signal: AbortSignal
+  readonly throwIfGone: () => void
 }
 
 /** Exchanges subject tokens for access tokens. */
@@ -58,7 +58,7 @@ export class Exchange {
    * ISSUER_KEYS_UNAVAILABLE (`retry_after`: seconds) where only the signature is open, and with GRANT_REFUSED for everything else:
    * after one read of the policy and one look at a signature, whether there is such a policy or not; where keys were waited for
    * after another read, so that what was changed meanwhile counts. Only the audit log gets to know why.
-   * When the signal aborts before the subject token is claimed, it is not: whoever hung up may come back with it.
+   * A subject token that passes once is not claimed for a caller who has hung up by then: they may come back with it.
    */
   async exchange({ policyId, subjectToken, ...caller }: ExchangeRequest): Promise<MintedToken> {
     const { federation, steps, clock } = this.#options
@@ -88,7 +88,7 @@ export class Exchange {
 
   async #accept(attempt: Attempt): Promise<MintedToken> {
     const { tokens, audit, clock } = this.#options
-    const { ground, token, clientNetwork, signal } = attempt
+    const { ground, token, clientNetwork, throwIfGone } = attempt
     const { policy, issuer, key } = ground
     const [subject, times] = [claimOf(token.claims, 'sub'), timesOf(token.claims)]
     if (issuer === undefined || typeof subject !== 'string' || times === undefined) throw new Error('a step is missing')
@@ -97,8 +97,10 @@ export class Exchange {
     const grant = { subject, subjectExpires: times.expires, policyId, issuerId, target, keyExpires: key?.timeExpires }
     const minted = await tokens.mint(grant)
     if (minted === undefined) throw this.#refused(attempt, 'lifetime', undefined)
-    signal.throwIfAborted()
-    if (issuer.singleUse) await this.#claim(attempt, issuer.id, times.expires)
+    if (issuer.singleUse) {
+      throwIfGone()
+      await this.#claim(attempt, issuer.id, times.expires)
+    }
     const { tokenId, timeExpires } = minted
     const exchanged = { policyId, policyRevision, issuerId, issuerRevision, target, subject, tokenId, timeExpires }
     const event = { type: 'exchange-accepted', ...exchanged, clientNetwork } as const

@@ -15,17 +15,19 @@ export interface Candidate {
 
 /** Whether the policy is enabled. */
 export function checkPolicy({ ground: { policy } }: Candidate): Verdict {
-  return verdict(policy.enabled, 'enabled', policy.enabled ? 'enabled' : 'paused')
+  return verdict(policy.enabled, () => ['enabled', policy.enabled ? 'enabled' : 'paused'])
 }
 
 /** Whether the organization has a plan with federation. */
 export function checkPlan({ ground: { organization } }: Candidate): Verdict {
-  return verdict(hasFederation(organization.plan), 'business or enterprise', organization.plan)
+  return verdict(hasFederation(organization.plan), () => ['business or enterprise', organization.plan])
 }
 
 /** Whether the policy's key can be used. */
 export function checkKey({ ground: { key }, now }: Candidate): Verdict {
   const passes = key !== undefined && key.kind === 'workspace' && isUsable(key, now)
-  const state = key === undefined ? 'deleted' : key.disabled ? 'disabled' : passes ? 'in use' : 'expired'
-  return verdict(passes, 'a workspace key in use', state)
+  return verdict(passes, () => {
+    const state = key === undefined ? 'deleted' : key.disabled ? 'disabled' : passes ? 'in use' : 'expired'
+    return ['a workspace key in use', state]
+  })
 }
