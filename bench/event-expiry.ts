@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { ManualClock, newSession } from '#test/contract/session-store.support.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 

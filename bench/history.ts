@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteSessionStore } from '#services/session/adapters/sqlite/session-store.ts'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'

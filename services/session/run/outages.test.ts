@@ -9,7 +9,7 @@ import { admission, newSession, W } from '#test/contract/session-store.support.t
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { openSqliteSessionStore } from '../adapters/sqlite/session-store.ts'
+import { openSqliteSessionStore } from '../adapters/sqlite/open-session-store.ts'
 import type { AcquiredLease } from '../ports/lease.ts'
 import { drainSession } from './drain.ts'
 import { patientPort } from './patient-port.ts'

@@ -77,21 +77,75 @@ test('a job that throws undoes only itself, and gets back what it threw', async 
   assert.deepEqual(store.ids(), [1, 3])
 })
 
-test('a job that undoes itself has no savepoint; when it throws its neighbours are kept', async (t) => {
-  await using opened = await openFile()
+test('jobs have savepoints only where one throws that may have written; then all run again, and what they left in memory counts no more', async (t) => {
+  let undone = 0
+  await using opened = await openFile({ undone: () => undone++ })
   const { file, ids } = opened
-  const statement = t.mock.method(file, 'statement')
+  const exec = t.mock.method(DatabaseSync.prototype, 'exec')
+  const savepoints = () => exec.mock.calls.filter(({ arguments: [sql] }) => sql.startsWith('SAVEPOINT')).length
+  const ran: number[] = []
   const insert = (id: number): Promise<void> => {
-    return file.write(() => void file.statement('INSERT INTO parent VALUES (?)').run(id), { undoesItself: true })
+    return file.write(() => {
+      ran.push(id)
+      file.statement('INSERT INTO parent VALUES (?)').run(id)
+    })
   }
-  const results = await Promise.allSettled([insert(1), insert(1), insert(2)])
+  await Promise.all([insert(1), insert(2)])
+  assert.deepEqual([ran, savepoints(), undone], [[1, 2], 0, 0])
+  const results = await Promise.allSettled([insert(3), insert(1), insert(4)])
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   )
-  assert.deepEqual(ids(), [1, 2])
-  const savepoints = statement.mock.calls.filter(({ arguments: [sql] }) => sql.includes('SAVEPOINT'))
-  assert.equal(savepoints.length, 0)
+  assert.deepEqual([ids(), ran, savepoints(), undone], [[1, 2, 3, 4], [1, 2, 3, 1, 3, 1, 4], 3, 1])
+})
+
+test('a job that refuses before it writes has nobody run again', async () => {
+  await using opened = await openFile()
+  const { file, ids } = opened
+  const ran: number[] = []
+  const insert = (id: number): Promise<number> => {
+    const decide = (): number => {
+      if (ids().includes(id)) throw new Error('taken')
+      return id * 10
+    }
+    return file.decideAndWrite(decide, (decided) => {
+      ran.push(id)
+      file.statement('INSERT INTO parent VALUES (?)').run(id)
+      return decided
+    })
+  }
+  const results = await Promise.allSettled([insert(1), insert(1), insert(2)])
+  assert.deepEqual(
+    results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason))),
+    [10, 'Error: taken', 20],
+  )
+  assert.deepEqual(
+    [ids(), ran],
+    [
+      [1, 2],
+      [1, 2],
+    ],
+  )
+})
+
+test('who refused in a transaction that began anew stays refused', async () => {
+  await using store = await openFile()
+  let calls = 0
+  const refusing = store.file.decideAndWrite(
+    () => {
+      calls += 1
+      throw new Error(`refused ${calls}`)
+    },
+    () => assert.fail('it was refused'),
+  )
+  const results = await Promise.allSettled([refusing, store.insert(1), store.insert(1)])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'fulfilled', 'rejected'],
+  )
+  assert.match(String((results[0] as PromiseRejectedResult).reason), /refused 1/)
+  assert.deepEqual([store.ids(), calls], [[1], 1])
 })
 
 test('when the commit fails every job of the turn rejects and nothing is kept; the next turn works', async () => {

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { diskProblem, FILE_GONE } from './disk-problem.ts'
 import { openDatabase } from './sqlite-database.ts'
+import { type Job, SqliteJobs } from './sqlite-jobs.ts'
 import { prepareSchema, type SqliteStep } from './sqlite-schema.ts'
 
 /** How a file is opened. */
@@ -12,6 +13,8 @@ export interface SqliteOptions {
   readonly exclusive: boolean
   /** Called in each transaction once its jobs have run, for what several of them have changed; what it throws fails them all. */
   readonly beforeCommit?: () => void
+  /** Called when a transaction was undone: what its jobs have left in memory counts no more. Some of them may run again. */
+  readonly undone?: () => void
 }
 
 const PROBES = 'CREATE TABLE IF NOT EXISTS store_probes (id INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT'
@@ -20,24 +23,17 @@ const PROBE = 'INSERT INTO store_probes VALUES (1, 1) ON CONFLICT DO UPDATE SET 
 /** How often it is looked whether the file is where it was, in milliseconds. */
 const LOOK_MS = 1_000
 
-interface Job {
-  readonly undoesItself: boolean
-  run(): void
-  committed(): void
-  failed(error: unknown): void
-}
-
 /**
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
- * synchronous=FULL) and resolve after its commit. Of jobs that share one, each that does not undo itself has a savepoint, so that
- * one that throws undoes only itself. Reads see committed work only, since nothing else runs while a transaction is open. Used by
- * adapters only (ADR 0002). An empty file gets its form; an older one throws `OlderStoreError`, a newer one ConfigError. Once it turns out
- * to be damaged, or is gone from where it was, nothing more is written: whatever were accepted could be lost.
+ * synchronous=FULL) and resolve after its commit. A job that throws undoes only itself (`SqliteJobs`). Reads see committed work only,
+ * since nothing else runs while a transaction is open. Used by adapters only (ADR 0002). An empty file gets its form; an older one throws
+ * `OlderStoreError`, a newer one ConfigError. Once it turns out to be damaged, or is gone from where it was, nothing more is written:
+ * whatever were accepted could be lost.
  */
 export class SqliteFile implements AsyncDisposable {
   readonly #path: string
-  readonly #beforeCommit: () => void
   readonly #database: DatabaseSync
+  readonly #transactions: SqliteJobs
   readonly #statements = new Map<string, StatementSync>()
   readonly #rows = new Map<string, StatementSync>()
   #jobs: Job[] = []
@@ -49,11 +45,11 @@ export class SqliteFile implements AsyncDisposable {
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
-    this.#beforeCommit = options.beforeCommit ?? (() => {})
     this.#database = openDatabase(path, options.exclusive, (database) => {
       prepareSchema(database, { path, steps: options.steps })
       database.exec(PROBES)
     })
+    this.#transactions = new SqliteJobs(this.#database, options)
     const { dev, ino } = statSync(path)
     this.#look = setInterval(() => {
       const found = statSync(path, { throwIfNoEntry: false })
@@ -86,22 +82,29 @@ export class SqliteFile implements AsyncDisposable {
   }
 
   /**
-   * Runs a job in this turn's transaction; resolves with its answer after the commit. The job must not wait. When it
-   * throws, what it wrote is undone and the promise rejects with what it threw; its neighbours are not touched. `undoesItself`: when it
-   * throws it has written nothing, as one statement that fails; it goes without a savepoint, which costs as much as a statement.
+   * Runs a job in this turn's transaction; resolves with its answer after the commit. The job must not wait, and may run twice. When it
+   * throws, what it wrote is undone and the promise rejects with what it threw; its neighbours are not touched.
    */
-  write<T>(job: () => T, { undoesItself = false }: { readonly undoesItself?: boolean } = {}): Promise<T> {
+  write<T>(job: () => T): Promise<T> {
+    return this.decideAndWrite(nothing, job)
+  }
+
+  /** Likewise, for a job that refuses in `decide`, before it writes anything: then there is nothing to undo. */
+  decideAndWrite<D, T>(decide: () => D, write: (decided: D) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) throw new Error('The SQLite file is closed')
       if (this.#damage !== undefined) throw this.#damage
+      let decided: D
       let answer: T
       this.#jobs.push({
-        undoesItself,
-        run: () => {
-          answer = job()
+        decide: () => {
+          decided = decide()
+        },
+        write: () => {
+          answer = write(decided)
         },
         committed: () => resolve(answer),
-        failed: reject,
+        failed: (error) => reject(this.#named(error)),
       })
       if (this.#scheduled) return
       this.#scheduled = true
@@ -129,53 +132,19 @@ export class SqliteFile implements AsyncDisposable {
     this.#scheduled = false
     const jobs = this.#jobs
     this.#jobs = []
-    if (jobs.length === 0) return
-    let done = jobs
-    try {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      this.statement('BEGIN IMMEDIATE').run()
-      if (jobs.length > 1) done = jobs.filter((job) => this.#runAlone(job))
-      else for (const job of jobs) job.run()
-      this.#beforeCommit()
-      this.statement('COMMIT').run()
-    } catch (error) {
-      this.#rollBack()
-      const named = this.#named(error)
-      for (const job of jobs) job.failed(named)
-      return
-    }
-    for (const job of done) job.committed()
-  }
-
-  /** What a disk that fails does not undo now is undone before the next transaction: whoever waits for this one is answered now. */
-  #rollBack(): void {
-    try {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-    } catch {}
-  }
-
-  /** Whether the job did its work. */
-  #runAlone(job: Job): boolean {
-    const { undoesItself } = job
-    if (!undoesItself) this.statement('SAVEPOINT job').run()
-    try {
-      job.run()
-    } catch (error) {
-      // A full disk, for one, has undone the whole transaction already.
-      if (!this.#database.isTransaction) throw error
-      if (!undoesItself) this.#database.exec('ROLLBACK TO job; RELEASE job')
-      job.failed(this.#named(error))
-      return false
-    }
-    if (!undoesItself) this.statement('RELEASE job').run()
-    return true
+    if (jobs.length > 0) this.#transactions.run(jobs)
   }
 
   /** An error of SQLite names no file. */
   #named(error: unknown): unknown {
     const problem = diskProblem(error)
-    if (problem !== undefined && error instanceof Error) error.message = `${this.#path}: ${error.message}`
+    const names = `${this.#path}: `
+    if (problem !== undefined && error instanceof Error && !error.message.startsWith(names)) {
+      error.message = `${names}${error.message}`
+    }
     if (problem?.kind === 'damaged') this.#damage ??= error
     return error
   }
 }
+
+function nothing(): void {}

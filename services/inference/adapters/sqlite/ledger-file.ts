@@ -34,9 +34,6 @@ const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
 const LEFT = "SELECT * FROM ledger WHERE status = 'open'"
 const NOTE = "UPDATE ledger SET noted_tokens = ? WHERE workspace = ? AND request_id = ? AND status = 'open'"
 
-/** Most jobs open a row each. */
-const ONE_STATEMENT = { undoesItself: true } as const
-
 type Row = Readonly<Record<string, unknown>>
 
 /** The file of the ledger, as the thread that owns it sees it. What is called at once is written in one commit. */
@@ -47,7 +44,9 @@ export class LedgerFile {
   #summing: Promise<unknown> = Promise.resolve()
 
   constructor(path: string) {
-    this.#file = new SqliteFile(path, { steps: STEPS, exclusive: true, beforeCommit: () => this.#beforeCommit() })
+    const beforeCommit = (): void => this.#beforeCommit()
+    const undone = (): void => this.#undone()
+    this.#file = new SqliteFile(path, { steps: STEPS, exclusive: true, beforeCommit, undone })
   }
 
   probe(): Promise<void> {
@@ -55,7 +54,7 @@ export class LedgerFile {
   }
 
   open({ workspace, requestId, apiKeyId, demand, terms, values, now }: OpenCall): Promise<Admission> {
-    return this.#write(() => {
+    return this.#file.write(() => {
       const key = this.#accounts.get(workspace, apiKeyId)
       const whole = this.#accounts.get(workspace, WORKSPACE)
       const admission = admit({ key, workspace: whole }, demand, terms, now)
@@ -66,15 +65,15 @@ export class LedgerFile {
       this.#accounts.set(workspace, apiKeyId, holding(key, hold, now))
       this.#accounts.set(workspace, WORKSPACE, holding(whole, hold, now))
       return admission
-    }, ONE_STATEMENT)
+    })
   }
 
   close(calls: readonly CloseCall[], now: number): Promise<void> {
-    return this.#write(() => this.#close(calls, now))
+    return this.#file.write(() => this.#close(calls, now))
   }
 
   note(progress: readonly LedgerProgress[]): Promise<void> {
-    return this.#write(() => {
+    return this.#file.write(() => {
       const update = this.#file.statement(NOTE)
       for (const { workspace, requestId, outputTokens } of progress) update.run(outputTokens, workspace, requestId)
     })
@@ -82,7 +81,7 @@ export class LedgerFile {
 
   /** Settles every row that is open: whoever opened it is gone. */
   settle(now: number): Promise<void> {
-    return this.#write(() => {
+    return this.#file.write(() => {
       const left = this.#file.statement(LEFT)
       left.setReadBigInts(true)
       const rows = left.all() as Row[]
@@ -95,7 +94,7 @@ export class LedgerFile {
 
   /** Settles those of the rows that are open. */
   settleAbandoned(abandoned: readonly AbandonedRow[], now: number): Promise<void> {
-    return this.#write(() => {
+    return this.#file.write(() => {
       const calls = abandoned.flatMap(({ workspace, requestId, wasAsked }) => {
         const row = this.#row(workspace, requestId)
         return row?.status === 'open' ? [toCloseCall(lostClosingOf(row, wasAsked), now)] : []
@@ -125,22 +124,14 @@ export class LedgerFile {
     return this.#file[Symbol.asyncDispose]()
   }
 
-  /** A job that SQLite fails may have taken the whole transaction with it. */
-  async #write<T>(job: () => T, options?: typeof ONE_STATEMENT): Promise<T> {
-    try {
-      return await this.#file.write(job, options)
-    } catch (error) {
-      if (!(error instanceof Rejection)) {
-        this.#accounts.forget()
-        this.#sums.forget()
-      }
-      throw error
-    }
-  }
-
   #beforeCommit(): void {
     this.#accounts.write()
     this.#sums.write()
+  }
+
+  #undone(): void {
+    this.#accounts.forget()
+    this.#sums.forget()
   }
 
   #row(workspace: string, requestId: string): Row | undefined {

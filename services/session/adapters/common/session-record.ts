@@ -1,10 +1,8 @@
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
-import type { StateChanges } from '#services/session/domain/revision.ts'
 import type { ForkOrigin, ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { titleRecord } from './description-record.ts'
 
 /** The fields of a session that rules read and change, as they are stored. */
 export interface StateRecord {
@@ -109,35 +107,6 @@ export const SESSION_FIELDS = [
 /** The members of a record that a session is made of. */
 export type PublicRecord = Pick<SessionRecord, (typeof SESSION_FIELDS)[number]>
 
-/** The whole record of a new session, in the state that its creation left it in. */
-export function newSessionRecord(workspace: string, session: Session, state: SessionState): SessionRecord {
-  const { title, metadata, permissions } = session
-  return {
-    ...(toStateChanges(state) as StateRecord),
-    workspace,
-    parentId: session.parentId ?? null,
-    fork: toJson(session.fork),
-    ...titleRecord(title),
-    metadata: toJson(metadata),
-    permissions: toJson(permissions),
-    leaseOwner: null,
-    timeCreated: session.timeCreated,
-    timeArchived: session.timeArchived ?? null,
-  }
-}
-
-/** Changed fields of a state, as they are stored. */
-export function toStateChanges({ acquisitions, ...changes }: StateChanges): Partial<StateRecord> {
-  const record: Record<string, string | number | null> = acquisitions === undefined ? {} : { attempts: acquisitions }
-  for (const key of Object.keys(changes) as (keyof typeof changes)[]) {
-    const value = changes[key]
-    if (typeof value === 'boolean') record[key] = value ? 1 : 0
-    else if (typeof value === 'bigint') record[key] = value.toString()
-    else record[key] = typeof value === 'object' ? JSON.stringify(value) : (value ?? null)
-  }
-  return record
-}
-
 export function toState(record: StateRecord): SessionState {
   return {
     id: record.id,
@@ -189,10 +158,6 @@ export function toSession(record: PublicRecord): Session {
     timeViewed: record.timeViewed ?? undefined,
     timeArchived: record.timeArchived ?? undefined,
   }
-}
-
-function toJson(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value)
 }
 
 function fromJson<T>(text: string | null): T | undefined {

@@ -19,8 +19,6 @@ const APPEND = `INSERT INTO events (workspace, position, id, sessionId, session,
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const AFTER = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?'
 const OF_SESSION = 'SELECT * FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?'
-const LAST_OF_REMOVED = `SELECT max(seq) AS seq FROM events INDEXED BY eventsOfRemoved
-  WHERE workspace = ? AND sessionId = ? AND session IS NULL`
 const PART = 'SELECT data FROM parts WHERE workspace = ? AND message = ? AND attempt = ? AND ordinal = ?'
 const ITEM = 'SELECT data FROM inbox WHERE workspace = ? AND id = ?'
 
@@ -54,12 +52,6 @@ export class SqliteEventLog implements Disposable {
     const { workspace, id, sessionId, seq, directory, timeCreated, data } = record
     this.#last += 1
     this.#file.statement(APPEND).run(workspace, this.#last, id, sessionId, session, seq, directory, timeCreated, data)
-  }
-
-  /** The number above which a new session of that id has its own: that of the last removal's event, while it is kept. */
-  baseOf(workspace: string, sessionId: string): number {
-    const row = this.#file.statement(LAST_OF_REMOVED).get(workspace, sessionId)
-    return (row?.seq as number | null | undefined) ?? 0
   }
 
   /** Wakes those who wait for events of a workspace. */

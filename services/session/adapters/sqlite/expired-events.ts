@@ -65,7 +65,8 @@ export class ExpiredEvents {
     if (last === undefined) return 0
     this.#file.statement('DELETE FROM events WHERE workspace = ? AND position <= ?').run(workspace, last.position)
     this.#file.statement('REPLACE INTO expired (workspace, position) VALUES (?, ?)').run(workspace, last.position)
-    this.#positions.set(workspace, last.position)
+    // The job may be undone, and is read again.
+    this.#positions.delete(workspace)
     return kept < 0 ? rows.length : kept
   }
 }

@@ -4,7 +4,6 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { type RequestRecord, toRequest } from '../common/records.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
 import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
-import { SESSION_NUMBER } from './reads.ts'
 
 /** What is read of a message, in bytes; long texts are not read for it. */
 const SIZE = `octet_length(data) + ${RECORD_BYTES} + (SELECT coalesce(sum(octet_length(parts.data) + ${RECORD_BYTES}), 0)
@@ -17,8 +16,9 @@ export function listMessages(
   sessionId: string,
   query: MessageQuery,
 ): MessagePage | undefined {
-  const number = file.statement(`SELECT ${SESSION_NUMBER} AS number`).get(workspace, sessionId)?.number as number | null
-  if (number === null) return undefined
+  const found = file.statement('SELECT number FROM sessions WHERE workspace = ? AND id = ?').get(workspace, sessionId)
+  if (found === undefined) return undefined
+  const number = found.number as number
   const forward = readsForward(query)
   const from = query.anchor?.seq ?? (forward ? 0 : Number.MAX_SAFE_INTEGER)
   const type = query.type === undefined ? [] : [query.type]

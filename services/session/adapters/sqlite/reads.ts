@@ -14,6 +14,7 @@ import {
 import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { KnownRequest, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
+import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
@@ -33,9 +34,6 @@ import {
 const SESSION_SQL = `SELECT ${SESSION_COLUMNS} FROM sessions WHERE workspace = ? AND id = ?`
 const STATE_SQL = `SELECT number, ${STATE_COLUMNS} FROM sessions WHERE workspace = ? AND id = ?`
 
-/** The number of a session in the file, of its workspace and id. */
-export const SESSION_NUMBER = '(SELECT number FROM sessions WHERE workspace = ? AND id = ?)'
-
 /** The state of a session and its number, or undefined when there is none. */
 export function readState(file: SqliteFile, workspace: string, sessionId: string) {
   const row = file.rows(STATE_SQL).get(workspace, sessionId) as unknown as [number, ...StateRow] | undefined
@@ -50,18 +48,29 @@ export function readSession(file: SqliteFile, workspace: string, sessionId: stri
   return row && toSession(toPublicRecord(row))
 }
 
+/** A session that was found. */
+interface FoundSession {
+  readonly number: number
+  readonly state: SessionState
+}
+
 /** What is read of one session. */
 export class SqliteReads implements SessionReads {
   readonly #file: SqliteFile
   readonly #workspace: string
-  readonly #sessionId: string
+  readonly #session: FoundSession
   readonly #takenId: (id: string) => TakenId | undefined
 
-  constructor(file: SqliteFile, workspace: string, sessionId: string, takenId: (id: string) => TakenId | undefined) {
+  constructor(
+    file: SqliteFile,
+    workspace: string,
+    session: FoundSession,
+    takenId: (id: string) => TakenId | undefined,
+  ) {
     this.#file = file
     this.#takenId = takenId
     this.#workspace = workspace
-    this.#sessionId = sessionId
+    this.#session = session
   }
 
   takenId(id: string): TakenId | undefined {
@@ -69,9 +78,7 @@ export class SqliteReads implements SessionReads {
   }
 
   admissionReads(id: string): AdmissionReads {
-    const last = `SELECT 1 FROM inbox WHERE session = ${SESSION_NUMBER} AND state = 'waiting' LIMIT 1 OFFSET ?`
-    const full = this.#file.statement(last).get(this.#workspace, this.#sessionId, MOST_INBOX_ITEMS - 1) !== undefined
-    return { taken: this.takenId(id), full }
+    return { taken: this.takenId(id), full: this.#isFull() }
   }
 
   item(id: string): KnownItem | undefined {
@@ -92,9 +99,9 @@ export class SqliteReads implements SessionReads {
 
   waiting(): WaitingInputs {
     const first = new FirstSteers()
-    const where = `session = ${SESSION_NUMBER} AND state = 'waiting' AND delivery = 'steer' ORDER BY seq LIMIT ?`
+    const where = `session = ? AND state = 'waiting' AND delivery = 'steer' ORDER BY seq LIMIT ?`
     const steers = this.#file.statement(`SELECT * FROM inbox WHERE ${where}`)
-    for (const record of steers.iterate(this.#workspace, this.#sessionId, FirstSteers.read)) {
+    for (const record of steers.iterate(this.#session.number, FirstSteers.read)) {
       if (!first.add(record as unknown as InboxRecord)) break
     }
     return { steers: first.steers, queued: this.#waiting('queue', 0, 2), more: first.more }
@@ -102,7 +109,7 @@ export class SqliteReads implements SessionReads {
 
   stepReads(afterSeq: number): StepReads {
     return {
-      session: readSession(this.#file, this.#workspace, this.#sessionId) as Session,
+      session: readSession(this.#file, this.#workspace, this.#session.state.id) as Session,
       waiting: this.waiting(),
       transcript: this.#messages('seq > ? ORDER BY seq', afterSeq),
     }
@@ -120,7 +127,7 @@ export class SqliteReads implements SessionReads {
     const sql = 'SELECT id FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL ORDER BY seq'
     return this.#file
       .statement(sql)
-      .all(this.#workspace, this.#sessionId)
+      .all(this.#workspace, this.#session.state.id)
       .map(({ id }) => id as string)
   }
 
@@ -128,6 +135,14 @@ export class SqliteReads implements SessionReads {
     const found = this.#messages('unfinished = 1 ORDER BY seq')
     const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
     return { unfinished, requests: this.waitingRequests() }
+  }
+
+  /** Each item has a number of its session, so that a young session need not count what waits. */
+  #isFull(): boolean {
+    const { number, state } = this.#session
+    if (state.seq < MOST_INBOX_ITEMS) return false
+    const last = "SELECT 1 FROM inbox WHERE session = ? AND state = 'waiting' LIMIT 1 OFFSET ?"
+    return this.#file.statement(last).get(number, MOST_INBOX_ITEMS - 1) !== undefined
   }
 
   #ofKind(kind: InboxRecord['kind']): WaitingInput[] {
@@ -140,14 +155,16 @@ export class SqliteReads implements SessionReads {
   }
 
   #messages(where: string, ...values: SQLInputValue[]): StoredMessage[] {
-    const sql = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE session = ${SESSION_NUMBER} AND ${where}`
-    const rows = this.#file.statement(sql).all(this.#workspace, this.#sessionId, ...values)
+    const sql = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE session = ? AND ${where}`
+    const rows = this.#file.statement(sql).all(this.#session.number, ...values)
     return (rows as unknown as MessageRow[]).map((row) => readStored(this.#file, row))
   }
 
-  #all<T>(table: string, where: string, ...values: SQLInputValue[]): T[] {
-    const session = table !== 'requests' ? `session = ${SESSION_NUMBER}` : 'workspace = ? AND sessionId = ?'
+  #all<T>(table: 'inbox' | 'requests', where: string, ...values: SQLInputValue[]): T[] {
+    const { number, state } = this.#session
+    const [session, keys] =
+      table === 'inbox' ? ['session = ?', [number]] : ['workspace = ? AND sessionId = ?', [this.#workspace, state.id]]
     const sql = `SELECT * FROM ${table} WHERE ${session} AND ${where}`
-    return this.#file.statement(sql).all(this.#workspace, this.#sessionId, ...values) as T[]
+    return this.#file.statement(sql).all(...keys, ...values) as T[]
   }
 }

@@ -14,7 +14,8 @@ import {
   partRecords,
 } from '../common/message-record.ts'
 import { approvalRecord, requestRecord } from '../common/records.ts'
-import { type SessionRecord, STATE_FIELDS, toStateChanges } from '../common/session-record.ts'
+import type { SessionRecord } from '../common/session-record.ts'
+import { toStateChanges } from '../common/to-session-record.ts'
 import { insertActivity } from './activity.ts'
 import { useBlobs } from './blob-uses.ts'
 import type { SqliteEventLog } from './event-log.ts'
@@ -26,26 +27,19 @@ export interface SessionKey {
   readonly number: number
 }
 
-const insertSession = inserter('sessions', [
-  'number',
-  ...STATE_FIELDS,
-  ...(['workspace', 'parentId', 'fork', 'title', 'titleSearch', 'metadata', 'permissions'] as const),
-  ...(['leaseOwner', 'timeCreated', 'timeArchived'] as const),
-])
-const insertItem = inserter('inbox', [
-  ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'kind', 'state', 'delivery', 'data', 'digest'] as const),
-  ...(['admitter', 'timeCreated', 'timeSettled'] as const),
-])
-const insertMessage = inserter('messages', [
-  ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'type', 'data', 'unfinished', 'attempt'] as const),
-  'timeCreated',
-])
+const insertSession = `INSERT INTO sessions (number, workspace, id, parentId, fork, title, titleSearch, agent, model, directory, projectId,
+    subpath, metadata, permissions, costNanos, tokens, outcome, timeCreated, timeUpdated, timeIdle, timeViewed, timeArchived, titling, seq,
+    due, wake, running, interruptRequested, lastAdmitter, fence, attempts, leaseOwner, leaseUntil, claimableAt)
+  VALUES (${values(34)})`
+const insertItem = `INSERT INTO inbox (session, workspace, id, sessionId, seq, kind, state, delivery, data, digest, admitter, timeCreated,
+    timeSettled)
+  VALUES (${values(13)})`
+const insertMessage = `INSERT INTO messages (session, workspace, id, sessionId, seq, type, data, unfinished, attempt, timeCreated)
+  VALUES (${values(10)})`
 const putPart = `INSERT INTO parts (workspace, message, attempt, ordinal, data) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET data = excluded.data`
-const insertRequest = inserter('requests', [
-  ...(['session', 'workspace', 'id', 'sessionId', 'seq', 'data', 'reply', 'message'] as const),
-  ...(['timeCreated', 'timeExpires'] as const),
-])
+const insertRequest = `INSERT INTO requests (session, workspace, id, sessionId, seq, data, reply, message, timeCreated, timeExpires)
+  VALUES (${values(10)})`
 const insertApproval = `INSERT OR IGNORE INTO approvals (workspace, projectId, action, pattern, id)
   VALUES (?, ?, ?, ?, ?)`
 const settleItem = 'UPDATE inbox SET state = ?, timeSettled = ? WHERE workspace = ? AND id = ?'
@@ -64,12 +58,25 @@ export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: Ses
 export function saveNewSession(
   file: SqliteFile,
   log: SqliteEventLog,
-  record: SessionRecord & { readonly number: number },
+  number: number,
+  record: SessionRecord,
   revision: Revision,
 ): void {
-  const { workspace, id, number } = record
-  insertSession(file, record)
+  const { workspace, id } = record
+  saveSession(file, number, record)
   for (const write of revision.writes) save(file, log, { workspace, id, number }, write)
+}
+
+// Values are named one by one: gathering them by the names of the columns takes as long as SQLite itself.
+
+// biome-ignore format: as in the statement.
+function saveSession(file: SqliteFile, number: number, of: SessionRecord): void {
+  file.statement(insertSession).run(
+    number, of.workspace, of.id, of.parentId, of.fork, of.title, of.titleSearch, of.agent, of.model, of.directory, of.projectId,
+    of.subpath, of.metadata, of.permissions, of.costNanos, of.tokens, of.outcome, of.timeCreated, of.timeUpdated, of.timeIdle,
+    of.timeViewed, of.timeArchived, of.titling, of.seq, of.due, of.wake, of.running, of.interruptRequested, of.lastAdmitter, of.fence,
+    of.attempts, of.leaseOwner, of.leaseUntil, of.claimableAt,
+  )
 }
 
 function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write: Write): void {
@@ -77,8 +84,10 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
   switch (write.type) {
     case 'admit': {
       const item = inboxRecord(workspace, write)
-      insertItem(file, { session: number, ...item })
-      useBlobs(file, workspace, item.id, item.data)
+      const { id, seq, kind, state, delivery, data, digest, admitter, timeCreated, timeSettled } = item
+      const what = [kind, state, delivery, data, digest, admitter] as const
+      file.statement(insertItem).run(number, workspace, id, sessionId, seq, ...what, timeCreated, timeSettled)
+      useBlobs(file, workspace, id, data)
       break
     }
     case 'deliver':
@@ -106,9 +115,12 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
     case 'count':
       insertActivity(file, number, activityRecord(workspace, sessionId, write))
       break
-    case 'ask':
-      insertRequest(file, { session: number, ...requestRecord(workspace, write) })
+    case 'ask': {
+      const { id, seq, data, reply, message, timeCreated, timeExpires } = requestRecord(workspace, write)
+      const times = [timeCreated, timeExpires] as const
+      file.statement(insertRequest).run(number, workspace, id, sessionId, seq, data, reply, message, ...times)
       break
+    }
     case 'answer':
       file.statement(answerRequest).run(write.answer.reply, write.answer.message, workspace, write.requestId)
       break
@@ -138,8 +150,10 @@ export function messageRecords(
 
 /** Writes a new message; to be called in a job. */
 export function saveMessage(file: SqliteFile, session: number, { message, parts }: MessageRecords): void {
-  insertMessage(file, { session, ...message })
-  useBlobs(file, message.workspace, message.id, message.data)
+  const { workspace, id, sessionId, seq, type, data, unfinished, attempt, timeCreated } = message
+  const what = [type, data, unfinished, attempt] as const
+  file.statement(insertMessage).run(session, workspace, id, sessionId, seq, ...what, timeCreated)
+  useBlobs(file, workspace, id, data)
   saveParts(file, parts)
 }
 
@@ -155,10 +169,6 @@ function saveParts(file: SqliteFile, parts: readonly PartRecord[]): void {
   }
 }
 
-/** The text of an insert is made once. */
-function inserter<K extends string>(table: string, columns: readonly K[]) {
-  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`
-  return (file: SqliteFile, record: Readonly<Record<K, SQLInputValue>>): void => {
-    file.statement(sql).run(...columns.map((column) => record[column]))
-  }
+function values(count: number): string {
+  return Array(count).fill('?').join(', ')
 }

@@ -24,8 +24,13 @@ export function claimId(file: SqliteFile, hidden: HiddenSessions, workspace: str
   return taken
 }
 
+const FREE = { taken: undefined, left: false }
+const USES = `SELECT 1 FROM inbox WHERE workspace = ?1 AND id = ?2
+  UNION ALL SELECT 1 FROM messages WHERE workspace = ?1 AND id = ?2`
+
 /** `left`: the id names nothing, and there are rows of it. */
 function read(file: SqliteFile, hidden: HiddenSessions, workspace: string, id: string) {
+  if (file.rows(USES).get(workspace, id) === undefined) return FREE
   const item = rowOf<InboxRecord>(file, 'inbox', workspace, id)
   if (item !== undefined && hidden.owns(item.session)) return { taken: toTakenId(item), left: false }
   const message = rowOf<MessageRecord>(file, 'messages', workspace, id)

@@ -1,6 +1,6 @@
 import { activityOfStaged } from '#services/session/adapters/common/activity-record.ts'
 import { messageExists, sessionExists, stagingOver } from '#services/session/adapters/common/refusals.ts'
-import { newSessionRecord } from '#services/session/adapters/common/session-record.ts'
+import { newSessionRecord } from '#services/session/adapters/common/to-session-record.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'

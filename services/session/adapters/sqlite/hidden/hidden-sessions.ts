@@ -1,3 +1,4 @@
+import { stillBelow } from '#services/session/adapters/common/refusals.ts'
 import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { StagedKind, StagedSession } from '#services/session/ports/session-staging.ts'
@@ -23,6 +24,23 @@ const STAGED = `kind <> 'removal'`
 const OF_STAGED = `number = ? AND workspace = ? AND id = ? AND ${STAGED}`
 const OLDEST = 'SELECT number FROM hiddenSessions WHERE until <= ? ORDER BY until LIMIT 1'
 const LAST = `SELECT max(coalesce((SELECT max(number) FROM sessions), 0), coalesce((SELECT max(number) FROM hiddenSessions), 0)) AS last`
+
+/** In one statement, since each new session asks. */
+const EARLIER = `SELECT EXISTS (SELECT 1 FROM hiddenSessions WHERE workspace = ?1 AND id = ?2) AS hidden,
+  (SELECT max(seq) FROM events INDEXED BY eventsOfRemoved WHERE workspace = ?1 AND sessionId = ?2 AND session IS NULL) AS lastSeq`
+
+interface EarlierRow {
+  readonly hidden: 0 | 1
+  readonly lastSeq: number | null
+}
+
+/** What sessions that had an id before have left. */
+export interface EarlierSessions {
+  /** The number above which a new session of that id has its own: that of the last removal's event, while it is kept. */
+  readonly lastSeq: number
+  /** There are rows of staged or removed ones. */
+  readonly isHidden: boolean
+}
 
 /** The hidden sessions of a file, and the numbers of all: no session gets one while there are rows of another that has it. */
 export class HiddenSessions {
@@ -93,10 +111,12 @@ export class HiddenSessions {
     this.#file.statement('UPDATE hiddenSessions SET above = NULL WHERE number = ?').run(number)
   }
 
-  /** Whether sessions may still be below a removed one that had that id. */
-  hasBelow(workspace: string, id: string): boolean {
-    const sql = 'SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND above IS NOT NULL'
-    return this.#file.statement(sql).get(workspace, id) !== undefined
+  /** What sessions that had an id before have left; rejects while sessions may still be below one of them. */
+  earlier(workspace: string, id: string): EarlierSessions {
+    const row = this.#file.statement(EARLIER).get(workspace, id) as unknown as EarlierRow
+    const isHidden = row.hidden === 1
+    if (isHidden && this.#hasBelow(workspace, id)) throw stillBelow()
+    return { lastSeq: row.lastSeq ?? 0, isHidden }
   }
 
   /** A staged session whose time is not over. */
@@ -126,6 +146,11 @@ export class HiddenSessions {
   giveUpId(workspace: string, id: string): void {
     const sql = `UPDATE hiddenSessions SET kind = 'removal', until = 0 WHERE workspace = ? AND id = ? AND ${STAGED}`
     this.#file.statement(sql).run(workspace, id)
+  }
+
+  #hasBelow(workspace: string, id: string): boolean {
+    const sql = 'SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND above IS NOT NULL'
+    return this.#file.statement(sql).get(workspace, id) !== undefined
   }
 
   /** Whether there is a removal to take. */

@@ -1,6 +1,6 @@
 import { activityOfStaged, activityRecord } from '#services/session/adapters/common/activity-record.ts'
-import { messageExists, sessionExists, stagingOver, stillBelow } from '#services/session/adapters/common/refusals.ts'
-import { newSessionRecord } from '#services/session/adapters/common/session-record.ts'
+import { messageExists, sessionExists, stagingOver } from '#services/session/adapters/common/refusals.ts'
+import { newSessionRecord } from '#services/session/adapters/common/to-session-record.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -28,18 +28,18 @@ export class SqliteStaging implements SessionStaging {
   }
 
   stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: StagedSource): Promise<StagedSession> {
-    const { file, log, hidden, clock } = this.#parts
+    const { file, hidden, clock } = this.#parts
     return file.write(() => {
       if (readState(file, workspace, sessionId) !== undefined) throw sessionExists({ sessionId })
-      if (hidden.hasBelow(workspace, sessionId)) throw stillBelow()
-      hidden.giveUpId(workspace, sessionId)
+      const { lastSeq, isHidden } = hidden.earlier(workspace, sessionId)
+      if (isHidden) hidden.giveUpId(workspace, sessionId)
       const number = hidden.next()
       hidden.add({
         number,
         workspace,
         id: sessionId,
         kind,
-        seq: log.baseOf(workspace, sessionId),
+        seq: lastSeq,
         until: clock.now() + STAGED_MS,
       })
       return { workspace, sessionId, key: String(number), source }
@@ -84,7 +84,7 @@ export class SqliteStaging implements SessionStaging {
         throw sessionNotFound(parentId)
       }
       const record = newSessionRecord(workspace, session, revision.state)
-      saveNewSession(file, log, { number, ...record }, revision)
+      saveNewSession(file, log, number, record, revision)
       hidden.delete(number)
       return session
     })

@@ -1,0 +1,49 @@
+import type { NewId } from '#services/session/domain/revision.ts'
+import type { SessionStore } from '#services/session/ports/session-store.ts'
+import type { Clock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
+import { SqliteFile } from '#shared/stores/sqlite.ts'
+import { joinPorts } from '../common/join-ports.ts'
+import { SessionChanges } from '../common/session-changes.ts'
+import { BlobUses } from './blob-uses.ts'
+import { SqliteEventLog } from './event-log.ts'
+import { HiddenSessions } from './hidden/hidden-sessions.ts'
+import { SqliteRemoval } from './hidden/removal.ts'
+import { SqliteStaging } from './hidden/staging.ts'
+import { voidLeases } from './leases.ts'
+import { STEPS } from './schema.ts'
+import { SqliteSessionLists } from './session-lists.ts'
+import { SqliteSessionStore } from './session-store.ts'
+import { TitleIndex } from './titles/title-index.ts'
+
+/**
+ * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
+ * leases in it: nobody else can hold one.
+ */
+export async function openSqliteSessionStore(options: {
+  readonly path: string
+  readonly clock: Clock
+  readonly newId?: NewId
+  /** Parks what waits. */
+  readonly park?: boolean
+}): Promise<SessionStore & { readonly blobUses: BlobUses }> {
+  const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false } = options
+  const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
+  try {
+    // 16 MiB instead of 4: pages that many writes touch are copied back less often.
+    file.statement('PRAGMA wal_autocheckpoint = 4000').get()
+    const { log, hidden } = await file.write(() => {
+      voidLeases(file, clock.now(), park)
+      const hidden = new HiddenSessions(file)
+      return { log: new SqliteEventLog(file, hidden), hidden }
+    })
+    const titles = new TitleIndex(file)
+    titles.look()
+    const parts = { file, log, hidden, titles, clock, newId, changes: new SessionChanges() }
+    const others = [new SqliteSessionLists(parts), new SqliteRemoval(parts), new SqliteStaging(parts)] as const
+    return Object.assign(joinPorts(new SqliteSessionStore(parts), ...others), { blobUses: new BlobUses(file) })
+  } catch (error) {
+    await file[Symbol.asyncDispose]()
+    throw error
+  }
+}
