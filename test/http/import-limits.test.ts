@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { Rejection } from '#shared/rejection.ts'
+import { storeReasons } from '#shared/stores/store-outage.ts'
+import { openFacade } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { sendBytes } from '#test/support/raw-socket.ts'
 
@@ -74,6 +77,31 @@ test('an error of the session service names the member of the body that it is ab
     assert.equal(refused.status, 400)
     assert.equal(portico.rejections.shift(), 'REQUEST_INVALID')
   }
+})
+
+test('a store that goes away in the middle of an import keeps nobody waiting for what is left of it', async () => {
+  const abandoned: string[] = []
+  const away = (): never => {
+    throw new Rejection('STORE_UNAVAILABLE')
+  }
+  await using facade = await openFacade({
+    reasons: storeReasons,
+    session: {
+      beginSessionImport: ({ session }) => ({ import: { sessionId: session?.sessionId ?? '', key: 'imp_1' } }),
+      appendImportedMessages: away,
+      abandonSessionImport: ({ import: begun }) => {
+        abandoned.push(begun?.sessionId ?? '')
+        return new Promise(() => {})
+      },
+    },
+  })
+  const info = { id: 'ses_1', cost: 0, tokens, time: { created: 1 } }
+  const body = JSON.stringify({ info, messages: [{ id: 'msg_1', type: 'system', time: { created: 1 }, text: '' }] })
+  const headers = { 'content-type': 'application/json' }
+  const signal = AbortSignal.timeout(3_000)
+  const answer = await facade.fetch(IMPORT, { method: 'POST', headers, body, signal })
+  assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '2'])
+  assert.deepEqual(abandoned, ['ses_1'])
 })
 
 test('an address in place of content has at most 16,384 characters, and is refused before all of it has come', async () => {

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Call } from '#gateway/call.ts'
 import type { Clients } from '#gateway/clients.ts'
+import { publicError } from '#gateway/errors/public-error.ts'
 import type { BodyPart } from '#gateway/kinds.ts'
 import { placeFor } from '#gateway/records/tool-content.ts'
 import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
@@ -33,7 +34,9 @@ export async function importSession(session: Sessions, parts: AsyncIterable<Body
     for await (const part of parts) await job.take(part)
     return await job.commit()
   } catch (error) {
-    await job.abandon()
+    const abandoned = job.abandon()
+    // A service that is away lets nobody wait for it twice: the time of what was begun ends by itself.
+    if (publicError('instance', error).status !== 503) await abandoned
     throw error
   } finally {
     clearInterval(extending)

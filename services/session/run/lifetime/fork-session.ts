@@ -11,6 +11,7 @@ import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { PAGE_BYTES } from '../history/read-messages.ts'
 import { pause } from '../pause.ts'
@@ -62,9 +63,12 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
     const made = forkedSession(source, permissions, origin, id, eventId)
     return await withStoreTime(() => store.commitStaged(staged, made))
   } catch (error) {
-    // Where the store is away, its time ends by itself.
-    await store.giveUpStaged(staged).catch(() => {})
-    remover.wake()
+    const givenUp = store
+      .giveUpStaged(staged)
+      .catch(() => {})
+      .then(() => remover.wake())
+    // A store that is away lets nobody wait for it twice: the time of what was staged ends by itself.
+    if (!isStoreUnavailable(error)) await givenUp
     throw error
   }
 }
