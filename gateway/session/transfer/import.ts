@@ -35,7 +35,7 @@ export async function importSession(session: Sessions, parts: AsyncIterable<Body
     return await job.commit()
   } catch (error) {
     const abandoned = job.abandon()
-    // A service that is away lets nobody wait for it twice: the time of what was begun ends by itself.
+    // A service that is away lets nobody wait for it twice: the time of what it has by then ends by itself.
     if (publicError('instance', error).status !== 503) await abandoned
     throw error
   } finally {
