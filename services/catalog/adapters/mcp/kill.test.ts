@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { asOperator, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
 import { configureMcp, scriptedServer } from '#test/support/mcp.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 /** Servers that are killed, each once; the soak test of MCP has more of them. */
 const SERVERS = Number(process.env.MCP_KILLS ?? 6)
@@ -29,10 +30,12 @@ test('servers that are killed at random moments: no call is sent twice, each has
         if (failure === undefined) assert.equal(text, 'waited')
         else assert.match(failure.type, /^(outcome_unknown|mcp_unavailable)$/, `killed after ${moment} ms`)
       }
-      assert.equal((await call(4)).text, 'waited', 'it has come back')
+      // On a busy machine it is only now noticed that it was killed.
+      const back = [await call(4), await call(5)]
+      assert.equal(back[1]?.text, 'waited', 'it has come back')
       const tags = (await lines()).filter((line) => line.startsWith('call')).map((line) => line.split(' ')[3])
       assert.equal(new Set(tags).size, tags.length, `killed after ${moment} ms: ${tags}`)
-      assert.equal((await processesWith(`mcp-${name}.log`)).length, 1)
+      await waitFor('one process', async () => (await processesWith(`mcp-${name}.log`)).length === 1)
     }),
   )
   await catalog[Symbol.asyncDispose]()

@@ -68,15 +68,14 @@ test('a server that ends during a call: it failed, was sent once, and the server
 
 test('a server that hangs in a call is started anew, and one that is only slow goes on', async (t) => {
   const { catalog, folder } = await begin(t)
-  const entry = (mode: string) => ({ ...scriptedServer(folder, mode).entry, timeout: 500 })
+  const entry = (mode: string) => ({ ...scriptedServer(folder, mode).entry, timeout: 2_000 })
   await configureMcp(catalog.config, { hung: entry('hangs'), slow: entry('slow') })
-  await toolNames(catalog)
+  await waitFor('both', async () => (await toolNames(catalog)).length === 12)
   const pid = async (server: string) => (await runTool(catalog, `${server}_pid`, {})).text
   const before = [await pid('hung'), await pid('slow')]
-  for (const server of ['hung', 'slow']) {
-    const { failure } = await runTool(catalog, `${server}_wait`, {})
-    assert.match(failure?.message ?? '', /silent for more than 500 ms; the call was cancelled/)
-  }
+  const waits = ['hung', 'slow'].map((server) => runTool(catalog, `${server}_wait`, {}))
+  for (const { failure } of await Promise.all(waits))
+    assert.match(failure?.message ?? '', /silent for more than 2000 ms; the call was cancelled/)
   await waitFor('another process', async () => {
     const now = await pid('hung')
     return /^\d+$/.test(now) && now !== before[0]

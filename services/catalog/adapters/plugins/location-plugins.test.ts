@@ -114,22 +114,22 @@ test('more locations than places for processes: who is idle makes room, its tool
   assert.match(JSON.stringify(ends.at(-1)?.event.value), new RegExp(`"value":"${first}"`))
 })
 
-test('what happens in a location is told to the plugins that listen', async () => {
+test('the plugins that listen are called with what happens in their location', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'plugins/listens.js': `export default { id: 'listens', setup({ on, tool }) {
-      const heard = []
+      const received = []
       for (const type of ['agent.updated', 'skill.updated', 'plugin.updated', 'tool.ended'])
-        on(type, (event) => heard.push({ type, ...event }))
-      const execute = () => JSON.stringify(heard)
-      tool({ name: 'heard', description: 'What was heard.', inputSchema: { type: 'object' }, execute })
+        on(type, (event) => received.push({ type, ...event }))
+      const execute = () => JSON.stringify(received)
+      tool({ name: 'received', description: 'What was observed.', inputSchema: { type: 'object' }, execute })
     } }`,
   })
-  const heard = async (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-    JSON.parse((await runTool(catalog, 'heard', {}, { callId: randomUUID() })).text)
+  const received = async (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    JSON.parse((await runTool(catalog, 'received', {}, { callId: randomUUID() })).text)
   await runTool(catalog, 'list', {}, { callId: 'call_1' })
   await assert.rejects(runTool(catalog, 'read', { path: 1 }), /path/)
-  assert.deepEqual(await heard(), [
+  assert.deepEqual(await received(), [
     { type: 'tool.ended', sessionID: 'ses_1', callID: 'call_1', tool: 'list', failed: false },
   ])
   await writeFiles(catalog.project, {
@@ -138,7 +138,7 @@ test('what happens in a location is told to the plugins that listen', async () =
   })
   await writeFiles(catalog.config, { 'plugins/other.js': `export default { id: 'other', setup() {} }` })
   await waitFor('all of it', async () => {
-    const types = new Set((await heard()).map(({ type }) => type))
+    const types = new Set((await received()).map(({ type }) => type))
     return ['agent.updated', 'skill.updated', 'plugin.updated'].every((type) => types.has(type))
   })
 })
