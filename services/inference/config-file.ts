@@ -15,7 +15,7 @@ export interface ProviderConfig {
   readonly protocol: 'openai' | 'openai-responses' | 'anthropic'
   /** Without a slash at its end. */
   readonly baseUrl: string
-  /** Undefined: the provider asks for none. */
+  /** Undefined: the provider needs none. */
   readonly apiKey: string | undefined
   /** The file that the key came from, an absolute path: what it says later replaces the key. */
   readonly apiKeyFile?: string
@@ -25,7 +25,7 @@ export interface ProviderConfig {
   readonly query?: string | undefined
   /** The header that carries the key; undefined: the protocol's own. */
   readonly keyHeader?: string | undefined
-  /** Whether answers are asked for as streams, whatever the client wants. */
+  /** Whether answers are requested as streams, whatever the client wants. */
   readonly alwaysStream?: boolean | undefined
   /** Whether thoughts go back as `reasoning_content`; undefined: where its host is known to want them. */
   readonly reasoningContent?: boolean | undefined

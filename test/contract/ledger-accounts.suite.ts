@@ -4,7 +4,7 @@ import { dayOf } from '#services/inference/domain/ledger/account.ts'
 import type { Admission } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { closing, demand, type LedgerStore, opening } from './ledger.suite.ts'
+import { closing, type LedgerStore, maxCost, opening } from './ledger.suite.ts'
 
 /** Terms that limit nothing. */
 export const NO_TERMS: KeyTerms = {
@@ -17,7 +17,7 @@ export const NO_TERMS: KeyTerms = {
   workspaceLimitNanos: undefined,
   allowedModels: [],
 }
-/** What `demand` costs at most. */
+/** What `maxCost` costs at most. */
 const HIGHEST = 23n
 const DAY_MS = 86_400_000
 
@@ -47,7 +47,7 @@ export function accountsSuite(
     ]) {
       const workspace = `wrk_${Object.values(terms).join()}`
       const ids = Array.from({ length: 40 }, (_, i) => `req_${i}`)
-      const open = (requestId: string) => ledger.open({ ...opening, workspace, requestId }, demand, terms)
+      const open = (requestId: string) => ledger.open({ ...opening, workspace, requestId }, maxCost, terms)
       const admissions = await Promise.all(ids.map(open))
       const admitted = ids.filter((_, i) => admissions[i]?.admitted)
       assert.equal(admitted.length, 5)
@@ -67,7 +67,7 @@ export function accountsSuite(
     async (store, clock) => {
       await using ledger = await store.open(clock)
       const terms = { ...NO_TERMS, limitNanos: 100n }
-      const large = { ...demand, outputTokens: 60n }
+      const large = { ...maxCost, outputTokens: 60n }
       const refusal = { kind: 'money', limit: 'key', leftNanos: 100n, neededNanos: 123n, affordableTokens: 48n }
       assert.deepEqual(await ledger.open(opening, large, terms), { admitted: false, refusal })
       const cut = await ledger.open(opening, { ...large, isFixed: false }, terms)
@@ -89,7 +89,7 @@ export function accountsSuite(
     clock.time = Date.UTC(2026, 0, 31, 12)
     const spend = async (requestId: string, limitReset: KeyTerms['limitReset']): Promise<Admission['admitted']> => {
       const terms = { ...NO_TERMS, limitNanos: HIGHEST, limitReset }
-      const { admitted } = await ledger.open({ ...opening, requestId }, demand, terms)
+      const { admitted } = await ledger.open({ ...opening, requestId }, maxCost, terms)
       if (admitted) await ledger.close([{ ...closing, requestId, costNanos: HIGHEST }])
       return admitted
     }
@@ -110,16 +110,16 @@ export function accountsSuite(
   rule('rates count by the minute; output counts when it is known', async (store, clock) => {
     await using ledger = await store.open(clock)
     const terms = { ...NO_TERMS, tokensPerMinute: 20n }
-    await ledger.open(opening, demand, terms)
+    await ledger.open(opening, maxCost, terms)
     await ledger.close([closing])
-    const refused = await ledger.open({ ...opening, requestId: 'b' }, { ...demand, inputTokens: 4n }, terms)
+    const refused = await ledger.open({ ...opening, requestId: 'b' }, { ...maxCost, inputTokens: 4n }, terms)
     assert.deepEqual(refused, {
       admitted: false,
       refusal: { kind: 'rate', rate: 'tokens_per_minute', most: 20n, resetAt: 60_000 },
     })
-    assert.equal((await ledger.open({ ...opening, requestId: 'c' }, demand, terms)).admitted, true)
+    assert.equal((await ledger.open({ ...opening, requestId: 'c' }, maxCost, terms)).admitted, true)
     clock.time = 60_000
-    assert.equal((await ledger.open({ ...opening, requestId: 'd' }, demand, terms)).admitted, true)
+    assert.equal((await ledger.open({ ...opening, requestId: 'd' }, maxCost, terms)).admitted, true)
   })
 
   rule(
@@ -131,7 +131,7 @@ export function accountsSuite(
       await Promise.all(
         ids.map(async (requestId, i) => {
           const metadata = i % 2 === 0 ? { 'team.a"b': `t${i % 4}` } : {}
-          await ledger.open({ ...opening, requestId, apiKeyId: keyOf(i), metadata }, demand, undefined)
+          await ledger.open({ ...opening, requestId, apiKeyId: keyOf(i), metadata }, maxCost, undefined)
           const end = { ...closing, requestId, apiKeyId: keyOf(i), costNanos: BigInt(i) }
           await ledger.close([i % 5 === 0 ? { ...end, status: 'failed', usage: undefined } : end])
           await ledger.close([end])

@@ -7,7 +7,7 @@ import { openMongo } from '#shared/stores/mongo.ts'
 import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
-import { closing, demand, ledgerSuite, opening } from './ledger.suite.ts'
+import { closing, ledgerSuite, maxCost, opening } from './ledger.suite.ts'
 import { accountsSuite, NO_TERMS } from './ledger-accounts.suite.ts'
 
 async function makeStore() {
@@ -36,9 +36,9 @@ test('MongoDB: what nobody waits for any more is settled, whether it was opened 
 }, async () => {
   await using store = await makeStore()
   await using ledger = await store.open(systemClock)
-  await ledger.open(opening, demand, undefined)
+  await ledger.open(opening, maxCost, undefined)
   ledger.abandon('wrk_1', 'req_1', false)
-  const late = ledger.open({ ...opening, requestId: 'req_2' }, demand, undefined)
+  const late = ledger.open({ ...opening, requestId: 'req_2' }, maxCost, undefined)
   ledger.abandon('wrk_1', 'req_2', false)
   await assert.rejects(late, reasonOfRejection('STORE_UNAVAILABLE'))
   await ledger.settle()
@@ -58,7 +58,7 @@ test('MongoDB: what a process refused is admitted once another one has ended wha
   await using other = await store.open(systemClock)
   const terms = { ...NO_TERMS, concurrentRequests: 1 }
   const ask = async (ledger: MongoLedger, requestId: string) =>
-    (await ledger.open({ ...opening, requestId }, demand, terms)).admitted
+    (await ledger.open({ ...opening, requestId }, maxCost, terms)).admitted
   assert.equal(await ask(one, 'req_1'), true)
   await one.close([{ ...closing, requestId: 'req_1' }])
   assert.equal(await ask(other, 'req_2'), true)
@@ -75,12 +75,12 @@ test('MongoDB: a row that is opened when what it holds was settled already is cl
   await using ledger = await store.open(clock)
   // It stood still, so that others may have taken it for dead and have found no row.
   clock.time += 9_000
-  await assert.rejects(ledger.open(opening, demand, undefined), reasonOfRejection('STORE_UNAVAILABLE'))
+  await assert.rejects(ledger.open(opening, maxCost, undefined), reasonOfRejection('STORE_UNAVAILABLE'))
   await store.forgetHolds()
   await ledger.settle()
   const row = await ledger.get('wrk_1', 'req_1')
   assert.deepEqual([row?.status, row?.costNanos, row?.costKnown], ['aborted', 0n, true])
-  await ledger.open({ ...opening, requestId: 'req_2' }, demand, undefined)
+  await ledger.open({ ...opening, requestId: 'req_2' }, maxCost, undefined)
 })
 
 test('MongoDB: whoever starts takes nobody for dead whose lease may have run out while the store was away, but whoever has left', {
@@ -88,10 +88,10 @@ test('MongoDB: whoever starts takes nobody for dead whose lease may have run out
 }, async () => {
   await using store = await makeStore()
   await using other = await store.open(systemClock)
-  await other.open(opening, demand, undefined)
+  await other.open(opening, maxCost, undefined)
   {
     await using leaving = await store.open(systemClock)
-    await leaving.open({ ...opening, requestId: 'req_2' }, demand, undefined)
+    await leaving.open({ ...opening, requestId: 'req_2' }, maxCost, undefined)
   }
   await store.expireLeases()
   const clock = { time: 0, now: () => Date.now(), monotonic: () => clock.time }
@@ -110,7 +110,7 @@ test('MongoDB: a process that stood still takes none for dead before all had tim
   const clock = { time: 0, now: () => Date.now(), monotonic: () => clock.time }
   await using late = await store.open(clock)
   await using other = await store.open(systemClock)
-  await other.open(opening, demand, undefined)
+  await other.open(opening, maxCost, undefined)
   await store.expireLeases()
   clock.time += 60_000
   await late.settle()

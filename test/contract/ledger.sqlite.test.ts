@@ -15,7 +15,7 @@ import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
 import { migrateSqlite, prepareSchema } from '#shared/stores/sqlite-schema.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
-import { closing, demand, ledgerSuite, opening } from './ledger.suite.ts'
+import { closing, ledgerSuite, maxCost, opening } from './ledger.suite.ts'
 import { accountsSuite } from './ledger-accounts.suite.ts'
 
 async function makeStore() {
@@ -32,11 +32,11 @@ accountsSuite('SQLite', makeStore, { skip: false })
 test('SQLite: what cannot be written changes no account, nor what is written beside it', async () => {
   await using store = await makeStore()
   await using ledger = await store.open(systemClock)
-  for (const requestId of ['a', 'b']) await ledger.open({ ...opening, requestId }, demand, undefined)
+  for (const requestId of ['a', 'b']) await ledger.open({ ...opening, requestId }, maxCost, undefined)
   const outcomes = await Promise.allSettled([
     ledger.close([{ ...closing, requestId: 'a', costNanos: 5n }]),
     ledger.close([{ ...closing, requestId: 'b', costNanos: 2n ** 70n }]),
-    ledger.open({ ...opening, requestId: 'c' }, demand, undefined),
+    ledger.open({ ...opening, requestId: 'c' }, maxCost, undefined),
   ])
   assert.deepEqual(
     outcomes.map(({ status }) => status),
@@ -54,7 +54,7 @@ test('SQLite: a close that fails while it reads accounts has changed none of the
   {
     await using file = new LedgerFile(path)
     for (const apiKeyId of keys) {
-      await file.open(toOpenCall({ ...opening, requestId: apiKeyId, apiKeyId }, demand, undefined, 1_000))
+      await file.open(toOpenCall({ ...opening, requestId: apiKeyId, apiKeyId }, maxCost, undefined, 1_000))
     }
   }
   await using file = new LedgerFile(path)
@@ -94,7 +94,7 @@ test('SQLite: rows are summed by their metadata piece by piece, none twice', asy
   const ids = Array.from({ length: 900 }, (_, i) => `req_${i}`)
   const metadataOf = (i: number) => (i % 3 === 0 ? {} : { team: `t${i % 3}` })
   await Promise.all(
-    ids.map((requestId, i) => ledger.open({ ...opening, requestId, metadata: metadataOf(i) }, demand, undefined)),
+    ids.map((requestId, i) => ledger.open({ ...opening, requestId, metadata: metadataOf(i) }, maxCost, undefined)),
   )
   await ledger.close(ids.map((requestId) => ({ ...closing, requestId, costNanos: 2n })))
   const query = { workspace: 'wrk_1', day: 0, keyId: 'key_1', metadataKey: 'team' }
@@ -114,8 +114,8 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   await using ledger = await store.open(systemClock)
   const first = ledger.probe()
   assert.equal(threads.length, 0)
-  for (const requestId of ['req_1', 'unasked', 'asked']) {
-    await ledger.open({ ...opening, requestId }, demand, undefined)
+  for (const requestId of ['req_1', 'uncalled', 'asked']) {
+    await ledger.open({ ...opening, requestId }, maxCost, undefined)
   }
   await first
   const cut = ledger.probe()
@@ -123,14 +123,14 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   await assert.rejects(cut, StoreThreadEnded)
   assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
   await ledger.close([closing])
-  ledger.abandon('wrk_1', 'unasked', false)
+  ledger.abandon('wrk_1', 'uncalled', false)
   ledger.abandon('wrk_1', 'asked', true)
   // What an id was given up for is settled before it is used again.
   await assert.rejects(
-    ledger.open({ ...opening, requestId: 'unasked' }, demand, undefined),
+    ledger.open({ ...opening, requestId: 'uncalled' }, maxCost, undefined),
     reasonOfRejection('REQUEST_DUPLICATE'),
   )
-  const rows = await Promise.all(['unasked', 'asked'].map((requestId) => ledger.get('wrk_1', requestId)))
+  const rows = await Promise.all(['uncalled', 'asked'].map((requestId) => ledger.get('wrk_1', requestId)))
   assert.deepEqual(
     rows.map((row) => [row?.error, row?.costNanos, row?.costKnown]),
     [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { Ledger, LedgerClosing, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
@@ -45,7 +45,7 @@ export const closing: LedgerClosing = {
   error: '',
 }
 /** What it may cost: 3 nano-dollars of input, and 2 for each of 10 tokens of output. */
-export const demand: Demand = {
+export const maxCost: MaxCost = {
   inputTokens: 3n,
   outputTokens: 10n,
   isFixed: true,
@@ -69,7 +69,7 @@ export function ledgerSuite(
   rule('a request is one row, open until it is finished', async (store, clock) => {
     await using ledger = await store.open(clock)
     assert.equal(await ledger.get('wrk_1', 'req_1'), undefined)
-    await ledger.open(opening, demand, undefined)
+    await ledger.open(opening, maxCost, undefined)
     const open = {
       status: 'open',
       usage: undefined,
@@ -98,24 +98,24 @@ export function ledgerSuite(
 
   rule('a request id is used once in a workspace, and belongs to it', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await ledger.open(opening, demand, undefined)
+    await ledger.open(opening, maxCost, undefined)
     await assert.rejects(
-      ledger.open(opening, demand, undefined),
+      ledger.open(opening, maxCost, undefined),
       reasonOfRejection('REQUEST_DUPLICATE', { request_id: 'req_1' }),
     )
     await ledger.close([closing])
     await assert.rejects(
-      ledger.open({ ...opening, modelId: 'other' }, demand, undefined),
+      ledger.open({ ...opening, modelId: 'other' }, maxCost, undefined),
       reasonOfRejection('REQUEST_DUPLICATE'),
     )
-    await ledger.open({ ...opening, workspace: 'wrk_2' }, demand, undefined)
+    await ledger.open({ ...opening, workspace: 'wrk_2' }, maxCost, undefined)
     assert.equal((await ledger.get('wrk_2', 'req_1'))?.status, 'open')
     assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'completed')
   })
 
   rule('of many that begin one request at once, one does', async (store, clock) => {
     await using ledger = await store.open(clock)
-    const begun = await Promise.allSettled(Array.from({ length: 8 }, () => ledger.open(opening, demand, undefined)))
+    const begun = await Promise.allSettled(Array.from({ length: 8 }, () => ledger.open(opening, maxCost, undefined)))
     assert.equal(begun.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 
@@ -123,10 +123,10 @@ export function ledgerSuite(
     'of many that are opened at once, those that may be are, whatever becomes of the others',
     async (store, clock) => {
       await using ledger = await store.open(clock)
-      await ledger.open(opening, demand, undefined)
+      await ledger.open(opening, maxCost, undefined)
       const ids = ['req_0', 'req_1', 'req_2', 'req_2', 'req_3']
       const opened = await Promise.allSettled(
-        ids.map((requestId) => ledger.open({ ...opening, requestId }, demand, undefined)),
+        ids.map((requestId) => ledger.open({ ...opening, requestId }, maxCost, undefined)),
       )
       const [first, used, twice, again, last] = opened.map(({ status }) => status)
       assert.deepEqual([first, used, last], ['fulfilled', 'rejected', 'fulfilled'])
@@ -137,7 +137,7 @@ export function ledgerSuite(
 
   rule('many rows are closed at once, each with its own end', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await Promise.all(['a', 'b'].map((requestId) => ledger.open({ ...opening, requestId }, demand, undefined)))
+    await Promise.all(['a', 'b'].map((requestId) => ledger.open({ ...opening, requestId }, maxCost, undefined)))
     const failed = {
       ...closing,
       requestId: 'b',
@@ -153,7 +153,7 @@ export function ledgerSuite(
 
   rule('the first end counts, and a request that never began is no row', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await ledger.open(opening, demand, undefined)
+    await ledger.open(opening, maxCost, undefined)
     await ledger.close([{ ...closing, status: 'aborted', usage: undefined, costNanos: 0n }])
     await ledger.close([closing])
     const row = await ledger.get('wrk_1', 'req_1')
@@ -165,7 +165,7 @@ export function ledgerSuite(
   rule('what was taken for lost is put right by its close, in the row and in the sums, once', async (store, clock) => {
     await using ledger = await store.open(clock)
     const query = { workspace: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined }
-    for (const requestId of ['req_1', 'req_2']) await ledger.open({ ...opening, requestId }, demand, undefined)
+    for (const requestId of ['req_1', 'req_2']) await ledger.open({ ...opening, requestId }, maxCost, undefined)
     ledger.abandon('wrk_1', 'req_1', true)
     await ledger.settle()
     const [lost] = await ledger.activity(query)
@@ -186,7 +186,7 @@ export function ledgerSuite(
 
   rule('a reported zero stays a zero, apart from no report', async (store, clock) => {
     await using ledger = await store.open(clock)
-    await ledger.open(opening, demand, undefined)
+    await ledger.open(opening, maxCost, undefined)
     const usage = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
     await ledger.close([{ ...closing, status: 'failed', usage, error: 'PROVIDER_TIMEOUT' }])
     const row = await ledger.get('wrk_1', 'req_1')
@@ -199,7 +199,7 @@ export function ledgerSuite(
       {
         await using ledger = await store.open(clock)
         for (const requestId of ['req_1', 'req_2', 'req_3']) {
-          await ledger.open({ ...opening, requestId }, demand, undefined)
+          await ledger.open({ ...opening, requestId }, maxCost, undefined)
         }
         await ledger.note([{ workspace: 'wrk_1', requestId: 'req_1', outputTokens: 4n }])
         await ledger.close([{ ...closing, requestId: 'req_2' }])

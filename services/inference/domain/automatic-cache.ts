@@ -6,7 +6,7 @@ import type { GenerationRequest } from './generation.ts'
 const MAX_MARKERS = 4
 
 /**
- * The conversation with a marker on its last piece that can be cached, which asks the provider to cache all there is. One that has a marker
+ * The conversation with a marker on its last piece that can be cached, which has the provider cache all there is. One that has a marker
  * there, or as many as it may have, keeps those.
  */
 export function withCacheMarker(

@@ -41,7 +41,7 @@ export interface Reasoning {
   readonly maxTokens?: number | undefined
 }
 
-/** What a provider is asked for: the internal request that every public dialect becomes. */
+/** What a provider is to generate: the internal request that every public dialect becomes. */
 export interface GenerationRequest {
   readonly requestId: string
   /** Model as the provider names it. */
@@ -181,7 +181,7 @@ export type GenerationEvent =
       readonly type: 'part-extended'
       readonly index: number
       readonly text: string
-      /** Of the tokens of that text; undefined: they were not asked for. */
+      /** Of the tokens of that text; undefined: they were not requested. */
       readonly logProbabilities?: readonly LogProbability[] | undefined
     }
   | { readonly type: 'part-ended'; readonly index: number; readonly part: Part }

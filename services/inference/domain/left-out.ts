@@ -89,11 +89,11 @@ export function foreignLeftOut(request: GenerationRequest, format: string | unde
   return warnings
 }
 
-/** What of an extension other kinds of provider are not asked for in another way. */
+/** What of an extension other kinds of provider are not sent in another form. */
 function membersLeftOut({ headers, body = {} }: ProviderExtension, { reasoning }: GenerationRequest): string[] {
   const members = Object.entries(body).filter(([name, value]) => {
     if (name === 'thinking') return reasoning === undefined
-    // Its effort is asked of all.
+    // Its effort is sent to all.
     return name !== 'output_config' || !isObject(value) || Object.keys(value).some((key) => key !== 'effort')
   })
   const names = members.map(([name]) => name)
@@ -105,7 +105,7 @@ const MAX_WARNINGS = 64
 
 /**
  * Whether what is opaque in a part means nothing to a provider of a kind: another kind made it. A part whose maker is not known goes to
- * whoever is asked.
+ * whoever is called.
  */
 export function isForeign(part: Part, format: string | undefined): boolean {
   if (part.type === 'foreign') return part.format !== format

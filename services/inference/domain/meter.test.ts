@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pricing } from './cost.ts'
 import type { GenerationEvent, Usage } from './generation.ts'
-import type { Asked } from './ledger/asked.ts'
+import type { CostFactors } from './ledger/cost-factors.ts'
 import { Meter } from './meter.ts'
 
 const usual = { inputTokens: 10n, outputTokens: 5n, cacheReadTokens: 2n, cacheWriteTokens: 0n, reasoningTokens: 1n }
@@ -119,12 +119,12 @@ test('a tier that no price is for makes the cost an estimate, which says so; wha
   const pricing = { inputNanos: 1_000_000n, outputNanos: 1_000_000n, cacheReadNanos: 1_000_000n, cacheWriteNanos: 0n }
   const tiers = { pricePercent: 250, tierPercents: new Map(Object.entries({ priority: 250, flex: 50 })) }
   const cost = { nanos: 7n, outputNanos: 5n }
-  const said = (asked: Asked, served: string | undefined, more: object = {}) => {
+  const said = (factors: CostFactors, served: string | undefined, more: object = {}) => {
     const batch: GenerationEvent[] = [
       { type: 'usage', usage: usual, ...more },
       { ...finished, serviceTier: served },
     ]
-    const last = new Meter(pricing, 7n, asked).take(batch).at(-1)
+    const last = new Meter(pricing, 7n, factors).take(batch).at(-1)
     return last?.type === 'finished' && [last.costNanos, last.costKnown]
   }
   assert.deepEqual(said({}, 'priority'), [15n, true])

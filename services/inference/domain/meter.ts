@@ -1,8 +1,8 @@
 import { tokensOfBytes } from '#shared/text-tokens.ts'
 import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, type Pricing, saysAll } from './cost.ts'
 import type { FinishDetails, FinishReason, GenerationEvent, Usage, Warning } from './generation.ts'
-import type { Asked } from './ledger/asked.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
+import type { CostFactors } from './ledger/cost-factors.ts'
 import { estimatedUsage, hiddenBytesOf } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
@@ -35,7 +35,7 @@ export class Meter {
   #usage: Usage | undefined
   #reported: ReportedCost | undefined
   readonly #inputTokens: bigint
-  readonly #asked: Asked
+  readonly #factors: CostFactors
   #billed: Billed = {}
   #outputBytes = 0
   /** Of thoughts that came encrypted: nobody can read them, but they are paid for. */
@@ -45,11 +45,11 @@ export class Meter {
   #answers = false
   #implausible = false
 
-  /** `inputTokens`: what the input is taken for. `asked`: what the provider is asked for besides. */
-  constructor(pricing: Pricing | undefined, inputTokens: bigint, asked: Asked = {}) {
+  /** `inputTokens`: what the input is taken for. `factors`: what else changes the cost. */
+  constructor(pricing: Pricing | undefined, inputTokens: bigint, factors: CostFactors = {}) {
     this.#pricing = pricing
     this.#inputTokens = inputTokens
-    this.#asked = asked
+    this.#factors = factors
   }
 
   /** Whether the last event has passed. */
@@ -117,9 +117,9 @@ export class Meter {
   }
 
   get #terms(): CostTerms {
-    const { pricePercent, tierPercents } = this.#asked
+    const { pricePercent, tierPercents } = this.#factors
     const tier = this.#end?.serviceTier
-    // An answer that names no tier may be of a server that passes over what was asked: then nothing is cheaper.
+    // An answer that names no tier may be of a server that passes over what was requested: then nothing is cheaper.
     const isNamed = tier !== undefined && tierPercents !== undefined
     const percent = isNamed ? (tierPercents.get(tier) ?? 100) : Math.max(pricePercent ?? 100, 100)
     return { billed: this.#billed, percent: Math.max(this.#billed.pricePercent ?? 0, percent) }
@@ -156,8 +156,8 @@ export class Meter {
   /** Whether a usage is enough for what was written: nobody writes so much in so few tokens, or in answer to nothing. */
   #saysEnough({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): boolean {
     if (this.#outputBytes === 0) return true
-    const isAsked = inputTokens + cacheReadTokens + cacheWriteTokens > 0n
-    return isAsked && Number(outputTokens) * MOST_BYTES_OF_TOKEN >= this.#outputBytes
+    const hasInput = inputTokens + cacheReadTokens + cacheWriteTokens > 0n
+    return hasInput && Number(outputTokens) * MOST_BYTES_OF_TOKEN >= this.#outputBytes
   }
 
   /** Counts what comes; whether all of it is passed on as it is. */

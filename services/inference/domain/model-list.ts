@@ -38,11 +38,11 @@ export interface ProviderEntry {
   readonly models: readonly ModelEntry[]
 }
 
-/** A model that can be asked. */
+/** A model that can be called. */
 export interface ResolvedModel {
   /** In order of preference. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]]
-  /** Ending of the name that chooses a variant (`nitro`), where no provider has been asked for it; undefined: none. */
+  /** Ending of the name that chooses a variant (`nitro`), which no provider is sent; undefined: none. */
   readonly variant?: string
 }
 
@@ -140,7 +140,7 @@ export const echoEntry: ProviderEntry = {
   ],
 }
 
-/** What can be asked for: the configured providers, which pass on models that are not listed, and the built-in one. */
+/** What can be requested: the configured providers, which pass on models that are not listed, and the built-in one. */
 export function modelListOf(providers: readonly Omit<ProviderEntry, 'closed'>[]): readonly ProviderEntry[] {
   return [...providers.map((provider) => ({ ...provider, closed: false })), echoEntry]
 }

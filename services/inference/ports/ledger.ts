@@ -1,6 +1,6 @@
 import type { Attribution, FinishReason, Usage } from '../domain/generation.ts'
 import type { Account } from '../domain/ledger/account.ts'
-import type { Admission, Demand } from '../domain/ledger/admission.ts'
+import type { Admission, MaxCost } from '../domain/ledger/admission.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 
@@ -72,7 +72,7 @@ export interface LedgerProgress {
 export interface ActivitySum {
   readonly providerId: string
   readonly modelId: string
-  /** Undefined: none was asked for, or the requests have none. */
+  /** Undefined: none was requested, or the requests have none. */
   readonly metadataValue: string | undefined
   readonly requestCount: number
   readonly usage: Usage
@@ -106,12 +106,12 @@ export interface Ledger extends AsyncDisposable {
    * in whatever processes they are. What the terms refuse leaves nothing. Rejects with REQUEST_DUPLICATE (metadata `request_id`) when
    * the workspace has a row with that id.
    */
-  open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission>
+  open(opening: LedgerOpening, maxCost: MaxCost, terms: KeyTerms | undefined): Promise<Admission>
   /**
    * Nobody will close a row: its opening has failed, and may have been done all the same, or its close can't be written. If it is open, it
-   * is settled as of a process that is gone. `wasAsked`: its provider may have been asked, so that it may have cost something.
+   * is settled as of a process that is gone. `wasCalled`: its provider may have been called, so that it may have cost something.
    */
-  abandon(workspace: string, requestId: string, wasAsked: boolean): void
+  abandon(workspace: string, requestId: string, wasCalled: boolean): void
   /**
    * Closes open rows: what they held is free, and what they cost counts. One that is closed already is left as it is, unless it was taken
    * for lost: then what is said now replaces what was estimated, in the row and in the sums. One that is not there is none.

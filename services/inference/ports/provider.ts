@@ -1,5 +1,5 @@
 import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
-import type { Asked } from '../domain/ledger/asked.ts'
+import type { CostFactors } from '../domain/ledger/cost-factors.ts'
 
 /**
  * A model provider: one wire protocol at one address. Both forms reject with PROVIDER_REFUSED, PROVIDER_RATE_LIMITED,
@@ -9,18 +9,18 @@ import type { Asked } from '../domain/ledger/asked.ts'
  * (`PartWriter`).
  */
 export interface ModelProvider {
-  /** Asks for a whole answer. Its events come in order, `finished` the last; before a failure the usage that came with it, if any did. */
+  /** Requests a whole answer. Its events come in order, `finished` the last; before a failure the usage that came with it, if any did. */
   generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
 
   /**
-   * Asks for a streamed answer. Each item holds what came with one read of the network, in order, never empty; nothing is
-   * read ahead of the consumer without bound. Nothing is asked before the first pull, and nothing comes before the
+   * Requests a streamed answer. Each item holds what came with one read of the network, in order, never empty; nothing is
+   * read ahead of the consumer without bound. Nothing is sent before the first pull, and nothing comes before the
    * provider has taken the request. Ends after `finished`.
    */
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
 
-  /** What it will ask for with a request: whoever reserves what a request may cost holds as much. Not there: nothing that changes it. */
-  readonly asksFor?: ((request: GenerationRequest) => Asked) | undefined
+  /** What it makes of a request that changes what that may cost: whoever reserves it holds as much. Not there: nothing. */
+  readonly costFactors?: ((request: GenerationRequest) => CostFactors) | undefined
 
   /** How many tokens the input of a request has, as the provider counts them; not there: it counts none. Rejects as the others do. */
   readonly countTokens?: ((request: GenerationRequest, signal: AbortSignal) => Promise<bigint>) | undefined

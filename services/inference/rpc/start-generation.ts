@@ -8,26 +8,27 @@ import { runSteps } from '../run/steps.ts'
 import { parseGeneration } from './parse-generation.ts'
 import { parseTerms } from './parse-terms.ts'
 
-interface Asked {
+/** What the calls that generate, or count tokens, have in common. */
+interface Requested {
   readonly generation?: GenerationMessage | undefined
   readonly terms?: KeyTerms | undefined
 }
 
-/** Starts the generation that a call asks for; its answer has to be pulled. */
+/** Starts the requested generation; its answer has to be pulled. */
 export async function startGeneration(
-  asked: Asked,
+  requested: Requested,
   form: GenerationInput['form'],
   context: HandlerContext,
   dependencies: GenerationDependencies,
 ): Promise<Generation> {
-  const generation = toGeneration(asked, form, context)
+  const generation = toGeneration(requested, form, context)
   await runSteps(generation, dependencies)
   return generation
 }
 
-/** The generation that a call asks for; nothing has become of it yet. Rejects with REQUEST_INVALID. */
+/** The requested generation; none of its steps has been taken yet. Rejects with REQUEST_INVALID. */
 export function toGeneration(
-  { generation: message, terms }: Asked,
+  { generation: message, terms }: Requested,
   form: GenerationInput['form'],
   context: HandlerContext,
 ): Generation {

@@ -143,7 +143,7 @@ test('a failed answer is paid for as the provider says, streamed and whole', asy
   }
 })
 
-test('a caller that hung up before the provider was asked pays nothing; one that hung up later pays for the input', async () => {
+test('a caller that hung up before the provider was called pays nothing; one that hung up later pays for the input', async () => {
   for (const [isLate, inputTokens] of [
     [false, undefined],
     [true, 7n],

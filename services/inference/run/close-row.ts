@@ -21,20 +21,20 @@ async function* closing(
   const { workspaceId: workspace } = input.principal
   const { requestId } = input.request
   const startedAt = clock.monotonic()
-  // A caller that was gone before has asked for nothing: the provider gets no request.
-  const isAsked = !input.caller.aborted
+  // For a caller that was gone before nobody calls the provider.
+  const wasCalled = !input.caller.aborted
   let firstPartMs: number | undefined
   let closed: Promise<void> | undefined
   const end = (status: LedgerClosing['status'], error = ''): Promise<void> => {
     if (closed !== undefined) return closed
     closed = Promise.resolve()
     try {
-      meter.breakOff(isAsked && status === 'aborted')
+      meter.breakOff(wasCalled && status === 'aborted')
       if (meter.implausible) noteImplausible(generation, logger)
       closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
     } catch (err) {
       logger.error({ err }, 'The use of a request is unknown: its row is settled as lost')
-      ledger.abandon(workspace, requestId, isAsked)
+      ledger.abandon(workspace, requestId, wasCalled)
     }
     return closed
   }
@@ -57,7 +57,7 @@ async function* closing(
   }
 }
 
-/** A provider's failure says which model was asked. */
+/** A provider's failure says which model was called. */
 function withModel(failure: unknown, { endpoint: { providerId, modelId } }: Generation): unknown {
   if (!(failure instanceof Rejection) || !failure.reason.startsWith('PROVIDER_')) return failure
   const model = `${providerId}/${modelId}`.slice(0, 256)

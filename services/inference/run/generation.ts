@@ -4,7 +4,7 @@ import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { GenerationEvent, GenerationRequest, Warning } from '../domain/generation.ts'
-import type { Asked } from '../domain/ledger/asked.ts'
+import type { CostFactors } from '../domain/ledger/cost-factors.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
 import type { Meter, MeteredEvent } from '../domain/meter.ts'
@@ -56,9 +56,9 @@ export interface GenerationInput {
   readonly terms: KeyTerms | undefined
   /** Aborts when the caller is gone. */
   readonly caller: AbortSignal
-  /** Whether the provider is asked for a whole answer or for a stream. */
+  /** Whether the provider is to answer whole or by a stream. */
   readonly form: 'whole' | 'streamed'
-  /** As it was asked for; undefined: the default model. */
+  /** As it was requested; undefined: the default model. */
   readonly model: string | undefined
   readonly request: Omit<GenerationRequest, 'modelId'>
   /** Whether the request itself says that the answer is text, whatever its preset says. */
@@ -70,11 +70,11 @@ export interface GenerationInput {
 /** What an answer says of how it was made, besides what its events say. */
 export interface Served {
   readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
-  /** What did not reach the provider as it was meant, as known before it was asked. */
+  /** What did not reach the provider as it was meant, as known before it was called. */
   readonly warnings: readonly Warning[]
   /** Undefined: no preset was named. */
   readonly preset?: AppliedPreset | undefined
-  /** Undefined: the request does not ask for it. */
+  /** Undefined: the request does not want it. */
   readonly shownPreset?: ShownPreset | undefined
 }
 
@@ -88,11 +88,11 @@ interface ShownPreset {
 export class Generation {
   /** `applyPreset` fills it in. */
   input: GenerationInput
-  /** What does not reach the provider as it was meant, as known before it is asked; steps may add to it. */
+  /** What does not reach the provider as it was meant, as known before it is called; steps may add to it. */
   warnings: Warning[]
   /** Set by `applyPreset`; undefined: none was named. */
   preset: AppliedPreset | undefined
-  /** Set by `applyPreset`; undefined: the request does not ask for it. */
+  /** Set by `applyPreset`; undefined: the request does not want it. */
   shownPreset: ShownPreset | undefined
   /** Set by `resolveModel`: where the model is served, in order of preference. */
   endpoints!: readonly [Endpoint, ...Endpoint[]]
@@ -104,11 +104,11 @@ export class Generation {
   terms: KeyTerms | undefined
   /** Set by `openRow`: what the input is taken for. */
   inputTokens!: bigint
-  /** Set by `openRow`: what the provider is asked for. */
-  asked: Asked = {}
+  /** Set by `openRow`. */
+  costFactors: CostFactors = {}
   /** Set by `openRow`: the output that was reserved for a request which sets no maximum; undefined: none has to be sent. */
   maxOutputTokens: number | undefined
-  /** Set by `attempt`: what the provider says, asked at the first pull. */
+  /** Set by `attempt`: what the provider says, which is called at the first pull. */
   batches!: AsyncIterable<readonly GenerationEvent[]>
   /** Set by `attempt`. */
   deadline!: Deadline

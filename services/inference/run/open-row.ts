@@ -1,14 +1,14 @@
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
-import type { Admission, Demand, RateName, Refusal } from '../domain/ledger/admission.ts'
-import { demandOf } from '../domain/ledger/demand.ts'
+import type { Admission, MaxCost, RateName, Refusal } from '../domain/ledger/admission.ts'
 import { type KeyTerms, moneyLimitOf } from '../domain/ledger/key-terms.ts'
+import { maxCostOf } from '../domain/ledger/max-cost.ts'
 import { dollarsOf } from '../domain/money.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
 /** What costs nothing, whoever pays. */
-const FREE: Demand = {
+const FREE: MaxCost = {
   inputTokens: 0n,
   outputTokens: 0n,
   isFixed: true,
@@ -28,15 +28,15 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
   if (limit !== undefined && endpoint.pricing === undefined && !dependencies.allowUnpriced) {
     throw new Rejection('PRICE_UNKNOWN', { model: `${providerId}/${modelId}`, limit })
   }
-  const asked = provider.asksFor?.({ ...request, modelId }) ?? {}
-  const demand = demandOf(request, endpoint, asked)
-  requireFitting(demand, terms)
-  const { outputTokens = demand.outputTokens } = await admitted(generation, demand, dependencies)
-  generation.asked = asked
-  generation.inputTokens = demand.inputTokens
-  const isPaid = limit !== undefined && (demand.prices?.outputNanos ?? 0n) > 0n
-  const isTooMuch = (asked.outputTokens ?? 0) > (endpoint.outputLimit ?? Infinity)
-  generation.maxOutputTokens = !demand.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
+  const factors = provider.costFactors?.({ ...request, modelId }) ?? {}
+  const maxCost = maxCostOf(request, endpoint, factors)
+  requireFitting(maxCost, terms)
+  const { outputTokens = maxCost.outputTokens } = await admitted(generation, maxCost, dependencies)
+  generation.costFactors = factors
+  generation.inputTokens = maxCost.inputTokens
+  const isPaid = limit !== undefined && (maxCost.prices?.outputNanos ?? 0n) > 0n
+  const isTooMuch = (factors.outputTokens ?? 0) > (endpoint.outputLimit ?? Infinity)
+  generation.maxOutputTokens = !maxCost.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
 }
 
 /** Opens the row of a request that generates nothing: it costs nothing, and is one more of its minute. Rejects with RATE_LIMITED. */
@@ -46,7 +46,7 @@ export async function openFreeRow(generation: Generation, dependencies: Generati
 
 async function admitted(
   { input, endpoint, terms, preset }: Generation,
-  demand: Demand,
+  maxCost: MaxCost,
   { ledger, closer, clock }: GenerationDependencies,
 ): Promise<Extract<Admission, { readonly admitted: true }>> {
   const { workspaceId: workspace, apiKeyId } = input.principal
@@ -67,7 +67,7 @@ async function admitted(
     streamed: input.form === 'streamed',
   }
   const open = () =>
-    ledger.open(opening, demand, terms).catch((error: unknown) => {
+    ledger.open(opening, maxCost, terms).catch((error: unknown) => {
       if (isStoreUnavailable(error)) ledger.abandon(workspace, requestId, false)
       throw error
     })
@@ -88,7 +88,7 @@ function isOfHolds(refusal: Refusal): boolean {
 }
 
 /** Refuses what would be too much for a minute of its own: it would be too fast whenever it came. */
-function requireFitting({ inputTokens }: Demand, terms: KeyTerms | undefined): void {
+function requireFitting({ inputTokens }: MaxCost, terms: KeyTerms | undefined): void {
   const most = terms?.tokensPerMinute
   const problem = `have about ${inputTokens} tokens, and the key may use ${most} a minute: they will never fit`
   check(most === undefined || inputTokens <= most, 'messages', problem)

@@ -37,7 +37,7 @@ export async function runSteps(generation: Generation, dependencies: GenerationD
   for (const step of STEPS) await step(generation, dependencies)
 }
 
-/** Takes a generation to where its provider is known, and could be asked. */
+/** Takes a generation to where its provider is known, and could be called. */
 export async function runCountingSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
   for (const step of COUNTING_STEPS) await step(generation, dependencies)
 }
@@ -51,7 +51,7 @@ function resolveModel(generation: Generation, { modelList, defaultModel }: Gener
   generation.warnings.push({ field: 'model', message: `The variant "${found.variant}" was not applied` })
 }
 
-/** Within the request that was authenticated with the key, what was read of it then is enough; a run that spends later asks again. */
+/** Within the request that was authenticated with the key, what was read of it then is enough; a run that spends later has it read again. */
 async function checkKey(generation: Generation, { keys }: GenerationDependencies): Promise<void> {
   const { authenticated, principal, caller, terms } = generation.input
   generation.terms = authenticated && terms !== undefined ? terms : await keys.check(principal, caller)
@@ -85,5 +85,5 @@ function attempt(generation: Generation, { timeoutMs }: GenerationDependencies):
 }
 
 function meter(generation: Generation): void {
-  generation.meter = new Meter(generation.endpoint.pricing, generation.inputTokens, generation.asked)
+  generation.meter = new Meter(generation.endpoint.pricing, generation.inputTokens, generation.costFactors)
 }

@@ -9,7 +9,7 @@ const BETA = /\bmid-conversation-(system|tool-changes)-/
 
 /**
  * The instructions that stay where they stand, so that what comes before them stays cached: the API takes them after what the user says, or
- * what a tool of its own is asked, and before an answer. Others go before the conversation.
+ * what it calls a tool of its own with, and before an answer. Others go before the conversation.
  */
 export function stayingInstructions(request: GenerationRequest): ReadonlySet<Message> {
   const staying = new Set<Message>()

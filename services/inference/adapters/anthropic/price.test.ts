@@ -22,8 +22,8 @@ test('what a request asks for is said with what it may cost: a speed, a region, 
     [{ tools: [{ ...tool, cache: kept }] }, undefined, true],
     [{ tools: [{ ...tool, cache: { ttl: '5m' } }] }, undefined, false],
   ] as const) {
-    const asked = provider.asksFor(generationRequest(request))
-    assert.deepEqual([asked.pricePercent, asked.cachesLong], [pricePercent, cachesLong])
+    const factors = provider.costFactors(generationRequest(request))
+    assert.deepEqual([factors.pricePercent, factors.cachesLong], [pricePercent, cachesLong])
   }
 })
 

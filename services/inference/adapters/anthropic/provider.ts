@@ -1,5 +1,5 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import { type Asked, cachesLong } from '#services/inference/domain/ledger/asked.ts'
+import { type CostFactors, cachesLong } from '#services/inference/domain/ledger/cost-factors.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, jsonObject, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import { countAt } from '../http/json.ts'
@@ -32,7 +32,7 @@ export class AnthropicProvider implements ModelProvider {
     return streamedAnswer(this.#exchange(request, false, signal))
   }
 
-  asksFor(request: GenerationRequest): Asked {
+  costFactors(request: GenerationRequest): CostFactors {
     const outputTokens = request.maxOutputTokens === undefined ? maxTokensOf(request) : undefined
     return { format: ANTHROPIC, outputTokens, pricePercent: pricePercentOf(request), cachesLong: cachesLong(request) }
   }
@@ -53,7 +53,7 @@ export class AnthropicProvider implements ModelProvider {
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
     const tools = new AnthropicTools(request)
-    const ask: Exchange['ask'] = () => {
+    const send: Exchange['send'] = () => {
       const body = JSON.stringify(anthropicBody(request, whole, tools))
       return this.#upstream.post('/v1/messages', {
         headers: headersOf(request),
@@ -64,6 +64,6 @@ export class AnthropicProvider implements ModelProvider {
       })
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)
-    return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, origin: request.origin }
   }
 }

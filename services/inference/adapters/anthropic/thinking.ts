@@ -20,7 +20,7 @@ export function demandsCall({ toolChoice }: GenerationRequest): boolean {
   return toolChoice !== undefined && toolChoice.mode !== 'auto' && toolChoice.mode !== 'none'
 }
 
-/** How the model is asked to think: as the caller says in the API's own words, else as the request says. */
+/** How the model is to think: as the caller says in the API's own words, else as the request says. */
 export function thinkingOf(request: GenerationRequest): Thinking {
   const { reasoning, modelId, maxOutputTokens } = request
   const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
@@ -46,7 +46,7 @@ export function thinkingOf(request: GenerationRequest): Thinking {
     return { ...nothing, thinking: { type: 'enabled', budget_tokens: budget }, budget }
   }
   if (!effort && !maxTokens) return nothing
-  // These models keep their thoughts to themselves unless they are asked for them.
+  // These models keep their thoughts to themselves unless the request wants them.
   const display = summary === undefined ? {} : { display: 'summarized' }
   return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: effortOf(effort, modelId) }
 }

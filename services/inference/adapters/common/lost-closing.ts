@@ -3,8 +3,8 @@ import { type LedgerClosing, type LedgerEntry, PROCESS_LOST } from '#services/in
 
 /** A row whose process is gone, with what was known of it. */
 export interface LostRow extends Pick<LedgerEntry, 'workspace' | 'requestId' | 'apiKeyId'> {
-  /** Its provider may have been asked. */
-  readonly wasAsked: boolean
+  /** Its provider may have been called. */
+  readonly wasCalled: boolean
   /** What its input was taken for. */
   readonly inputEstimate: bigint
   /** How much output was noted last. */
@@ -14,8 +14,8 @@ export interface LostRow extends Pick<LedgerEntry, 'workspace' | 'requestId' | '
 
 /** How it is closed. */
 export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClosing {
-  const { workspace, requestId, apiKeyId, wasAsked } = row
-  const inputEstimate = wasAsked ? row.inputEstimate : 0n
+  const { workspace, requestId, apiKeyId, wasCalled } = row
+  const inputEstimate = wasCalled ? row.inputEstimate : 0n
   const usage = {
     inputTokens: inputEstimate,
     outputTokens: notedTokens,
@@ -31,8 +31,8 @@ export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClo
     status: 'aborted',
     usage,
     costNanos: highestCost({ inputTokens: inputEstimate, outputTokens: notedTokens, prices }),
-    // Of what was asked the estimate is all that is left.
-    costKnown: !wasAsked,
+    // Of what was used the estimate is all that is left.
+    costKnown: !wasCalled,
     finishReason: undefined,
     rawReason: '',
     serviceTier: '',

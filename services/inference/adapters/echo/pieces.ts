@@ -33,11 +33,11 @@ export function piecesOf(requestId: string, { script, calls, answer }: EchoTurn)
   return pieces
 }
 
-/** How probable a word is, and as many alternatives as were asked for: always the same. Undefined: nobody asked. */
+/** How probable a word is, and as many alternatives as were requested: always the same. Undefined: none were. */
 export function probabilityOf(word: string, sampling: Sampling | undefined): LogProbability[] | undefined {
-  const asked = sampling?.topLogProbabilities
-  if (asked === undefined) return undefined
-  const others = [word, ...tale(asked).split(' ')].slice(0, asked)
+  const count = sampling?.topLogProbabilities
+  if (count === undefined) return undefined
+  const others = [word, ...tale(count).split(' ')].slice(0, count)
   const alternatives = others.map((token, i) => ({ ...tokenOf(token, i), alternatives: [] }))
   return [{ ...tokenOf(word, 0), alternatives }]
 }

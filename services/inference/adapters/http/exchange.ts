@@ -34,7 +34,8 @@ export interface ProviderMapper {
 /** One request to a provider, and who understands the answer. */
 export interface Exchange {
   readonly providerId: string
-  readonly ask: () => Promise<ResponseReader>
+  /** Sends the request. */
+  readonly send: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
   readonly upstream: Pick<Upstream, 'withoutSecrets'>
   /** Which interface the request came by. */
@@ -46,15 +47,15 @@ export interface Exchange {
 }
 
 /**
- * Asks for a whole answer, and maps it. Some servers stream whatever they are asked for; that is collected. A conversation that is too long
+ * Requests a whole answer, and maps it. Some servers stream whatever was requested; that is collected. A conversation that is too long
  * for the model is an error: nothing was said of which a whole answer could be made.
  */
 export async function* wholeAnswer(exchange: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
   const { providerId, mapper } = exchange
-  const reader = await exchange.ask()
+  const reader = await exchange.send()
   const { headers } = await reader.head()
   if (isEventStream(headers)) {
-    yield* streamedAnswer({ ...exchange, ask: async () => reader, whole: true })
+    yield* streamedAnswer({ ...exchange, send: async () => reader, whole: true })
     return
   }
   let failure: Failure | undefined
@@ -70,12 +71,12 @@ export async function* wholeAnswer(exchange: Exchange): AsyncGenerator<readonly 
 }
 
 /**
- * Asks for a stream, and pulls the answer through the mapper: one batch for each network read, and the connection back to its
- * pool at the end. Nothing is asked before the first pull. A connection that breaks after an answer that was whole ends it.
+ * Requests a stream, and pulls the answer through the mapper: one batch for each network read, and the connection back to its
+ * pool at the end. Nothing is sent before the first pull. A connection that breaks after an answer that was whole ends it.
  */
 export async function* streamedAnswer(exchange: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
   const { providerId, mapper, signal } = exchange
-  const reader = await asked(exchange)
+  const reader = await send(exchange)
   if (reader === undefined) {
     yield mapper.take()
     return
@@ -97,9 +98,9 @@ export async function* streamedAnswer(exchange: Exchange): AsyncGenerator<readon
 }
 
 /** The reader of an answer; undefined: the conversation is too long for the model, and so the answer has ended. */
-async function asked(exchange: Exchange): Promise<ResponseReader | undefined> {
+async function send(exchange: Exchange): Promise<ResponseReader | undefined> {
   try {
-    return await exchange.ask()
+    return await exchange.send()
   } catch (error) {
     if (!endsForLength(exchange, error)) throw error
   }

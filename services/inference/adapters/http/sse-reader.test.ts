@@ -32,7 +32,7 @@ async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Prom
   const events: GenerationEvent[] = []
   for await (const batch of streamedAnswer({
     providerId: 'p',
-    ask: async () => readerOf(pieces),
+    send: async () => readerOf(pieces),
     mapper,
     signal,
     upstream,
@@ -72,7 +72,7 @@ test('what one read brought is one batch', async () => {
   const reader = readerOf([half.subarray(0, 900), half.subarray(900)])
   for await (const batch of streamedAnswer({
     providerId: 'p',
-    ask: async () => reader,
+    send: async () => reader,
     mapper: new OpenaiMapper('p', []),
     signal,
     upstream,
@@ -152,7 +152,7 @@ for (const [name, chunk, open] of [
           const reader = readerOf([Buffer.from(`${text}data: [DONE]\n\n`)])
           for await (const batch of streamedAnswer({
             providerId: 'p',
-            ask: async () => reader,
+            send: async () => reader,
             mapper: open(),
             signal,
             upstream,

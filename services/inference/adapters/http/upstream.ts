@@ -28,7 +28,7 @@ export interface UpstreamOptions {
   readonly query?: string | undefined
   /** Sent with each request; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Undefined: the provider asks for no key. */
+  /** Undefined: the provider needs no key. */
   readonly key: ApiKey | undefined
   /** The headers, names in lower case, that carry a key; those of `headers` replace them. */
   readonly credentials: (key: string) => Readonly<Record<string, string>>
@@ -64,7 +64,7 @@ export class Upstream {
   }
 
   /**
-   * Sends a request and returns the reader of its answer, once that is known to be one: a stream where one was asked for. Every
+   * Sends a request and returns the reader of its answer, once that is known to be one: a stream where one was requested. Every
    * other answer is rejected: by its status, with the provider's message; headers of the caller never replace the provider's
    * own. Before a whole answer the provider is silent for as long as it generates: only the signal ends that wait.
    */

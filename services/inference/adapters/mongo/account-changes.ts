@@ -6,7 +6,7 @@ import {
   type Spent,
   settling,
 } from '#services/inference/domain/ledger/account.ts'
-import { type Admission, admit, type Demand } from '#services/inference/domain/ledger/admission.ts'
+import { type Admission, admit, type MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { AccountBook } from './account-book.ts'
 import { type HoldEntry, WORKSPACE } from './account-document.ts'
@@ -15,7 +15,7 @@ import { type HoldEntry, WORKSPACE } from './account-document.ts'
 export interface Reservation {
   readonly workspace: string
   readonly apiKeyId: string
-  readonly demand: Demand
+  readonly maxCost: MaxCost
   readonly terms: KeyTerms | undefined
   readonly now: number
   readonly entry: Pick<HoldEntry, 'name' | 'requestId' | 'process'>
@@ -36,9 +36,9 @@ export async function reserve(book: AccountBook, reservation: Reservation): Prom
   }
   const key = await inKey()
   if (!key.admitted) return key
-  const demand = { ...reservation.demand, outputTokens: key.outputTokens ?? reservation.demand.outputTokens }
+  const maxCost = { ...reservation.maxCost, outputTokens: key.outputTokens ?? reservation.maxCost.outputTokens }
   const limit = { ...UNLIMITED, workspaceLimitNanos: terms.workspaceLimitNanos }
-  const whole = await hold(book, WORKSPACE, { ...reservation, demand }, limit)
+  const whole = await hold(book, WORKSPACE, { ...reservation, maxCost }, limit)
   if (!whole.admitted) {
     await settleHold(book, workspace, apiKeyId, entry.name, undefined, now)
     return whole
@@ -58,14 +58,14 @@ const UNLIMITED: KeyTerms = {
 
 /** The account of a workspace knows its own limit only, and that of a key knows none of the workspace. */
 function hold(book: AccountBook, owner: string, of: Reservation, terms: KeyTerms | undefined): Promise<Admission> {
-  const { workspace, demand, now, entry } = of
+  const { workspace, maxCost, now, entry } = of
   return book.change<Admission>(workspace, owner, ({ account }) => {
     const accounts = {
       key: EMPTY_ACCOUNT,
       workspace: EMPTY_ACCOUNT,
       [owner === WORKSPACE ? 'workspace' : 'key']: account,
     }
-    const admission = admit(accounts, demand, terms, now)
+    const admission = admit(accounts, maxCost, terms, now)
     if (!admission.admitted) return { result: admission }
     const added = [{ ...entry, ...admission.hold }]
     return { account: holding(account, admission.hold, now), added, result: admission }

@@ -1,6 +1,6 @@
 import { type Collection, MongoServerError } from 'mongodb'
 import type { Account } from '#services/inference/domain/ledger/account.ts'
-import type { Admission, Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { Admission, MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type {
   ActivityQuery,
@@ -24,7 +24,7 @@ import { sumRows } from './activity.ts'
 import { announceCloses, awaitCloses } from './announced-closes.ts'
 import { closeRows } from './close-rows.ts'
 import { type LeaseDocument, OwnLease } from './leases.ts'
-import { type Collections, closeUnasked, settleLost } from './lost-rows.ts'
+import { type Collections, closeUncalled, settleLost } from './lost-rows.ts'
 import { OwnHolds } from './own-holds.ts'
 import { fromRow, type Row, toRow } from './row.ts'
 import { SCHEMA } from './schema.ts'
@@ -69,7 +69,7 @@ export class MongoLedger implements Ledger {
     return this.#mongo.probe('inference')
   }
 
-  async open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
+  async open(opening: LedgerOpening, maxCost: MaxCost, terms: KeyTerms | undefined): Promise<Admission> {
     const { workspace, requestId, apiKeyId } = opening
     const [now, name, process] = [this.#clock.now(), randomText(16), this.#lease.process]
     const { book, rows } = this.#collections
@@ -77,7 +77,7 @@ export class MongoLedger implements Ledger {
     let isSent = false
     try {
       const entry = { name, requestId, process }
-      const admission = await reserve(book, { workspace, apiKeyId, demand, terms, now, entry })
+      const admission = await reserve(book, { workspace, apiKeyId, maxCost, terms, now, entry })
       if (!admission.admitted) {
         this.#own.forget(opening, name)
         return admission
@@ -85,7 +85,7 @@ export class MongoLedger implements Ledger {
       // Nobody waits for it any more.
       if (!this.#own.has(name)) throw storeUnavailable('A row was opened too late')
       isSent = true
-      await rows.insertOne(toRow(opening, { demand, hold: admission.hold, name, process, now }), {
+      await rows.insertOne(toRow(opening, { maxCost, hold: admission.hold, name, process, now }), {
         maxTimeMS: MAX_TIME_MS,
       })
       this.#own.opened(opening, name)
@@ -102,11 +102,11 @@ export class MongoLedger implements Ledger {
     }
   }
 
-  abandon(workspace: string, requestId: string, wasAsked: boolean): void {
+  abandon(workspace: string, requestId: string, wasCalled: boolean): void {
     const row = { workspace, requestId }
     const name = this.#own.nameOf(row)
     // A row that is still being opened is only forgotten here: `open` settles it.
-    if (wasAsked || name === undefined) this.#own.forget(row)
+    if (wasCalled || name === undefined) this.#own.forget(row)
     else this.#own.failed(row, name, this.#clock.monotonic())
   }
 
@@ -138,7 +138,7 @@ export class MongoLedger implements Ledger {
   async settle(): Promise<void> {
     const judgesLeases = await this.#lease.renew()
     const [now, from] = [this.#clock.now(), this.#clock.monotonic()]
-    await closeUnasked(this.#collections.rows, this.#own.unasked, now)
+    await closeUncalled(this.#collections.rows, this.#own.uncalled, now)
     await settleLost(this.#collections, { process: this.#lease.process, judgesLeases, own: this.#own, now })
     this.#own.forgetFailed(from - LATEST_MS)
   }
@@ -161,7 +161,7 @@ export class MongoLedger implements Ledger {
 
   async workspaceAccount(workspace: string): Promise<Account> {
     const [account] = await this.accounts(workspace, [WORKSPACE])
-    if (account === undefined) throw new Error('An account was asked for, and none was returned')
+    if (account === undefined) throw new Error('An account was requested, and none was returned')
     return account
   }
 

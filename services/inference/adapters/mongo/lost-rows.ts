@@ -6,7 +6,7 @@ import type { AccountBook } from './account-book.ts'
 import { settleHold } from './account-changes.ts'
 import type { AccountDocument, HoldEntry } from './account-document.ts'
 import { deadAmong, type LeaseDocument } from './leases.ts'
-import type { OwnHolds, UnaskedRow } from './own-holds.ts'
+import type { OwnHolds, UncalledRow } from './own-holds.ts'
 import { bigintOf, pricesOf, type Row, spentUnderHold, toClosed } from './row.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
@@ -95,12 +95,16 @@ async function settleHeld(
   )
 }
 
-/** Closes those of the rows that were opened all the same, whether or not they still hold anything: nobody was asked for them. */
-export async function closeUnasked(rows: Collection<Row>, unasked: readonly UnaskedRow[], now: number): Promise<void> {
-  if (unasked.length === 0) return
-  const updates = unasked.map(({ workspace, requestId, name }) => {
+/** Closes those of the rows that were opened all the same, whether or not they still hold anything: no provider was called for them. */
+export async function closeUncalled(
+  rows: Collection<Row>,
+  uncalled: readonly UncalledRow[],
+  now: number,
+): Promise<void> {
+  if (uncalled.length === 0) return
+  const updates = uncalled.map(({ workspace, requestId, name }) => {
     const nothing = { inputEstimate: 0n, notedTokens: 0n, prices: undefined }
-    const closing = lostClosing({ workspace, requestId, apiKeyId: '', wasAsked: false, ...nothing })
+    const closing = lostClosing({ workspace, requestId, apiKeyId: '', wasCalled: false, ...nothing })
     const filter = { _id: { workspace, requestId }, hold: name, status: 'open' as const }
     return { updateOne: { filter, update: { $set: toClosed(closing, now) } } }
   })
@@ -117,7 +121,7 @@ function lostOf(row: Row): LedgerClosing {
   return lostClosing({
     ..._id,
     apiKeyId,
-    wasAsked: true,
+    wasCalled: true,
     inputEstimate: bigintOf(inputEstimate),
     notedTokens: bigintOf(notedTokens),
     prices: pricesOf(prices),

@@ -3,8 +3,8 @@ interface RowId {
   readonly requestId: string
 }
 
-/** A row whose opening has failed: its provider was not asked. */
-export interface UnaskedRow extends RowId {
+/** A row whose opening has failed: its provider was not called. */
+export interface UncalledRow extends RowId {
   /** Of what it holds. */
   readonly name: string
 }
@@ -15,7 +15,7 @@ export class OwnHolds {
   readonly #opening = new Map<string, string>()
   readonly #running = new Map<string, string>()
   /** And when they were given up, by the monotonic clock. */
-  readonly #unasked = new Map<UnaskedRow, number>()
+  readonly #uncalled = new Map<UncalledRow, number>()
 
   /** A row is being opened, under the name of what it holds. */
   begin(row: RowId, name: string): void {
@@ -40,16 +40,16 @@ export class OwnHolds {
   /** Its opening has failed, and may be done all the same, for some time to come. */
   failed({ workspace, requestId }: RowId, name: string, time: number): void {
     this.forget({ workspace, requestId }, name)
-    this.#unasked.set({ workspace, requestId, name }, time)
+    this.#uncalled.set({ workspace, requestId, name }, time)
   }
 
-  get unasked(): readonly UnaskedRow[] {
-    return [...this.#unasked.keys()]
+  get uncalled(): readonly UncalledRow[] {
+    return [...this.#uncalled.keys()]
   }
 
   /** What has failed before a time is not done any more. */
   forgetFailed(before: number): void {
-    for (const [row, time] of this.#unasked) if (time < before) this.#unasked.delete(row)
+    for (const [row, time] of this.#uncalled) if (time < before) this.#uncalled.delete(row)
   }
 
   has(name: string): boolean {

@@ -1,7 +1,7 @@
 import { Long } from 'mongodb'
 import type { Usage } from '#services/inference/domain/generation.ts'
 import { difference, type Hold, type Spent } from '#services/inference/domain/ledger/account.ts'
-import type { Demand, Prices } from '#services/inference/domain/ledger/admission.ts'
+import type { MaxCost, Prices } from '#services/inference/domain/ledger/admission.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 
 /** Longs, in the order of their names in Usage; null: nothing is known. */
@@ -42,13 +42,13 @@ export interface Row extends Omit<LedgerOpening, 'workspace' | 'requestId' | 'pr
 export function toRow(
   { workspace, requestId, preset = undefined, attribution = undefined, metadata, ...rest }: LedgerOpening,
   {
-    demand,
+    maxCost,
     hold,
     name,
     process,
     now,
   }: {
-    readonly demand: Demand
+    readonly maxCost: MaxCost
     readonly hold: Hold
     readonly name: string
     readonly process: string
@@ -78,7 +78,7 @@ export function toRow(
     hold: name,
     inputEstimate: hold.inputTokens,
     notedTokens: 0n,
-    prices: demand.prices ?? null,
+    prices: maxCost.prices ?? null,
   }
 }
 

@@ -16,7 +16,7 @@ type Item = Record<string, unknown>
 
 /** A conversation as the Responses API wants it. */
 export interface ResponsesInput {
-  /** The system text that comes first; undefined: there is none, or it asks for more than text can say. */
+  /** The system text that comes first; undefined: there is none, or it has more than text can say. */
   readonly instructions: string | undefined
   readonly input: readonly Item[]
 }
@@ -35,7 +35,7 @@ export function responsesInput(messages: readonly Message[], context: Context): 
   for (const { role, parts } of instructions === undefined ? messages : messages.slice(1)) {
     if (role === 'assistant') said(input, parts, context)
     else if (role === 'tool') for (const part of parts) result(input, part, context)
-    else asked(input, role === 'system' ? 'developer' : 'user', parts, context)
+    else userMessage(input, role === 'system' ? 'developer' : 'user', parts, context)
   }
   return { instructions, input }
 }
@@ -46,7 +46,7 @@ function instructionsOf([first, second]: readonly Message[]): string | undefined
   return plain && second !== undefined ? part.text : undefined
 }
 
-function asked(input: Item[], role: 'developer' | 'user', parts: readonly Part[], context: Context): void {
+function userMessage(input: Item[], role: 'developer' | 'user', parts: readonly Part[], context: Context): void {
   const content = contentOf(parts, context)
   if (content.length > 0) input.push({ type: 'message', role, content })
   for (const part of parts) if (part.type === 'foreign') foreign(input, part)
@@ -73,7 +73,7 @@ function said(input: Item[], parts: readonly Part[], context: Context): void {
     else if (part.type === 'foreign') foreign(input, part)
     else if (part.type === 'tool-result') result(input, part, context)
     // A picture that the model made can only be shown to it.
-    else asked(input, 'user', [part], context)
+    else userMessage(input, 'user', [part], context)
   }
 }
 
@@ -105,7 +105,7 @@ function result(input: Item[], part: Part, context: Context): void {
     const type = part.custom ? 'custom_tool_call_output' : 'function_call_output'
     input.push({ type, call_id: part.callId, output: outputOf(part, context) })
   } else if (part.type === 'foreign') foreign(input, part)
-  else asked(input, 'user', [part], context)
+  else userMessage(input, 'user', [part], context)
 }
 
 function outputOf({ content }: ToolResultPart, context: Context): unknown {

@@ -1,11 +1,11 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Asked } from '#services/inference/domain/ledger/asked.ts'
+import type { CostFactors } from '#services/inference/domain/ledger/cost-factors.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import type { Upstream } from '../http/upstream.ts'
 import type { OpenaiDialect } from '../openai/dialect.ts'
-import { askedTier } from '../openai/tiers.ts'
+import { tierFactors } from '../openai/tiers.ts'
 import { OPENAI_FORMAT } from './format.ts'
 import { ResponsesMapper } from './mapper.ts'
 import { responsesBody, responsesWarnings } from './request.ts'
@@ -30,14 +30,14 @@ export class ResponsesProvider implements ModelProvider {
     return streamedAnswer(this.#exchange(request, false, signal))
   }
 
-  asksFor({ serviceTier, speed }: GenerationRequest): Asked {
+  costFactors({ serviceTier, speed }: GenerationRequest): CostFactors {
     const tier = serviceTier || (speed === 'fast' ? 'priority' : undefined)
-    return { format: OPENAI_FORMAT, ...askedTier(tier, this.#dialect === 'openai') }
+    return { format: OPENAI_FORMAT, ...tierFactors(tier, this.#dialect === 'openai') }
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
     const omissions = new Omissions(responsesWarnings(request))
-    const ask: Exchange['ask'] = async () => {
+    const send: Exchange['send'] = async () => {
       const body = JSON.stringify(responsesBody(request, omissions, whole))
       const own = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.headers
       return await this.#upstream.post('/responses', {
@@ -49,6 +49,6 @@ export class ResponsesProvider implements ModelProvider {
       })
     }
     const mapper = new ResponsesMapper(this.#providerId, omissions.warnings, request.sampling?.stop)
-    return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, origin: request.origin }
   }
 }

@@ -12,7 +12,7 @@ const THEIRS = 'anthropic-claude-v1'
 const image = { type: 'image', source: { data: Uint8Array.of(1, 2) }, mime: 'image/png' } as const
 const url = 'data:image/png;base64,AQI='
 
-function asked(request: Partial<GenerationRequest>, whole = false) {
+function sent(request: Partial<GenerationRequest>, whole = false) {
   const full = generationRequest({ modelId: 'gpt-5.6', ...request })
   const omissions = new Omissions(responsesWarnings(full))
   return { body: responsesBody(full, omissions, whole), warnings: omissions.warnings.map(({ field }) => field) }
@@ -55,7 +55,7 @@ const messages: Message[] = [
 ]
 
 test('a conversation becomes items in its order; what another kind of provider made is left out and named', () => {
-  const { body, warnings } = asked({ messages })
+  const { body, warnings } = sent({ messages })
   assert.equal(body.instructions, 'Be brief.')
   assert.deepEqual(body.input, [
     {
@@ -98,7 +98,7 @@ test('a conversation becomes items in its order; what another kind of provider m
 })
 
 test('every setting that the API has is sent, others are named, and thoughts are asked for encrypted', () => {
-  const { body, warnings } = asked(
+  const { body, warnings } = sent(
     {
       tools: [
         { name: 'list', description: 'Lists', parameters: { type: 'object' }, strict: true },
@@ -188,7 +188,7 @@ test('words said for different things are messages of their own, and say what th
     { type: 'text', text: ' Now.', phase: 'commentary' },
     { type: 'text', text: 'Done.', phase: 'final_answer' },
   ] as const
-  const { body } = asked({ messages: [{ role: 'assistant', parts }] })
+  const { body } = sent({ messages: [{ role: 'assistant', parts }] })
   const say = (phase: string, ...texts: string[]) => {
     const content = texts.map((text) => ({ type: 'output_text', text }))
     return { type: 'message', role: 'assistant', content, phase }
@@ -197,7 +197,7 @@ test('words said for different things are messages of their own, and say what th
 })
 
 test('forms of an answer and pictures that the API has no member for are left out and named', () => {
-  const { body, warnings } = asked({
+  const { body, warnings } = sent({
     responseFormat: { type: 'python' },
     providerBody: { modalities: ['image'], own: 1 },
   })
@@ -208,21 +208,21 @@ test('forms of an answer and pictures that the API has no member for are left ou
 test('the choice of a hosted tool goes to its provider as it is', () => {
   const hostedTools = [{ format: OURS, definition: { type: 'mcp', server_label: 'a' } }]
   const definition = { type: 'mcp', server_label: 'a', name: 'ask' }
-  const { body } = asked({ hostedTools, toolChoice: { mode: 'hosted', name: 'mcp', definition } })
+  const { body } = sent({ hostedTools, toolChoice: { mode: 'hosted', name: 'mcp', definition } })
   assert.deepEqual(body.tool_choice, definition)
 })
 
 test('a model that does not think is not asked to encrypt thoughts, nor an old one to mark its cache', () => {
-  const { body } = asked({ modelId: 'gpt-4.1', messages: messages.slice(1, 2) })
+  const { body } = sent({ modelId: 'gpt-4.1', messages: messages.slice(1, 2) })
   assert.equal(body.include, undefined)
   assert.equal(JSON.stringify(body).includes('prompt_cache_breakpoint'), false)
 })
 
 test('a hosted tool that nobody has is left out, unless the request demands it', () => {
   const hostedTools = [{ format: THEIRS, definition: { type: 'bash_20250124' } }]
-  const { body, warnings } = asked({ hostedTools, toolChoice: { mode: 'auto' } })
+  const { body, warnings } = sent({ hostedTools, toolChoice: { mode: 'auto' } })
   assert.deepEqual([body.tools, body.tool_choice, warnings], [undefined, undefined, ['hosted_tools[0]']])
   for (const toolChoice of [{ mode: 'required' }, { mode: 'hosted', name: 'bash_20250124' }] as const) {
-    assert.throws(() => asked({ hostedTools, toolChoice }), reasonOfRejection('REQUEST_INVALID'))
+    assert.throws(() => sent({ hostedTools, toolChoice }), reasonOfRejection('REQUEST_INVALID'))
   }
 })

@@ -12,7 +12,7 @@ import { OpenaiMapper } from './mapper.ts'
 import { openaiBody } from './request.ts'
 import { openaiWarnings } from './warnings.ts'
 
-function asked(dialect: OpenaiDialect, request: Partial<GenerationRequest>, more: Partial<ChatProfile> = {}) {
+function requestOf(dialect: OpenaiDialect, request: Partial<GenerationRequest>, more: Partial<ChatProfile> = {}) {
   const profile = { dialect, reasoningContent: false, ...more }
   const full = generationRequest(request)
   const omissions = new Omissions(openaiWarnings(full, profile))
@@ -38,7 +38,7 @@ test('each dialect gets the settings that it has; others are named', () => {
     ['openrouter', { ...open, top_a: 0.2, service_tier: 'priority' }, []],
     ['compatible', open, ['sampling.top_a', 'speed']],
   ] as const) {
-    assert.deepEqual(asked(dialect, request), { body: { ...said, ...members }, warnings }, dialect)
+    assert.deepEqual(requestOf(dialect, request), { body: { ...said, ...members }, warnings }, dialect)
   }
 })
 
@@ -53,11 +53,11 @@ test('forms of an answer and pictures that only open models have are not asked o
     [{ type: 'python' }, { type: 'python' }],
   ] as const) {
     for (const dialect of ['openrouter', 'compatible'] as const) {
-      const { body, warnings } = asked(dialect, { responseFormat, providerBody })
+      const { body, warnings } = requestOf(dialect, { responseFormat, providerBody })
       const { modalities, image_config, own } = body
       assert.deepEqual([body.response_format, { modalities, image_config, own }, warnings], [sent, providerBody, []])
     }
-    const { body, warnings } = asked('openai', { responseFormat, providerBody })
+    const { body, warnings } = requestOf('openai', { responseFormat, providerBody })
     assert.deepEqual(
       [body.response_format, body.modalities, body.image_config, body.own],
       [undefined, undefined, undefined, 1],
@@ -77,18 +77,18 @@ const call = { type: 'tool-call', callId: 'c1', name: 'patch', arguments: 'diff'
 test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one of a function, and one that is demanded is refused', () => {
   const request = { tools: [patch], toolChoice: { mode: 'named', name: 'patch' } } as const
   const messages = [{ role: 'assistant', parts: [call] }] as const
-  const { body } = asked('openai', { ...request, messages })
+  const { body } = requestOf('openai', { ...request, messages })
   const format = { type: 'grammar', grammar: { syntax: 'regex', definition: 'x' } }
   assert.deepEqual(body.tools, [{ type: 'custom', custom: { name: 'patch', description: undefined, format } }])
   assert.deepEqual(body.tool_choice, { type: 'custom', custom: { name: 'patch' } })
   const custom = { name: 'patch', input: 'diff' }
   assert.deepEqual(Object(body.messages)[0].tool_calls, [{ id: 'c1', type: 'custom', custom }])
   for (const dialect of ['openrouter', 'compatible'] as const) {
-    const { body, warnings } = asked(dialect, { tools: [patch], messages })
+    const { body, warnings } = requestOf(dialect, { tools: [patch], messages })
     assert.deepEqual([body.tools, warnings], [undefined, ['tools']])
     const [{ function: called }] = Object(body.messages)[0].tool_calls
     assert.deepEqual(called, { name: 'patch', arguments: '{"input":"diff"}' })
-    assert.throws(() => asked(dialect, request), reasonOfRejection('REQUEST_INVALID'))
+    assert.throws(() => requestOf(dialect, request), reasonOfRejection('REQUEST_INVALID'))
   }
 })
 
@@ -108,7 +108,7 @@ test('what only another kind of provider knows is left out and named: hosted too
       },
     ],
   }
-  const { body, warnings } = asked('compatible', request)
+  const { body, warnings } = requestOf('compatible', request)
   assert.deepEqual(body.messages, [{ role: 'assistant', content: 'Hi' }])
   assert.deepEqual(
     ['hosted_tools[0]', 'extensions[0].background', 'messages[0].parts[0]', 'messages[0].parts[1]'].filter(
@@ -116,12 +116,12 @@ test('what only another kind of provider knows is left out and named: hosted too
     ),
     [],
   )
-  const { body: routed, warnings: routedWarnings } = asked('openrouter', request)
+  const { body: routed, warnings: routedWarnings } = requestOf('openrouter', request)
   const [{ reasoning_details: details }] = Object(routed.messages)
   assert.deepEqual(details, [{ type: 'reasoning.encrypted', data: 'e', format }])
   assert.ok(routedWarnings.includes('messages') && !routedWarnings.includes('messages[0].parts[1]'))
   assert.throws(
-    () => asked('openai', { ...request, toolChoice: { mode: 'hosted', name: 'web_search' } }),
+    () => requestOf('openai', { ...request, toolChoice: { mode: 'hosted', name: 'web_search' } }),
     reasonOfRejection('REQUEST_INVALID'),
   )
 })
@@ -131,7 +131,7 @@ test('a proof of a call goes back to whoever proves calls', () => {
   const parts = [{ ...call, custom: false, arguments: '{}', signature: 'sig', format }] as const
   const messages = [{ role: 'assistant', parts }] as const
   const proofs = [{ format }, {}].map((profile) => {
-    const { body } = asked('compatible', { messages }, profile)
+    const { body } = requestOf('compatible', { messages }, profile)
     return Object(body.messages)[0].tool_calls[0].extra_content
   })
   assert.deepEqual(proofs, [{ google: { thought_signature: 'sig' } }, undefined])
@@ -152,7 +152,7 @@ test('tools of namespaces have one name each at a provider that knows none, and 
     return { name, parameters: undefined, strict: undefined, namespace: group }
   }
   const tools = [tool('list', 'a'), tool('list', 'b'), tool('read', 'a'), tool('write')]
-  const { body } = asked('compatible', { tools })
+  const { body } = requestOf('compatible', { tools })
   const names = Object(body.tools).map(({ function: { name } }: { function: { name: string } }) => name)
   assert.deepEqual(names, ['a_list', 'b_list', 'read', 'write'])
   const calls = names.map((name: string) => ({ id: name, function: { name, arguments: '{}' } }))
@@ -171,7 +171,7 @@ test('tools of namespaces have one name each at a provider that knows none, and 
 test('OpenRouter gets the proof of a call by the id of the call, whoever made it', () => {
   const format = 'google-gemini-v1'
   const parts = [{ ...call, custom: false, arguments: '{}', signature: 'sig', format }] as const
-  const { body, warnings } = asked('openrouter', { messages: [{ role: 'assistant', parts }] })
+  const { body, warnings } = requestOf('openrouter', { messages: [{ role: 'assistant', parts }] })
   const [message] = body.messages as JsonObject[]
   assert.deepEqual(message?.reasoning_details, [{ type: 'reasoning.encrypted', data: 'sig', id: 'c1', format }])
   assert.deepEqual(warnings, [])

@@ -1,6 +1,6 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Asked } from '#services/inference/domain/ledger/asked.ts'
+import type { CostFactors } from '#services/inference/domain/ledger/cost-factors.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
@@ -8,7 +8,7 @@ import type { Upstream } from '../http/upstream.ts'
 import type { ChatProfile } from './dialect.ts'
 import { OpenaiMapper } from './mapper.ts'
 import { openaiBody } from './request.ts'
-import { askedTier } from './tiers.ts'
+import { tierFactors } from './tiers.ts'
 import { openaiWarnings } from './warnings.ts'
 
 /** A server of OpenAI's chat completions: OpenAI itself, OpenRouter, Ollama, vLLM and the like. */
@@ -31,20 +31,20 @@ export class OpenaiProvider implements ModelProvider {
     return streamedAnswer(this.#exchange(request, false, signal))
   }
 
-  asksFor({ serviceTier, speed }: GenerationRequest): Asked {
+  costFactors({ serviceTier, speed }: GenerationRequest): CostFactors {
     const { dialect } = this.#profile
     const tier = serviceTier || (speed === 'fast' && dialect !== 'compatible' ? 'priority' : undefined)
-    return askedTier(tier, dialect === 'openai')
+    return tierFactors(tier, dialect === 'openai')
   }
 
   #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
     const omissions = new Omissions(openaiWarnings(request, this.#profile))
-    const ask: Exchange['ask'] = async () => {
+    const send: Exchange['send'] = async () => {
       const body = JSON.stringify(openaiBody(request, { profile: this.#profile, omissions }, whole))
       const { providerHeaders: headers, providerTimeouts: timeouts } = request
       return await this.#upstream.post('/chat/completions', { headers, body, whole, timeouts, signal })
     }
     const mapper = new OpenaiMapper(this.#providerId, omissions.warnings, new FlatTools(request.tools))
-    return { providerId: this.#providerId, ask, mapper, signal, upstream: this.#upstream, origin: request.origin }
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, origin: request.origin }
   }
 }

@@ -8,7 +8,7 @@ import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 import { openaiBody } from './request.ts'
 import { openaiWarnings } from './warnings.ts'
 
-function asked(request: GenerationRequest, dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) {
+function sent(request: GenerationRequest, dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) {
   const known = { dialect, reasoningContent: false, ...profile }
   const omissions = new Omissions(openaiWarnings(request, known))
   return { body: openaiBody(request, { profile: known, omissions }), warnings: omissions.warnings }
@@ -75,7 +75,7 @@ const request = generationRequest({
 
 test('OpenAI gets only what its API knows, and the body cannot be replaced from outside', () => {
   const url = 'data:image/png;base64,AQI='
-  assert.deepEqual(asked(request, 'openai').body, {
+  assert.deepEqual(sent(request, 'openai').body, {
     provider: { order: ['x'] },
     model: 'gpt',
     stream: true,
@@ -136,7 +136,7 @@ test('OpenAI gets only what its API knows, and the body cannot be replaced from 
 })
 
 test('OpenRouter gets cache markers, thoughts with their proof, and its own members', () => {
-  const body = asked(request, 'openrouter').body
+  const body = sent(request, 'openrouter').body
   const [system, , assistant] = body.messages as Record<string, unknown>[]
   assert.deepEqual(system?.content, [
     { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } },
@@ -150,7 +150,7 @@ test('OpenRouter gets cache markers, thoughts with their proof, and its own memb
 })
 
 test('a request that says nothing sends nothing', () => {
-  assert.deepEqual(asked(generationRequest({ toolChoice: { mode: 'none' } }), 'compatible').body, {
+  assert.deepEqual(sent(generationRequest({ toolChoice: { mode: 'none' } }), 'compatible').body, {
     model: 'model',
     messages: [{ role: 'user', content: 'Hello' }],
     stream: true,
@@ -171,7 +171,7 @@ test('a message of which nothing is left is left out', () => {
     { role: 'user', parts: [text] },
   ]
   const of = (dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) =>
-    asked(generationRequest({ messages }), dialect, profile)
+    sent(generationRequest({ messages }), dialect, profile)
   const user = { role: 'user', content: 'x' }
   const refused = { role: 'assistant', content: null, refusal: 'no' }
   assert.deepEqual(of('openai').body.messages, [user, refused, user])

@@ -52,10 +52,10 @@ function reasoningOf({ reasoning }: GenerationRequest, { profile }: ChatContext)
   if (reasoning === undefined) return {}
   const { effort, summary, maxTokens } = reasoning
   if (profile.dialect !== 'openrouter') return effort ? { reasoning_effort: effort } : {}
-  const asked = {
+  const members = {
     ...(effort ? { effort } : {}),
     ...(summary ? { summary } : {}),
     ...(maxTokens ? { max_tokens: maxTokens } : {}),
   }
-  return Object.keys(asked).length === 0 ? {} : { reasoning: asked }
+  return Object.keys(members).length === 0 ? {} : { reasoning: members }
 }

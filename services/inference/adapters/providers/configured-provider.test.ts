@@ -34,7 +34,7 @@ test('Azure is a matter of configuration: its query stands in every address, its
   assert.deepEqual([seen?.headers['api-key'], seen?.headers.authorization], ['secret', undefined])
 })
 
-test('a provider that is always streamed is asked for a stream, and a whole answer is the same object', async () => {
+test('a provider that is always streamed is called for a stream, and a whole answer is the same object', async () => {
   for (const [protocol, name] of [
     ['openai', 'openai-text'],
     ['openai-responses', 'responses-text'],
@@ -145,12 +145,12 @@ test('one that overflows in the middle of a stream keeps what it said', async ()
   }
 })
 
-test('however a provider is configured, it counts tokens where it can, and says what it will ask for', async () => {
+test('however a provider is configured, it counts tokens where it can, and says what changes the cost of a request', async () => {
   for (const config of [{}, { alwaysStream: true }, { cache: { ttl: '1h' } }]) {
     await using opened = await open({ protocol: 'anthropic', ...config }, answers(200, { input_tokens: 42 }))
     assert.equal(await opened.provider.countTokens?.(generationRequest(), signal), 42n)
-    const asked = opened.provider.asksFor?.(generationRequest({ reasoning: { maxTokens: 40_000 } }))
-    assert.deepEqual([asked?.outputTokens, asked?.cachesLong], [41_024, 'cache' in config])
+    const factors = opened.provider.costFactors?.(generationRequest({ reasoning: { maxTokens: 40_000 } }))
+    assert.deepEqual([factors?.outputTokens, factors?.cachesLong], [41_024, 'cache' in config])
   }
 })
 
@@ -161,6 +161,6 @@ test('a provider gets the hosted tools and extensions of its own kind, and says 
     ['openai', undefined],
   ] as const) {
     await using opened = await open({ protocol }, answers(200, {}))
-    assert.equal(opened.provider.asksFor?.(generationRequest())?.format, format)
+    assert.equal(opened.provider.costFactors?.(generationRequest())?.format, format)
   }
 })

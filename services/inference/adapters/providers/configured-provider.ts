@@ -4,7 +4,7 @@ import type { CacheControl } from '#services/inference/domain/conversation.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 
-/** A provider that is asked as its configuration says: always for streams, with caching markers where a request has none. */
+/** A provider that is called as its configuration says: always for streams, with caching markers where a request has none. */
 export function configured(provider: ModelProvider, { alwaysStream, cache }: ProviderConfig): ModelProvider {
   const marking = cache === undefined ? provider : new MarkingProvider(provider, cache)
   return alwaysStream ? new StreamingProvider(marking) : marking
@@ -12,13 +12,13 @@ export function configured(provider: ModelProvider, { alwaysStream, cache }: Pro
 
 class StreamingProvider implements ModelProvider {
   readonly countTokens: ModelProvider['countTokens']
-  readonly asksFor: ModelProvider['asksFor']
+  readonly costFactors: ModelProvider['costFactors']
   readonly #provider: ModelProvider
 
   constructor(provider: ModelProvider) {
     this.#provider = provider
     this.countTokens = provider.countTokens?.bind(provider)
-    this.asksFor = provider.asksFor?.bind(provider)
+    this.costFactors = provider.costFactors?.bind(provider)
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
@@ -32,14 +32,14 @@ class StreamingProvider implements ModelProvider {
 
 class MarkingProvider implements ModelProvider {
   readonly countTokens: ModelProvider['countTokens']
-  readonly asksFor: ModelProvider['asksFor']
+  readonly costFactors: ModelProvider['costFactors']
   readonly #provider: ModelProvider
   readonly #cache: CacheControl
 
   constructor(provider: ModelProvider, cache: CacheControl) {
     this.#provider = provider
     this.countTokens = provider.countTokens?.bind(provider)
-    this.asksFor = provider.asksFor && ((request) => provider.asksFor?.(this.#marked(request)) ?? {})
+    this.costFactors = provider.costFactors && ((request) => provider.costFactors?.(this.#marked(request)) ?? {})
     this.#cache = cache
   }
 

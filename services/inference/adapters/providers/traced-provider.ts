@@ -16,13 +16,13 @@ export class TracedProvider implements ModelProvider {
   readonly #provider: ModelProvider
 
   readonly countTokens: ModelProvider['countTokens']
-  readonly asksFor: ModelProvider['asksFor']
+  readonly costFactors: ModelProvider['costFactors']
 
   constructor(providerId: string, provider: ModelProvider) {
     this.#providerId = providerId
     this.#provider = provider
     this.countTokens = provider.countTokens?.bind(provider)
-    this.asksFor = provider.asksFor?.bind(provider)
+    this.costFactors = provider.costFactors?.bind(provider)
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
@@ -36,11 +36,11 @@ export class TracedProvider implements ModelProvider {
   #traced(
     request: GenerationRequest,
     streamed: boolean,
-    ask: () => AsyncIterable<readonly GenerationEvent[]>,
+    call: () => AsyncIterable<readonly GenerationEvent[]>,
   ): AsyncIterable<readonly GenerationEvent[]> {
-    const options = { kind: 'client', attributes: asked(this.#providerId, request, streamed) } as const
+    const options = { kind: 'client', attributes: requestAttributes(this.#providerId, request, streamed) } as const
     return streamInSpan(`chat ${request.modelId}`, options, (span) =>
-      span === undefined ? ask() : observed(ask(), new Observer(span)),
+      span === undefined ? call() : observed(call(), new Observer(span)),
     )
   }
 }
@@ -82,7 +82,7 @@ class Observer {
   }
 }
 
-function asked(providerId: string, request: GenerationRequest, streamed: boolean): Attributes {
+function requestAttributes(providerId: string, request: GenerationRequest, streamed: boolean): Attributes {
   const { modelId, sampling, maxOutputTokens, sessionId, trace } = request
   const attributes = {
     'gen_ai.operation.name': 'chat',

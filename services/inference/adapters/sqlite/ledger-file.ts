@@ -53,11 +53,11 @@ export class LedgerFile {
     return this.#file.probe()
   }
 
-  open({ workspace, requestId, apiKeyId, demand, terms, values, now }: OpenCall): Promise<Admission> {
+  open({ workspace, requestId, apiKeyId, maxCost, terms, values, now }: OpenCall): Promise<Admission> {
     return this.#file.write(() => {
       const key = this.#accounts.get(workspace, apiKeyId)
       const whole = this.#accounts.get(workspace, WORKSPACE)
-      const admission = admit({ key, workspace: whole }, demand, terms, now)
+      const admission = admit({ key, workspace: whole }, maxCost, terms, now)
       if (!admission.admitted) return admission
       const { hold } = admission
       const { changes } = this.#file.statement(OPEN).run(...values, hold.nanos, hold.minute)
@@ -95,9 +95,9 @@ export class LedgerFile {
   /** Settles those of the rows that are open. */
   settleAbandoned(abandoned: readonly AbandonedRow[], now: number): Promise<void> {
     return this.#file.write(() => {
-      const calls = abandoned.flatMap(({ workspace, requestId, wasAsked }) => {
+      const calls = abandoned.flatMap(({ workspace, requestId, wasCalled }) => {
         const row = this.#row(workspace, requestId)
-        return row?.status === 'open' ? [toCloseCall(lostClosingOf(row, wasAsked), now)] : []
+        return row?.status === 'open' ? [toCloseCall(lostClosingOf(row, wasCalled), now)] : []
       })
       this.#close(calls, now)
     })

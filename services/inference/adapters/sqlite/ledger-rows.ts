@@ -1,6 +1,6 @@
 import type { FinishReason } from '#services/inference/domain/generation.ts'
 import type { Spent } from '#services/inference/domain/ledger/account.ts'
-import type { Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import { lostClosing } from '../common/lost-closing.ts'
@@ -41,7 +41,7 @@ export interface OpenCall {
   readonly workspace: string
   readonly requestId: string
   readonly apiKeyId: string
-  readonly demand: Demand
+  readonly maxCost: MaxCost
   readonly terms: KeyTerms | undefined
   /** Of OPEN, but for what the row holds. */
   readonly values: readonly Value[]
@@ -52,8 +52,8 @@ export interface OpenCall {
 export interface AbandonedRow {
   readonly workspace: string
   readonly requestId: string
-  /** Its provider may have been asked. */
-  readonly wasAsked: boolean
+  /** Its provider may have been called. */
+  readonly wasCalled: boolean
 }
 
 /** A closing on its way to the thread. */
@@ -64,15 +64,20 @@ export interface CloseCall {
   readonly spent: Spent
 }
 
-export function toOpenCall(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined, now: number): OpenCall {
+export function toOpenCall(
+  opening: LedgerOpening,
+  maxCost: MaxCost,
+  terms: KeyTerms | undefined,
+  now: number,
+): OpenCall {
   const { workspace, requestId, apiKeyId, origin, streamed, sessionId, user, providerId, modelId } = opening
   const { preset, attribution, metadata } = opening
   const values = [
     ...[workspace, requestId, apiKeyId, origin, Number(streamed), sessionId, user, providerId, modelId],
-    ...[maybeJson(preset), maybeJson(attribution), JSON.stringify(metadata), demand.inputTokens],
-    ...[demand.prices?.inputNanos ?? null, demand.prices?.outputNanos ?? null, now],
+    ...[maybeJson(preset), maybeJson(attribution), JSON.stringify(metadata), maxCost.inputTokens],
+    ...[maxCost.prices?.inputNanos ?? null, maxCost.prices?.outputNanos ?? null, now],
   ]
-  return { workspace, requestId, apiKeyId, demand, terms, values, now }
+  return { workspace, requestId, apiKeyId, maxCost, terms, values, now }
 }
 
 export function toCloseCall(closing: LedgerClosing, now: number): CloseCall {
@@ -149,11 +154,11 @@ export function placeOf(row: Record<string, unknown>) {
 }
 
 /** What closes a row whose process is gone, or that was given up. */
-export function lostClosingOf(row: Record<string, unknown>, wasAsked: boolean): LedgerClosing {
+export function lostClosingOf(row: Record<string, unknown>, wasCalled: boolean): LedgerClosing {
   const [input, output] = [row.input_price, row.output_price] as (bigint | null)[]
   return lostClosing({
     ...entryOf(row),
-    wasAsked,
+    wasCalled,
     inputEstimate: row.input_estimate as bigint,
     notedTokens: row.noted_tokens as bigint,
     prices: input == null || output == null ? undefined : { inputNanos: input, outputNanos: output },

@@ -1,5 +1,5 @@
 import type { Account } from '#services/inference/domain/ledger/account.ts'
-import type { Admission, Demand } from '#services/inference/domain/ledger/admission.ts'
+import type { Admission, MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type {
   ActivityQuery,
@@ -61,16 +61,16 @@ export class SqliteLedger implements Ledger {
     return this.#opener.probe()
   }
 
-  async open(opening: LedgerOpening, demand: Demand, terms: KeyTerms | undefined): Promise<Admission> {
+  async open(opening: LedgerOpening, maxCost: MaxCost, terms: KeyTerms | undefined): Promise<Admission> {
     // What is done now must not be taken for what was abandoned.
     if (this.#abandoned.has(idOf(opening))) await this.settle()
-    return this.#call('open', toOpenCall(opening, demand, terms, this.#clock.now()))
+    return this.#call('open', toOpenCall(opening, maxCost, terms, this.#clock.now()))
   }
 
-  abandon(workspace: string, requestId: string, wasAsked: boolean): void {
+  abandon(workspace: string, requestId: string, wasCalled: boolean): void {
     // First are those that were under way when the thread ended; what comes while there is none was not even begun.
     if (this.#abandoned.size >= MOST_ABANDONED) return
-    const row = { workspace, requestId, wasAsked }
+    const row = { workspace, requestId, wasCalled }
     this.#abandoned.set(idOf(row), row)
   }
 

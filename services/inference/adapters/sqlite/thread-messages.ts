@@ -1,7 +1,7 @@
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import type { LedgerFile } from './ledger-file.ts'
 
-/** What is asked of the thread: the name of a method, and its arguments. */
+/** A call of the thread: the name of a method, and its arguments. */
 export type Method = Exclude<keyof LedgerFile, typeof Symbol.asyncDispose>
 
 /** A call of the thread. */

@@ -12,7 +12,7 @@ const NO_TERMS: KeyTerms = {
   ...{ limitNanos: undefined, limitReset: 'never', requestsPerMinute: undefined, tokensPerMinute: undefined },
   ...{ concurrentRequests: undefined, workspaceLimitNanos: undefined, allowedModels: [] },
 }
-const DEMAND = {
+const MAX_COST = {
   inputTokens: 3n,
   outputTokens: 100n,
   isFixed: false,
@@ -46,7 +46,7 @@ test('a clock that went back a little ends no period; one that was far ahead kee
   assert.deepEqual([after.day, after.dayNanos, after.weekNanos, after.monthNanos], [dayOf(now), 5n, 5n, 5n])
   assert.equal(accountAt(after, now + 86_400_000).dayNanos, 0n)
   const terms = { ...NO_TERMS, requestsPerMinute: 1 }
-  assert.equal(admit({ key: account, workspace: account }, DEMAND, terms, now).admitted, true)
+  assert.equal(admit({ key: account, workspace: account }, MAX_COST, terms, now).admitted, true)
 })
 
 test('what was refused elsewhere leaves the account as it was', () => {
@@ -57,19 +57,19 @@ test('what was refused elsewhere leaves the account as it was', () => {
 })
 
 test('costs are rounded up, so that a limit is never passed by a fraction', () => {
-  assert.equal(highestCost(DEMAND), 2n)
-  assert.equal(highestCost({ ...DEMAND, inputTokens: 0n, outputTokens: 0n }), 0n)
-  assert.equal(highestCost({ ...DEMAND, extraNanos: 7n }), 9n)
-  assert.equal(highestCost({ ...DEMAND, extraNanos: 10n ** 20n }), 10n ** 16n)
+  assert.equal(highestCost(MAX_COST), 2n)
+  assert.equal(highestCost({ ...MAX_COST, inputTokens: 0n, outputTokens: 0n }), 0n)
+  assert.equal(highestCost({ ...MAX_COST, extraNanos: 7n }), 9n)
+  assert.equal(highestCost({ ...MAX_COST, extraNanos: 10n ** 20n }), 10n ** 16n)
 })
 
 test('a rest that pays for less output than providers generate is none', () => {
   const prices = { inputNanos: 0n, outputNanos: 1_000_000n }
   const of = (limitNanos: bigint) =>
-    admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...DEMAND, prices }, { ...NO_TERMS, limitNanos }, 0)
+    admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...MAX_COST, prices }, { ...NO_TERMS, limitNanos }, 0)
   const cut = of(16n)
   assert.deepEqual([cut.admitted && cut.outputTokens, of(15n).admitted, of(100n).admitted], [16n, false, true])
-  const besides = { ...DEMAND, prices, extraNanos: 10n }
+  const besides = { ...MAX_COST, prices, extraNanos: 10n }
   const less = admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, besides, { ...NO_TERMS, limitNanos: 30n }, 0)
   assert.deepEqual(less.admitted && [less.outputTokens, less.hold.nanos], [20n, 30n])
 })
@@ -82,7 +82,7 @@ test('whose limit leaves less decides', () => {
     [undefined, 5n, 'workspace'],
   ] as const) {
     const terms = { ...NO_TERMS, limitNanos, workspaceLimitNanos }
-    const refused = admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...DEMAND, prices }, terms, 0)
+    const refused = admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...MAX_COST, prices }, terms, 0)
     assert.ok(!refused.admitted && refused.refusal.kind === 'money')
     assert.deepEqual([refused.refusal.limit, refused.refusal.leftNanos], [limit, 5n])
   }

@@ -3,7 +3,7 @@ import { type Account, accountAt, type Hold, minuteOf, spentIn, startOfMinute } 
 import type { KeyTerms } from './key-terms.ts'
 
 /** What a request may cost at most. */
-export interface Demand {
+export interface MaxCost {
   /** What the input is taken for. */
   readonly inputTokens: bigint
   readonly outputTokens: bigint
@@ -43,7 +43,7 @@ export type Refusal =
       readonly resetAt: number
     }
 
-/** What becomes of a request. `outputTokens`: what the rest of a limit pays for, where that is less than was asked for. */
+/** What becomes of a request. `outputTokens`: what the rest of a limit pays for, where that is less than was requested. */
 export type Admission =
   | { readonly admitted: true; readonly hold: Hold; readonly outputTokens: bigint | undefined }
   | { readonly admitted: false; readonly refusal: Refusal }
@@ -56,21 +56,21 @@ const CONCURRENT_RETRY_MS = 1_000
 /** Decides whether a request is admitted, by what its key and its workspace have spent and hold at a time. */
 export function admit(
   accounts: { readonly key: Account; readonly workspace: Account },
-  demand: Demand,
+  maxCost: MaxCost,
   terms: KeyTerms | undefined,
   now: number,
 ): Admission {
   const key = accountAt(accounts.key, now)
-  const hold = { nanos: highestCost(demand), inputTokens: demand.inputTokens, minute: minuteOf(now) }
+  const hold = { nanos: highestCost(maxCost), inputTokens: maxCost.inputTokens, minute: minuteOf(now) }
   if (terms === undefined) return { admitted: true, hold, outputTokens: undefined }
-  const paid = afford({ key, workspace: accountAt(accounts.workspace, now) }, demand, hold, terms)
+  const paid = afford({ key, workspace: accountAt(accounts.workspace, now) }, maxCost, hold, terms)
   if (!paid.admitted) return paid
-  const refusal = rateRefusal(key, demand, terms, now)
+  const refusal = rateRefusal(key, maxCost, terms, now)
   return refusal === undefined ? paid : { admitted: false, refusal }
 }
 
 /** What a request costs at most, in nano-dollars, but no more than a cost can be; 0 where prices are unknown. */
-export function highestCost({ inputTokens, outputTokens, prices, extraNanos = 0n }: Omit<Demand, 'isFixed'>): bigint {
+export function highestCost({ inputTokens, outputTokens, prices, extraNanos = 0n }: Omit<MaxCost, 'isFixed'>): bigint {
   if (prices === undefined) return 0n
   const millionths = inputTokens * prices.inputNanos + outputTokens * prices.outputNanos
   const nanos = (millionths + MILLION - 1n) / MILLION + extraNanos
@@ -79,7 +79,7 @@ export function highestCost({ inputTokens, outputTokens, prices, extraNanos = 0n
 
 function afford(
   { key, workspace }: { readonly key: Account; readonly workspace: Account },
-  demand: Demand,
+  maxCost: MaxCost,
   hold: Hold,
   terms: KeyTerms,
 ): Admission {
@@ -95,24 +95,24 @@ function afford(
   if (leftNanos === undefined || hold.nanos === 0n || hold.nanos <= leftNanos) {
     return { admitted: true, hold, outputTokens: undefined }
   }
-  const affordableTokens = affordable(demand, leftNanos)
-  if (demand.isFixed || affordableTokens < LEAST_OUTPUT) {
+  const affordableTokens = affordable(maxCost, leftNanos)
+  if (maxCost.isFixed || affordableTokens < LEAST_OUTPUT) {
     const refusal = { kind: 'money', limit, neededNanos: hold.nanos, affordableTokens } as const
     return { admitted: false, refusal: { ...refusal, leftNanos: leftNanos > 0n ? leftNanos : 0n } }
   }
-  const nanos = highestCost({ ...demand, outputTokens: affordableTokens })
+  const nanos = highestCost({ ...maxCost, outputTokens: affordableTokens })
   return { admitted: true, hold: { ...hold, nanos }, outputTokens: affordableTokens }
 }
 
 /** How much output a rest pays for, once it has paid for the input. */
-function affordable({ inputTokens, outputTokens, prices, extraNanos = 0n }: Demand, leftNanos: bigint): bigint {
+function affordable({ inputTokens, outputTokens, prices, extraNanos = 0n }: MaxCost, leftNanos: bigint): bigint {
   if (prices === undefined) return outputTokens
   const rest = (leftNanos - extraNanos) * MILLION - inputTokens * prices.inputNanos
   if (rest <= 0n) return 0n
   return prices.outputNanos === 0n ? outputTokens : rest / prices.outputNanos
 }
 
-function rateRefusal(key: Account, demand: Demand, terms: KeyTerms, now: number): Refusal | undefined {
+function rateRefusal(key: Account, maxCost: MaxCost, terms: KeyTerms, now: number): Refusal | undefined {
   const { concurrentRequests, requestsPerMinute, tokensPerMinute } = terms
   const refuse = (rate: RateName, most: bigint, resetAt: number): Refusal => ({ kind: 'rate', rate, most, resetAt })
   const nextMinute = startOfMinute(key.minute + 1)
@@ -122,7 +122,7 @@ function rateRefusal(key: Account, demand: Demand, terms: KeyTerms, now: number)
   if (requestsPerMinute !== undefined && key.minuteRequests >= requestsPerMinute) {
     return refuse('requests_per_minute', BigInt(requestsPerMinute), nextMinute)
   }
-  if (tokensPerMinute !== undefined && key.minuteTokens + demand.inputTokens > tokensPerMinute) {
+  if (tokensPerMinute !== undefined && key.minuteTokens + maxCost.inputTokens > tokensPerMinute) {
     return refuse('tokens_per_minute', tokensPerMinute, nextMinute)
   }
   return undefined

@@ -35,7 +35,7 @@ export function listActivity(dependencies: {
   }
 }
 
-/** The days that are asked for, the latest first. */
+/** The requested days, the latest first. */
 function daysOf(date: string | undefined, now: number): number[] {
   const today = dayOf(now)
   if (date === undefined) return Array.from({ length: DAYS }, (_, i) => today - i)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { generationRequest } from '#test/support/generation.ts'
-import { demandOf } from './demand.ts'
+import { maxCostOf } from './max-cost.ts'
 
 const pricing = { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 1n, cacheWriteNanos: 1n }
 const messages = [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(3_000) }] }] as const
 
-test('a request without a maximum may have the output that its provider asks for, else what the model gives, and what fits', () => {
-  for (const [modelId, limits, asked, outputTokens] of [
+test('a request without a maximum may have the output that its provider is sent, else what the model gives, and what fits', () => {
+  for (const [modelId, limits, sent, outputTokens] of [
     ['nobody-knows', {}, undefined, 32_768n],
     ['nobody-knows', { outputLimit: 200_000 }, undefined, 200_000n],
     ['nobody-knows', { outputLimit: 1_000 }, 32_000, 1_000n],
@@ -31,9 +31,9 @@ test('a request without a maximum may have the output that its provider asks for
     ['gpt-4o', { outputLimit: 8_000 }, undefined, 8_000n],
   ] as const) {
     const endpoint = { providerId: 'p', modelId, pricing, ...limits }
-    const demand = demandOf(generationRequest({ messages }), endpoint, { outputTokens: asked })
-    assert.deepEqual([demand.outputTokens, demand.isFixed], [outputTokens, false], modelId)
-    const fixed = demandOf(generationRequest({ messages, maxOutputTokens: 99_999 }), endpoint, {})
+    const maxCost = maxCostOf(generationRequest({ messages }), endpoint, { outputTokens: sent })
+    assert.deepEqual([maxCost.outputTokens, maxCost.isFixed], [outputTokens, false], modelId)
+    const fixed = maxCostOf(generationRequest({ messages, maxOutputTokens: 99_999 }), endpoint, {})
     assert.deepEqual([fixed.outputTokens, fixed.isFixed], [99_999n, true])
   }
 })
@@ -44,16 +44,16 @@ const served = {
 }
 
 test('the prices that count are the highest that may: of writing to a cache, for an hour too, and of a tier', () => {
-  for (const [asked, inputNanos, outputNanos] of [
+  for (const [factors, inputNanos, outputNanos] of [
     [{}, 1_250_000n, 2_000_000n],
     [{ cachesLong: true }, 2_000_000n, 2_000_000n],
     [{ pricePercent: 250 }, 3_125_000n, 5_000_000n],
     [{ pricePercent: 50 }, 1_250_000n, 2_000_000n],
   ] as const) {
-    assert.deepEqual(demandOf(generationRequest(), served, asked).prices, { inputNanos, outputNanos })
+    assert.deepEqual(maxCostOf(generationRequest(), served, factors).prices, { inputNanos, outputNanos })
   }
   const listed = { ...served.pricing, longCacheWriteNanos: 3_000_000n }
-  const { prices } = demandOf(generationRequest(), { ...served, pricing: listed }, { cachesLong: true })
+  const { prices } = maxCostOf(generationRequest(), { ...served, pricing: listed }, { cachesLong: true })
   assert.equal(prices?.inputNanos, 3_000_000n)
 })
 
@@ -62,7 +62,7 @@ test('what nobody knows of media and of tools that read by themselves is held at
   const hosted = (definition: object) => ({ hostedTools: [{ format: 'f', definition: { type: 'x', ...definition } }] })
   const media = (part: object) => ({ messages: [{ role: 'user', parts: [part] }] }) as Partial<GenerationRequest>
   const extraOf = (more: Partial<GenerationRequest>, modelId = 'm') =>
-    demandOf(generationRequest(more), { ...served, modelId }, { format: 'f' }).extraNanos
+    maxCostOf(generationRequest(more), { ...served, modelId }, { format: 'f' }).extraNanos
   // At 1.25 nano-dollars a token of input, 2 a token of output, and a cent a search.
   for (const [more, extra] of [
     [{}, undefined],
@@ -84,11 +84,11 @@ test('what nobody knows of media and of tools that read by themselves is held at
 })
 
 test('what is for another kind of provider is not held, nor counted as input', () => {
-  const plain = demandOf(generationRequest({ messages }), served, {})
+  const plain = maxCostOf(generationRequest({ messages }), served, {})
   const hostedTools = [{ format: 'f', definition: { type: 'web_search' } }]
   const extensions = [{ format: 'f', headers: {}, body: { mcp_servers: [{ url: 'https://example.com' }] } }]
   const more = generationRequest({ messages, hostedTools, extensions })
-  for (const format of [undefined, 'other']) assert.deepEqual(demandOf(more, served, { format }), plain)
-  const own = demandOf(more, served, { format: 'f' })
+  for (const format of [undefined, 'other']) assert.deepEqual(maxCostOf(more, served, { format }), plain)
+  const own = maxCostOf(more, served, { format: 'f' })
   assert.deepEqual([own.inputTokens > plain.inputTokens, (own.extraNanos ?? 0n) > 0n], [true, true])
 })

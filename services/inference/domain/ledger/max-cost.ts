@@ -1,8 +1,8 @@
 import { fileSearchPrice, longCachePrice, type Pricing, pricesAt, searchPrice } from '../cost.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { GenerationRequest } from '../generation.ts'
-import type { Demand, Prices } from './admission.ts'
-import type { Asked } from './asked.ts'
+import type { MaxCost, Prices } from './admission.ts'
+import type { CostFactors } from './cost-factors.ts'
 import { inputTokensOf } from './estimate.ts'
 import { knownOutputLimit } from './known-limits.ts'
 import { openInputOf } from './open-input.ts'
@@ -13,28 +13,32 @@ const OUTPUT_TOKENS = 32_768
 const LEAST_ROOM = 4_096
 const MILLION = 1_000_000n
 
-/** What a request may cost at most where it is served, by what its provider is asked for. */
-export function demandOf(given: Omit<GenerationRequest, 'modelId'>, endpoint: Endpoint, asked: Asked): Demand {
+/** What a request may cost at most where it is served. */
+export function maxCostOf(
+  given: Omit<GenerationRequest, 'modelId'>,
+  endpoint: Endpoint,
+  factors: CostFactors,
+): MaxCost {
   const { pricing, contextLength = Infinity } = endpoint
-  const request = withoutForeign(given, asked)
+  const request = withoutForeign(given, factors)
   const { maxOutputTokens } = request
   const inputTokens = Math.min(Number(inputTokensOf(request)), contextLength)
-  const outputTokens = maxOutputTokens ?? openOutput(endpoint, inputTokens, asked.outputTokens)
-  const demand = { inputTokens: BigInt(inputTokens), outputTokens: BigInt(outputTokens) }
+  const outputTokens = maxOutputTokens ?? openOutput(endpoint, inputTokens, factors.outputTokens)
+  const maxCost = { inputTokens: BigInt(inputTokens), outputTokens: BigInt(outputTokens) }
   const isFixed = maxOutputTokens !== undefined
-  if (pricing === undefined) return { ...demand, isFixed, prices: undefined }
+  if (pricing === undefined) return { ...maxCost, isFixed, prices: undefined }
   const open = openInputOf(request, endpoint.modelId)
   const openTokens = Math.min(open.mediaTokens, contextLength - inputTokens) + open.toolTokens
   const plain = pricesAt(BigInt(inputTokens + openTokens), pricing)
-  const prices = highest(plain, asked)
+  const prices = highest(plain, factors)
   const extra = BigInt(openTokens) * prices.inputNanos + BigInt(open.outputTokens) * prices.outputNanos
   const searches = BigInt(open.searches) * searchPrice(plain) + BigInt(open.fileSearches) * fileSearchPrice(plain)
   const extraNanos = (extra + MILLION - 1n) / MILLION + searches
-  return { ...demand, isFixed, prices, ...(extraNanos > 0n && { extraNanos }) }
+  return { ...maxCost, isFixed, prices, ...(extraNanos > 0n && { extraNanos }) }
 }
 
 /** What is for another kind of provider is left out, and costs nothing. */
-function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }: Asked): typeof request {
+function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }: CostFactors): typeof request {
   const { hostedTools, extensions } = request
   if (hostedTools.length + extensions.length === 0) return request
   const isOwn = (one: { readonly format: string }): boolean => one.format === format
@@ -42,7 +46,7 @@ function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }:
 }
 
 /** The highest prices that may count: writing to a cache may cost more than input does, and a tier more than its price says. */
-function highest(prices: Omit<Pricing, 'long'>, { pricePercent = 100, cachesLong = false }: Asked): Prices {
+function highest(prices: Omit<Pricing, 'long'>, { pricePercent = 100, cachesLong = false }: CostFactors): Prices {
   const percent = BigInt(Math.max(pricePercent, 100))
   const written = cachesLong ? longCachePrice(prices) : prices.cacheWriteNanos
   return {
@@ -51,13 +55,13 @@ function highest(prices: Omit<Pricing, 'long'>, { pricePercent = 100, cachesLong
   }
 }
 
-/** How much output is left open: what the provider asks for, else what the model can give; never more than the model allows, nor than fits. */
+/** How much output is left open: the maximum that the provider is sent, else what the model can give; never more than the model allows, nor than fits. */
 function openOutput(
   { modelId, outputLimit = knownOutputLimit(modelId), contextLength }: Endpoint,
   inputTokens: number,
-  asked: number | undefined,
+  sent: number | undefined,
 ): number {
-  const most = Math.min(asked ?? outputLimit ?? OUTPUT_TOKENS, outputLimit ?? Infinity)
+  const most = Math.min(sent ?? outputLimit ?? OUTPUT_TOKENS, outputLimit ?? Infinity)
   return contextLength === undefined ? most : Math.min(most, Math.max(contextLength - inputTokens, LEAST_ROOM))
 }
 
