@@ -42,9 +42,9 @@ environment variables, which README.md lists.
 
 const [word, ...rest] = process.argv.slice(2)
 if (word?.startsWith('-') || rest.length > 0) {
-  const asked = word === '--help' || word === '-h'
-  ;(asked ? process.stdout : process.stderr).write(USAGE)
-  process.exit(asked ? 0 : 2)
+  const wantsHelp = word === '--help' || word === '-h'
+  ;(wantsHelp ? process.stdout : process.stderr).write(USAGE)
+  process.exit(wantsHelp ? 0 : 2)
 }
 await runUntilSignal(start, stop)
 

@@ -52,13 +52,13 @@ function admission({ config }: Facade) {
   }
 }
 
-/** Clients that add `/v1` themselves, as Anthropic's do, learn of it before they are asked for a key. */
+/** Clients that add `/v1` themselves, as Anthropic's do, learn of it before they need a key. */
 function requireOneVersion({ path }: Request): void {
   if (!/^(?:\/api)?\/v1\/v1(?:$|\/)/.test(path)) return
   throw new Rejection('ROUTE_NOT_FOUND', { hint: 'the base URL ends in /v1, and the client adds another /v1' })
 }
 
-/** Hands each request to the routes of its area, which are made when they are first asked for. */
+/** Hands each request to the routes of its area, which are made with the first of them. */
 function dispatch(facade: Facade, areas: readonly Area[]): Handler {
   const shared = { wrongKeys: new WrongKeys(facade.clock, facade.logger), exchanges: exchangeLimit(facade) }
   const byFamily = new Map<Family, Handler>()

@@ -43,9 +43,9 @@ export class Call {
   readonly clientNetwork: () => string
   /** Whether the request came below `/v1`, where OpenAI's clients look for what is below `/api/v1`. */
   readonly atV1: boolean
-  /** `gen-…`: the generation that the request asks for, by which it goes in the ledger. Set by the runner; undefined: it asks for none. */
+  /** `gen-…`: the generation of the request, by which it goes in the ledger. Set by the runner; undefined: it has none. */
   generationId: string | undefined
-  /** Says how far the request came that failed, where its client asks for that; set by the operation. */
+  /** Says how far the request came that failed, where its client wants that; set by the operation. */
   describeFailure: ((error: unknown) => object | undefined) | undefined
   /** Set by authentication. */
   principal: Principal | undefined
@@ -104,7 +104,7 @@ export class Call {
     )
   }
 
-  /** The caller. Only routes behind authentication may ask. */
+  /** The caller. Only for routes behind authentication. */
   requirePrincipal(): Principal {
     if (this.principal === undefined) throw new Rejection('AUTH_MISSING')
     return this.principal

@@ -8,7 +8,7 @@ import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { createClient } from '#shared/rpc/client.ts'
-import { namedTransport } from './errors/asked-service.ts'
+import { namedTransport } from './errors/called-service.ts'
 
 /** How the four services are reached: within the process, or by HTTP/2. */
 export interface Transports {

@@ -6,7 +6,7 @@ export type Credential = PrincipalKind | 'access-token'
 /** What an operation takes. */
 export type Credentials = readonly Credential[]
 
-/** None is asked for. */
+/** None is needed. */
 export const ANYBODY: Credentials = []
 /** Of `/api`: as `PORTICO_AUTH` says. */
 export const OF_SESSIONS: Credentials = ['local-operator', 'workspace', 'personal']

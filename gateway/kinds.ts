@@ -78,7 +78,7 @@ export interface Events {
   readonly schema: z.ZodType
 }
 
-/** JSON or server-sent events, as the request asks. */
+/** JSON or server-sent events, as the request wants. */
 export interface JsonOrEvents<A extends z.ZodType = z.ZodType> {
   readonly kind: 'json or events'
   readonly json: A

@@ -4,7 +4,7 @@ import { PROVIDER_STATUSES } from './errors/provider.ts'
 import { publicError } from './errors/public-error.ts'
 import type { Operation } from './operation.ts'
 
-/** What the HTTP server refuses, whatever is asked for. */
+/** What the HTTP server refuses, whatever is requested. */
 const OF_HTTP: readonly AnyReason[] = [
   'REQUEST_MALFORMED',
   'HOST_INVALID',

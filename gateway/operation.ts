@@ -59,7 +59,7 @@ export interface Operation {
   readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit' | number
   /** Each request counts for its client network, and beyond the limit is refused with TOO_MANY_EXCHANGES before anything of it is read. */
   readonly counted?: true
-  /** Each request asks for a generation, whose id every answer names. */
+  /** Each request is one for a generation, whose id every answer names. */
   readonly generates?: true
   /** How long a call to a service may take, in milliseconds; default: 30 s, and no limit for streams. */
   readonly deadlineMs?: number

@@ -61,5 +61,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...[getInfo, getHealth],
 ]
 
-/** What reports on the server itself, and asks for no credentials. */
+/** What reports on the server itself, and needs no credentials. */
 export const PROBES: readonly Operation[] = [getLiveness, getReadiness, getOpenapi]

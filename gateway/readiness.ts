@@ -80,7 +80,7 @@ export class PeerReadiness implements Readiness, Disposable {
     const options = callOptions({}, { timeoutMs: PROBE_MS })
     const serves = async (name: Service, { typeName: service }: DescService): Promise<boolean> =>
       (await health[name].check({ service }, options)).status === Status.SERVING
-    // Anybody may ask for the health: only another call shows that identity accepts the internal secret. It has no principal, and is
+    // Anybody may read the health: only another call shows that identity accepts the internal secret. It has no principal, and is
     // refused for that before it costs the store a read.
     const accepted = identity.checkApiKey({ keyId: 'key_probe' }, options).catch(requireAnswer)
     await Promise.all([

@@ -107,7 +107,7 @@ export function freeObject(why: string, depth = MAX_DEPTH) {
   return guarded(object, (value) => objectProblem(value, depth)).meta({ description: why })
 }
 
-/** A member that may be there, but may not ask for anything: null, false, and empty lists and objects pass. */
+/** A member that may be there, but may not want anything: null, false, and empty lists and objects pass. */
 export function notYet(what: string) {
   const error = `${what} is not supported`
   const nothing = [z.null(), z.literal(false), z.array(z.never()).max(0, error), z.strictObject({}, error)] as const

@@ -53,9 +53,9 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
   if (reset === undefined) throw new UsageError('--reset takes never, daily, weekly or monthly')
   const tokens = count('tokens-per-minute')
   const ids = options['history-ids'] ?? 'none'
-  const asked = options['responses-dialect'] ?? 'none'
-  const dialect = DIALECTS.names.find((name) => name === asked)
-  if (dialect === undefined && asked !== 'none')
+  const word = options['responses-dialect'] ?? 'none'
+  const dialect = DIALECTS.names.find((name) => name === word)
+  if (dialect === undefined && word !== 'none')
     throw new UsageError('--responses-dialect takes both, openai, specification or none')
   if (!['true', 'false', 'none'].includes(ids)) throw new UsageError('--history-ids takes true, false or none')
   const terms: Terms = {

@@ -31,7 +31,7 @@ function pathsOf(operations: readonly Operation[]): ReadonlySet<string | undefin
 
 /**
  * Authenticates each request: `/api/v1` by an API key or an access token, `/api` as PORTICO_AUTH says, and leaves everything else, the token
- * endpoint and what else asks for no credential among it, alone. The state of a key, that of an access token's as well, is read on each
+ * endpoint and what else needs no credential among it, alone. The state of a key, that of an access token's as well, is read on each
  * request; who sent many wrong ones is refused with WRONG_KEYS when the next one is wrong, too. A request for a generation
  * has its id when it is refused, too.
  */
@@ -59,7 +59,7 @@ export function authenticate(facade: Facade, operations: readonly Operation[], w
   }
 }
 
-/** Who is asking must not depend on which of two headers is read. */
+/** Who is calling must not depend on which of two headers is read. */
 function requireOneAuthorization({ headers, rawHeaders }: Request): void {
   if (headers.authorization === undefined) return
   let found = 0

@@ -7,7 +7,7 @@ const WINDOW_MS = 60_000
 /** Clients that are remembered; when there are more, the one that was wrong longest ago is forgotten. */
 const CLIENTS = 10_000
 
-/** Remembers who sent wrong keys in the last minute, so that keys can't be guessed by asking often. */
+/** Remembers who sent wrong keys in the last minute, so that keys can't be guessed by trying many. */
 export class WrongKeys {
   readonly #clock: Clock
   readonly #logger: Logger

@@ -27,7 +27,7 @@ export const usage = z
 const logprob = { token: z.string(), logprob: z.number(), bytes: z.array(z.int()).nullable() }
 const tokens = z.array(z.strictObject({ ...logprob, top_logprobs: z.array(z.strictObject(logprob)) }))
 
-/** Log probabilities of tokens, as far as they were asked for. */
+/** Log probabilities of tokens, as far as they were requested. */
 export const logprobs = z
   .strictObject({ content: tokens.nullable(), refusal: tokens.nullable() })
   .meta({ id: 'Chat.Logprobs' })

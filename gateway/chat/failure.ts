@@ -5,7 +5,7 @@ import type { ChatError } from './completion.ts'
 /** What a completion says that broke off. */
 export interface ChatFailure {
   readonly error: ChatError
-  /** How far it came; left out where nobody asks. */
+  /** How far it came; left out where the client does not want it. */
   readonly openrouter_metadata?: RouterMetadata
 }
 

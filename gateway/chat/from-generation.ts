@@ -20,9 +20,9 @@ export interface ChatSeed {
   readonly id: string
   /** Seconds since the epoch. */
   readonly created: number
-  /** Model as it was asked for, until it is known which one answers. */
+  /** The requested model, until it is known which one answers. */
   readonly model: string
-  /** Says how the answer was made; undefined: nobody asks. */
+  /** Says how the answer was made; undefined: the client does not want it. */
   readonly describe: ((served: Served) => RouterMetadata) | undefined
 }
 

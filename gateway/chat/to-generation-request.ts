@@ -3,7 +3,7 @@ import type { CreateChatBody } from './body.ts'
 import { toMessages } from './to-messages.ts'
 import { toSettings } from './to-settings.ts'
 
-/** What the inference service is asked for. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
+/** The request for a generation. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
 export function toGenerationRequest(
   body: CreateChatBody,
   requestId: string,

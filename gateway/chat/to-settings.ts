@@ -6,10 +6,10 @@ import { type ChatSettings, nameOf, wantedBy } from './body.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
 
-/** Whose form the tools have that a chat can ask a provider to run. */
+/** Whose form the tools have that a chat can have a provider run. */
 const OPENAI = 'openai-responses-v1'
 
-/** How the answer is made: all of a generation's request that is neither the conversation nor who asks. */
+/** How the answer is made: all of a generation's request that is neither the conversation nor who sends it. */
 export function toSettings(body: ChatSettings): GenerationInit {
   const { reasoning, reasoning_effort: effort, transforms } = body
   const { notApplied = [], ...shared } = toSharedSettings(body)

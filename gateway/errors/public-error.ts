@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { type Reason, reasonOf } from '#shared/reasons.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import type { Family } from '../call.ts'
-import { askedService } from './asked-service.ts'
+import { calledService } from './called-service.ts'
 import type { ErrorRow, ErrorTable, PublicError } from './error-table.ts'
 import { gatewayErrors } from './gateway.ts'
 import { instanceErrors } from './instance.ts'
@@ -48,7 +48,7 @@ function shownError(family: Family, error: unknown, nameOf: FieldName): PublicEr
     const row = Object.hasOwn(rows, reason.reason) ? rows[reason.reason] : undefined
     if (typeof row === 'function') return row(reason)
   } else if (error instanceof ConnectError) {
-    const service = askedService(error) ?? 'gateway'
+    const service = calledService(error) ?? 'gateway'
     if (error.code === Code.Unavailable) return table.unavailable(false, service)
     if (error.code === Code.DeadlineExceeded) return table.unavailable(true, service)
   }
@@ -66,7 +66,7 @@ function reasonOfAny(error: unknown, nameOf: FieldName): Reason | undefined {
   }
   const reason = withPublicField(reasonOf(error), nameOf)
   // What every server rejects with says nothing of its service.
-  return reason?.domain === 'server' ? { ...reason, domain: askedService(error) ?? 'gateway' } : reason
+  return reason?.domain === 'server' ? { ...reason, domain: calledService(error) ?? 'gateway' } : reason
 }
 
 /** What the gateway itself rejects with has the client's names already. */

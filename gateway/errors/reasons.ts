@@ -1,4 +1,4 @@
-/** Why any request may be refused, whatever it asks for. */
+/** Why any request may be refused, whatever it is for. */
 export type RequestReason =
   | 'REQUEST_MALFORMED'
   | 'REQUEST_TIMEOUT'

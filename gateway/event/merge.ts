@@ -17,7 +17,7 @@ export interface EventStreams<T> {
 /** How long a client waits for a catalog that does not answer before its stream stands without it, in milliseconds. */
 const STAND_MS = 500
 
-/** How long until a catalog that is away is asked again, in milliseconds; at random up to twice that. */
+/** How long until a catalog that is away is called again, in milliseconds; at random up to twice that. */
 const AGAIN_MS = 1_000
 
 /** Says that events may have been missed. */
@@ -26,7 +26,7 @@ const MISSED = { message: { case: 'missed' } } as CatalogMessage
 /**
  * Merges the events of the catalog into those of the session service, as frames. The session's stream decides when the
  * client's begins, fails and ends; it goes on while the catalog is away, and when that is back the client is sent what says
- * that events may have been missed. Each stream is asked for one message at a time, when the client takes more.
+ * that events may have been missed. Each stream is pulled one message at a time, when the client takes more.
  */
 export function mergeEvents<T>(streams: EventStreams<T>): AsyncIterator<T, undefined> {
   return new EventMerge(streams)

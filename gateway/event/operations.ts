@@ -83,7 +83,7 @@ export const subscribeToEvents = operation({
 /**
  * The log of one session: its durable events after a number, then `log.synced`, then, with `follow`, those that are
  * written later. Each event's `id:` is its number, so that `Last-Event-ID` goes on there. `server.resync` comes first where events
- * that were asked for have expired.
+ * that were requested have expired.
  */
 export const readSessionLog = operation({
   id: 'experimental.session.log',

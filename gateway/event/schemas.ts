@@ -70,7 +70,7 @@ const status = z
 const compaction = {
   messageID: z.string(),
   reason: z.enum(['auto', 'manual']),
-  inputID: z.string().optional().meta({ description: 'The inbox item that asked for it' }),
+  inputID: z.string().optional().meta({ description: 'The inbox item that requested it' }),
 }
 const COMPACTION_EVENTS = [
   sessionEvent('session.compaction.started', { ...compaction, recent: z.string() }),

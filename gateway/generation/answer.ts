@@ -3,7 +3,7 @@ import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
 import type { PublicError } from '../errors/error-table.ts'
 import { type EventAnswer, type WholeAnswer, whole } from '../kinds.ts'
-import { asked, type GenerationHeaders, type GenerationInit } from './request.ts'
+import { type GenerationHeaders, type GenerationInit, withTerms } from './request.ts'
 import { cacheNotApplied } from './response-cache.ts'
 import { type StreamWriter, streamedAnswer } from './streamed-answer.ts'
 
@@ -29,7 +29,7 @@ interface Wanted {
   readonly streamed: boolean
 }
 
-/** Asks for a generation as the client did, whole or as a stream, and shows it in the client's dialect. */
+/** Requests a generation as the client did, whole or as a stream, and shows it in the client's dialect. */
 export function answerGeneration<Answer, Failure>(
   { inference }: Clients,
   call: Call,
@@ -39,7 +39,7 @@ export function answerGeneration<Answer, Failure>(
   const uncached = cacheNotApplied(headers)
   const { notApplied = [] } = generation
   const all = uncached.length === 0 ? generation : { ...generation, notApplied: [...notApplied, ...uncached] }
-  const request = asked(all, call)
+  const request = withTerms(all, call)
   if (streamed) {
     return streamedAnswer(inference.streamGenerate(request, call.options()), { ...writer(), ...failures })
   }

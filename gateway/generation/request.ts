@@ -12,7 +12,7 @@ import type { Call } from '../call.ts'
 import { limitedBy } from '../shape.ts'
 import { cacheHeaders } from './response-cache.ts'
 
-/** What the inference service is asked for. */
+/** A request for a generation. */
 export type GenerationInit = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
 type Attribution = MessageInitShape<typeof AttributionSchema>
 
@@ -54,7 +54,7 @@ export const GENERATION_REASONS = [
 ] as const
 
 /** The message of a call for a generation: with what is known of the caller's key, so that it is not read again. */
-export function asked(generation: GenerationInit, { terms }: Pick<Call, 'terms'>) {
+export function withTerms(generation: GenerationInit, { terms }: Pick<Call, 'terms'>) {
   return terms === undefined ? { generation } : { generation, terms }
 }
 
@@ -77,7 +77,7 @@ export function nameGeneration(call: Call, { clock }: { readonly clock: Clock })
   if (call.family === 'messages') call.headers.push('request-id', requestId)
 }
 
-/** The ids of the generation that a request asks for; its operation `generates`. */
+/** The ids of the generation of a request; its operation `generates`. */
 export function generationOf({ generationId }: Call): GenerationIds {
   if (generationId === undefined) throw new Error('The operation makes no generations')
   return { text: generationId.slice(PREFIX.length), requestId: generationId }

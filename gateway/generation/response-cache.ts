@@ -24,7 +24,7 @@ export const cacheSettings = {
 
 const ASKING = ['x-openrouter-cache', 'x-openrouter-cache-clear'] as const
 
-/** Those headers of a request that ask for something. */
+/** Those headers of a request that want something. */
 export function cacheNotApplied(
   headers: {
     readonly [name in (typeof ASKING)[number]]?: string | undefined

@@ -9,13 +9,13 @@ import { type GenerationHeaders, type GenerationInit, nameGeneration } from './r
 
 type Given = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Whether a request asks how its answer was made. */
+/** Whether the answer to a request is to say how it was made. */
 function wantsRouterMetadata(headers: Given): boolean {
   const said = headers['x-openrouter-metadata'] ?? headers['x-openrouter-experimental-metadata']
   return typeof said === 'string' && said.toLowerCase() === 'enabled'
 }
 
-/** Begins a request for a generation: it has its id, and until its body is read its errors say that nobody was asked, where its client asks for that. */
+/** Begins a request for a generation: it has its id, and until its body is read its errors say that no provider was called, where its client wants that. */
 export function beginGeneration(call: Call, facade: { readonly clock: Clock }, headers: Given): void {
   nameGeneration(call, facade)
   if (!wantsRouterMetadata(headers)) return
@@ -32,16 +32,16 @@ export interface Served {
 }
 
 /**
- * What says how the answer of a request was made; undefined: its client does not ask. From here on its errors say how far it came.
+ * What says how the answer of a request was made; undefined: its client does not want it. From here on its errors say how far it came.
  */
 export function describeTo(
   call: Call,
   headers: GenerationHeaders,
-  asked: Pick<GenerationInit, 'model' | 'notApplied' | 'routing'>,
+  generation: Pick<GenerationInit, 'model' | 'notApplied' | 'routing'>,
 ): ((served: Served) => RouterMetadata) | undefined {
   if (!wantsRouterMetadata(headers)) return undefined
   const { publicField = (field) => field } = call
-  const { model: requested = '', notApplied = [], routing } = asked
+  const { model: requested = '', notApplied = [], routing } = generation
   const preferences = routing?.preferences?.map((name) => `routing.${name}`) ?? []
   const without = [...notApplied, ...preferences].map((field) => ({ field, message: 'It was not applied' }))
   const describeFailure = (error: unknown): object | undefined =>

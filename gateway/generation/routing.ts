@@ -95,7 +95,7 @@ interface Named {
   readonly models?: readonly string[] | null | undefined
 }
 
-/** The model that a body asks for, by whichever member; undefined: it names none. */
+/** The model that a body names, by whichever member; undefined: it names none. */
 export function modelOf({ model, models: several }: Named): string | undefined {
   return model ?? several?.[0]
 }
@@ -123,7 +123,7 @@ interface Unapplied extends Named {
     | undefined
 }
 
-/** Names of the members of a body that are known and mean nothing here yet. One that asks for nothing is none of them. */
+/** Names of the members of a body that are known and mean nothing here yet. One that wants nothing is none of them. */
 export function notApplied(body: Unapplied): string[] {
   const served = modelOf(body)
   const other = (model: string): boolean => model !== served

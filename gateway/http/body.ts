@@ -15,7 +15,7 @@ const MANY = 10_000
 /**
  * Reads a JSON body of at most `limit` bytes. Rejects with CONTENT_TYPE_UNSUPPORTED, BODY_TOO_LARGE, BODY_MISSING,
  * BODY_MALFORMED (beyond JSON_LIMITS: found while it arrives, before anything is parsed; not UTF-8, or not JSON) or BODY_INVALID
- * (strings that are not well-formed Unicode). A client that waits to be asked for its body is asked here, when nothing else
+ * (strings that are not well-formed Unicode). A client that waits for `100 Continue` gets it here, when nothing else
  * is wrong with the request.
  */
 export async function readJson(request: Request, limit: number, share: BodyShare): Promise<unknown> {

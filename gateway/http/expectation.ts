@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 
 /**
- * Refuses a request that expects anything but to be asked for its body (RFC 9110 section 10.1.1; in HTTP/1.0 the header means
+ * Refuses a request that expects anything but `100 Continue` (RFC 9110 section 10.1.1; in HTTP/1.0 the header means
  * nothing). Rejects with EXPECTATION_FAILED.
  */
 export function requireKnownExpectation(request: Request): void {
@@ -12,7 +12,7 @@ export function requireKnownExpectation(request: Request): void {
   }
 }
 
-/** Has a client send the body that it holds back until it is asked for. */
+/** Has a client send the body that it holds back until `100 Continue`. */
 export function askForBody(request: Request): void {
   if (request.headers.expect !== undefined && request.httpVersion !== '1.0') request.res?.writeContinue()
 }

@@ -53,7 +53,7 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
   server.on('connect', (request: FacadeRequest, socket: Socket) => {
     answerOnWire({ code: 'CONNECT', target: request.url }, socket)
   })
-  // The app asks for a body once it wants one, and refuses what else is expected; node:http would ask at once, and answer
+  // The app sends `100 Continue` once it wants a body, and refuses what else is expected; node:http would send it at once, and answer
   // without a body.
   server.on('checkContinue', handle)
   server.on('checkExpectation', handle)

@@ -28,7 +28,7 @@ export async function* readList(request: Request, limit: number, body: ListBody)
   for await (const chunk of readPieces(request, limit)) {
     for (const found of scanner.scan(chunk)) {
       if (found.type === 'bytes') {
-        // What nobody asked for is not read to its end.
+        // What nobody wants is not read to its end.
         if (value.isEmpty) memberOf(body, scanner.member)
         value.add(found.bytes)
       } else if (found.type === 'apart') {

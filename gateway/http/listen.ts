@@ -70,7 +70,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     lifecycle.drain(ms)
     const sweep = setInterval(() => {
       server.closeIdleConnections()
-      // For node:http a connection on which nothing was ever asked is not idle.
+      // For node:http a connection without any request is not idle.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     }, SWEEP_MS)
     const cut = setTimeout(() => {

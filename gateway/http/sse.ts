@@ -53,7 +53,7 @@ export function sendEventHeaders(response: Response): void {
 /**
  * Sends an RPC stream as server-sent events. Headers go out after the first message, or with the first heartbeat while there is none: an
  * RPC that fails before is answered as an ordinary error. What comes in one turn of the event loop is written at once, and the RPC is not
- * asked for more while the client is slow. A client that hangs up aborts the RPC.
+ * pulled from while the client is slow. A client that hangs up aborts the RPC.
  */
 export async function sendEvents<T>(response: Response, source: EventSource<T>): Promise<void> {
   const call = callOf(response)

@@ -26,7 +26,7 @@ const MALFORMED = new Rejection('REQUEST_MALFORMED')
 export function answerOnWire(error: WireError, socket: Duplex): void {
   // Where node:http keeps the answer that is being sent; its own handler of these errors looks there as well.
   const { _httpMessage: current, bytesRead } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
-  // Where nothing was asked, a client that keeps connections would take what comes for the answer to its next request.
+  // Where nothing was requested, a client that keeps connections would take what comes for the answer to its next request.
   if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent === true || bytesRead === 0) {
     socket.destroy()
     return
@@ -46,7 +46,7 @@ export function answerOnWire(error: WireError, socket: Duplex): void {
   socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
 }
 
-/** The path that the refused bytes ask for, as far as they can be read. */
+/** The path that the refused bytes name, as far as they can be read. */
 function targetOf(packet: Buffer | undefined): string {
   return /^[A-Za-z-]+ (\S+)/.exec(packet?.toString('latin1', 0, 2_048) ?? '')?.[1] ?? ''
 }

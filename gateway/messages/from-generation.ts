@@ -9,7 +9,7 @@ import { ANTHROPIC } from './to-settings.ts'
 export interface MessageSeed {
   /** `msg_…` */
   readonly id: string
-  /** As it was asked for. */
+  /** As it was requested. */
   readonly speed: 'fast' | 'standard' | null
 }
 

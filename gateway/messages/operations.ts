@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
 import { errorSchemas } from '../errors/schemas.ts'
 import { answerGeneration } from '../generation/answer.ts'
-import { asked, GENERATION_REASONS, generationHeaders, generationOf } from '../generation/request.ts'
+import { GENERATION_REASONS, generationHeaders, generationOf, withTerms } from '../generation/request.ts'
 import { describeTo } from '../generation/router-metadata.ts'
 import { jsonOrEvents } from '../kinds.ts'
 import { operation } from '../operation.ts'
@@ -96,7 +96,7 @@ export const countMessageTokens = operation({
     const { requestId } = generationOf(call)
     const request = { ...toGenerationRequest(body, requestId, headers), origin: 'count_tokens' }
     describeTo(call, headers, request)
-    return inference.countTokens(asked(request, call), call.options())
+    return inference.countTokens(withTerms(request, call), call.options())
   },
   present: ({ inputTokens, estimated }) => ({ input_tokens: Number(inputTokens), estimated }),
   publicField: (field, { body, headers }) => publicField(field, body, headers),

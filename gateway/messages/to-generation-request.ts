@@ -9,7 +9,7 @@ export interface MessagesHeaders extends GenerationHeaders {
   readonly 'x-anthropic-beta'?: string | undefined
 }
 
-/** What the inference service is asked for. Rejects with BODY_INVALID where a picture or document cannot be read. */
+/** The request for a generation. Rejects with BODY_INVALID where a picture or document cannot be read. */
 export function toGenerationRequest(
   body: CreateMessageBody,
   requestId: string,

@@ -15,7 +15,7 @@ export const ANTHROPIC = 'anthropic-claude-v1'
 type Generation = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
 type Struct = NonNullable<Generation['providerBody']>
 
-/** All of a generation that a body says, but for the conversation and who asks. */
+/** All of a generation that a body says, but for the conversation and who sends it. */
 export function toSettings(body: MessageSettings): Partial<Generation> {
   const offered = body.tools ?? []
   const extension = anthropicMembers(body)
@@ -107,7 +107,7 @@ function anthropicMembers(body: MessageSettings): Struct {
     ...given('mcp_servers', body.mcp_servers),
     ...given('container', body.container),
     ...given('inference_geo', body.inference_geo),
-    // Where the client says how to think, it is not made of what other providers are asked for.
+    // Where the client says how to think, it is not made of what other providers are sent.
     ...(thinking == null && effort == null ? {} : { thinking: thinking ?? null }),
     ...(effort == null && output?.task_budget == null
       ? {}

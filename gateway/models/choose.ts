@@ -4,7 +4,7 @@ import type { ModelsQuery } from './schemas.ts'
 
 type Filter = Omit<ModelsQuery, 'offset' | 'limit'>
 
-/** The models that a query asks for, in its order. One whose price or length is not known has none that is asked for. */
+/** The models that a query wants, in its order. One whose price or length is not known meets no bound of them. */
 export function chooseModels(models: readonly Model[], query: Filter): readonly Model[] {
   return inOrder(
     models.filter((model) => isWanted(model, query)),

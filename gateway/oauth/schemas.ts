@@ -44,7 +44,7 @@ export const SERVED = {
 } as const
 
 /**
- * A token exchange (RFC 8693). Its members are in the order in which they are looked at: the grant, what is required, what may be asked
+ * A token exchange (RFC 8693). Its members are in the order in which they are looked at: the grant, what is required, what may be wanted
  * for. The forms of the token and the id are checked after all of them.
  */
 export const exchangeForm = z.object({

@@ -50,7 +50,7 @@ function says(value: unknown): boolean {
   return value != null && value !== ''
 }
 
-/** Whether a text is an address that says who asks (`https://user:password@host`, `https://host/?api_key=…`). */
+/** Whether a text is an address that says who calls (`https://user:password@host`, `https://host/?api_key=…`). */
 function hasSecret(text: string): boolean {
   if (!/^https?:/i.test(text) || !URL.canParse(text)) return false
   const { username, password, searchParams } = new URL(text)

@@ -26,7 +26,7 @@ export async function waitUntilIdle(
   }
 }
 
-/** Between processes every unary call has a deadline: who waits longer asks again. */
+/** Between processes every unary call has a deadline: who waits longer calls again. */
 async function waitInRounds(session: Clients['session'], sessionId: string, call: Call): Promise<void> {
   for (;;) {
     try {

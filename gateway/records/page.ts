@@ -40,7 +40,7 @@ export function fromPage(page: {
 
 const count = z.string().regex(/^\d{1,9}$/, 'must be an integer, at least 0')
 
-/** Query of a list that comes in pages by number, as a request of the service asks for one. */
+/** Query of a list that comes in pages by number, as a request of the service has one. */
 export function offsetQuery(request: PageRequest) {
   const offset = count.optional().meta({ description: 'How many to pass over; default: 0' })
   return { offset, limit: pageLimit(request) }
@@ -56,7 +56,7 @@ interface PageRequest {
   readonly field: { readonly pageSize: DescField }
 }
 
-/** How a page is asked for. */
+/** The place and the size of a page. */
 export function toOffset({
   offset,
   limit,

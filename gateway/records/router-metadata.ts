@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-/** How an answer was made; it is shown only where the request asks for it (gateway facts 6.6). */
+/** How an answer was made; it is shown only where the request wants it (gateway facts 6.6). */
 export const routerMetadata = z
   .strictObject({
     requested: z.string(),
     strategy: z.literal('direct'),
     region: z.null(),
     summary: z.string(),
-    attempt: z.int().meta({ description: '0: no provider was asked' }),
+    attempt: z.int().meta({ description: '0: no provider was called' }),
     is_byok: z.literal(false),
     endpoints: z.strictObject({
       total: z.int(),

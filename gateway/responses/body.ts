@@ -12,7 +12,7 @@ const { temperature, topP, topK, frequencyPenalty, presencePenalty, topLogProbab
 /** Every event that shows the whole response repeats it. */
 const echoed = z.string().max(8_388_608)
 
-/** Further members of an answer. OpenAI is asked for them; what others have comes unasked. */
+/** Further members of an answer. OpenAI sends them on request, others whenever they have them. */
 const include = z
   .array(
     z.enum([
@@ -70,7 +70,7 @@ const members = z.object({
   ...routingSettings,
   x_search_filter: freeObject('Which posts a search of X looks at.').nullish(),
 
-  // Refused unless they ask for nothing.
+  // Refused unless they want nothing.
   store: z.literal(false, { error: 'nothing is stored: only false is allowed' }).nullish(),
   previous_response_id: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
   conversation: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),

@@ -26,11 +26,11 @@ interface Surroundings {
 }
 
 /**
- * The dialect that a client asks for by `x-stream-dialect`; without it that of its key; without one `openai` below `/v1` and for the OpenAI SDKs, whose stream helper
+ * The dialect that a client chooses by `x-stream-dialect`; without it that of its key; without one `openai` below `/v1` and for the OpenAI SDKs, whose stream helper
  * throws at an event that it does not know; else what the server is set to.
  */
 export function chooseDialect(headers: Headers, { atV1, ofKey, byDefault }: Surroundings): ResponsesDialect {
-  const asked = headers['x-stream-dialect'] ?? responsesDialects.fromProto(ofKey)
-  if (asked !== undefined) return asked
+  const chosen = headers['x-stream-dialect'] ?? responsesDialects.fromProto(ofKey)
+  if (chosen !== undefined) return chosen
   return atV1 || headers['x-stainless-lang'] !== undefined ? 'openai' : byDefault
 }

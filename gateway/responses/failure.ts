@@ -8,7 +8,7 @@ export interface ResponseFailure {
   readonly message: string
   /** Canonical type of the error. */
   readonly errorType: string
-  /** How far it came; left out where nobody asks. */
+  /** How far it came; left out where the client does not want it. */
   readonly metadata?: RouterMetadata
 }
 

@@ -13,13 +13,13 @@ export interface ResponseSeed {
   readonly id: string
   /** Seconds since the epoch. */
   readonly createdAt: number
-  /** As it was asked for. */
+  /** As it was requested. */
   readonly model: string
   /** What it says of its request. */
   readonly echo: Echo
   /** The same with what a preset says where the request says nothing; undefined: none is named. */
   readonly echoWith?: ((preset: AppliedPreset) => Echo) | undefined
-  /** Says how the answer was made; undefined: nobody asks. */
+  /** Says how the answer was made; undefined: the client does not want it. */
   readonly describe?: ((served: Served) => RouterMetadata) | undefined
 }
 

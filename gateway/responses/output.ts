@@ -4,7 +4,7 @@ import { hostedItem } from './hosted.ts'
 const status = z.enum(['in_progress', 'completed', 'incomplete'])
 
 const alternative = z.strictObject({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()) })
-/** How probable each token of a text was; empty: it was not asked for. */
+/** How probable each token of a text was; empty: it was not requested. */
 export const logprobs = z
   .array(alternative.extend({ top_logprobs: z.array(alternative) }))
   .meta({ id: 'Response.LogProbabilities' })

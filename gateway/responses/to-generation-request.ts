@@ -4,7 +4,7 @@ import type { CreateResponseBody } from './body.ts'
 import { toMessages } from './to-messages.ts'
 import { toSettings } from './to-settings.ts'
 
-/** What the inference service is asked for. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
+/** The request for a generation. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
 export function toGenerationRequest(
   body: CreateResponseBody,
   requestId: string,
@@ -15,7 +15,7 @@ export function toGenerationRequest(
     origin: 'responses',
     messages: toMessages(body),
     ...toSettings(body),
-    // The answer repeats what it was asked with.
+    // The answer repeats what the request says.
     ...(namesPreset(body) ? { showPreset: true } : {}),
     ...toIdentity({ ...body, user: body.user ?? body.safety_identifier }, headers),
   }

@@ -52,7 +52,7 @@ export function toSystem({ instructions }: Pick<CreateResponseBody, 'instruction
   return instructions ?? ''
 }
 
-/** What comes unasked, or is asked of every provider. */
+/** What every provider sends, or is sent. */
 const FOR_ALL: ReadonlySet<string> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs'])
 
 /** What goes to OpenAI alone, in its own form; undefined: nothing. */

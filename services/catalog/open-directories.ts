@@ -58,7 +58,7 @@ export interface Directories extends CatalogDependencies, AsyncDisposable {}
 /** Tools that are not always there, and actions of tools that are named otherwise. */
 const OTHER_ACTIONS = ['skill', 'task', 'mcp', 'external_directory', '*']
 
-/** Opens what works on directories. No directory is opened before it is asked for. */
+/** Opens what works on directories. No directory is opened before it is needed. */
 export async function openDirectories(options: DirectoriesOptions): Promise<Directories> {
   const { config, clock, logger } = options
   const { directory, configDirectory, home, environment } = config

@@ -19,7 +19,7 @@ const WRITES = ['renewLease'] as const
 export interface Stores {
   readonly store: SessionStore
   readonly blobs: BlobStore
-  /** The same, for those who hold leases: whatever a run asks of them takes as long as it needs. */
+  /** The same, for those who hold leases: whatever a run does with them takes as long as it needs. */
   readonly patient: { readonly store: SessionStore; readonly blobs: BlobStore }
   readonly health: StoreHealth
 }

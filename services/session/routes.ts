@@ -12,7 +12,7 @@ const rest = lazyModule(() => import('./rpc/session-service.ts'))
 /** What the handlers need. */
 export type HandlerDependencies = SessionDependencies
 
-/** The routes of the session service. All but what a client asks first is loaded with the first call of it. */
+/** The routes of the session service. All but what a client calls first is loaded with the first call of it. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
   const lazily = lazyHandlers(SessionService, async () => (await rest()).sessionService(dependencies))
   const first = { getSession: getSession(dependencies), listSessions: listSessions(dependencies) }

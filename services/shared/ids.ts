@@ -43,7 +43,7 @@ export function timedText(length: number, clock: Clock): string {
   return time + randomText(length - time.length)
 }
 
-// Asking the system costs 10 µs however little is asked for.
+// A call of the system costs 10 µs however little it reads.
 const pool = Buffer.alloc(4_096)
 let used = pool.length
 

@@ -114,7 +114,7 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   await using ledger = await store.open(systemClock)
   const first = ledger.probe()
   assert.equal(threads.length, 0)
-  for (const requestId of ['req_1', 'uncalled', 'asked']) {
+  for (const requestId of ['req_1', 'uncalled', 'called']) {
     await ledger.open({ ...opening, requestId }, maxCost, undefined)
   }
   await first
@@ -124,13 +124,13 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   assert.equal((await ledger.get('wrk_1', 'req_1'))?.status, 'open')
   await ledger.close([closing])
   ledger.abandon('wrk_1', 'uncalled', false)
-  ledger.abandon('wrk_1', 'asked', true)
+  ledger.abandon('wrk_1', 'called', true)
   // What an id was given up for is settled before it is used again.
   await assert.rejects(
     ledger.open({ ...opening, requestId: 'uncalled' }, maxCost, undefined),
     reasonOfRejection('REQUEST_DUPLICATE'),
   )
-  const rows = await Promise.all(['uncalled', 'asked'].map((requestId) => ledger.get('wrk_1', requestId)))
+  const rows = await Promise.all(['uncalled', 'called'].map((requestId) => ledger.get('wrk_1', requestId)))
   assert.deepEqual(
     rows.map((row) => [row?.error, row?.costNanos, row?.costKnown]),
     [

@@ -198,7 +198,7 @@ export function changeCases(test: StoreTest): void {
     await expects(() => admit(store, 'steer', 'msg_1'), 'run', 'work')
     const lease = await acquire(store, fixture.longMs)
     await expects(() => store.promote(lease, 'idle'), 'run')
-    await expects(() => store.askPermission(lease, request('per_1')), 'permission')
+    await expects(() => store.requestPermission(lease, request('per_1')), 'permission')
     const once = { reply: 'once', message: '' } as const
     await expects(() => store.replyPermission(W, 'ses_1', 'per_1', once), 'permission')
     await expects(() => store.requestInterrupt(W, 'ses_1'), 'interrupt')

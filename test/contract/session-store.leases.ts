@@ -29,7 +29,7 @@ const leased: Readonly<Record<string, (store: UseCases, lease: Lease) => Promise
   lastAdmitter: (store, lease) => store.lastAdmitter(lease),
   promote: (store, lease) => store.promote(lease, 'idle'),
   recordStep: (store, lease) => store.recordStep(lease, { message: assistant('msg_step'), events: [] }),
-  askPermission: (store, lease) => store.askPermission(lease, request('per_new')),
+  requestPermission: (store, lease) => store.requestPermission(lease, request('per_new')),
   readPermissionAnswer: (store, lease) => store.readPermissionAnswer(lease, 'per_1'),
   closePermission: (store, lease) => store.closePermission(lease, 'per_1', 'reject'),
   endRun: (store, lease) => store.endRun(lease, 'succeeded'),
@@ -124,7 +124,7 @@ export function leaseCases(test: StoreTest): void {
   test('an older fence is refused after a takeover', async (fixture) => {
     const { store, longMs } = fixture
     const first = await begin(fixture)
-    await store.askPermission(first, request('per_1'))
+    await store.requestPermission(first, request('per_1'))
     await store.releaseLease(first)
     const second = await acquire(store, longMs, 'own_2')
     await refusesAll(store, first)

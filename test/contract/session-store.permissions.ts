@@ -19,10 +19,10 @@ export function permissionCases(test: StoreTest): void {
   test('a request waits, is listed oldest first, and is announced', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    const [event] = await eventsOf(store, 1, () => store.askPermission(lease, request('per_b')))
+    const [event] = await eventsOf(store, 1, () => store.requestPermission(lease, request('per_b')))
     assert.deepEqual(event?.data, { type: 'permission-asked', request: request('per_b') })
     const second = request('per_a', { timeCreated: request('').timeCreated + 1 })
-    await store.askPermission(lease, second)
+    await store.requestPermission(lease, second)
     assert.deepEqual(await store.listPermissionRequests(W), [request('per_b'), second])
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [request('per_b'), second])
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_2'), [])
@@ -33,7 +33,7 @@ export function permissionCases(test: StoreTest): void {
   test('an answer is read by the owner with its words, and answers only once', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await store.askPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_1'))
     const answer = { reply: 'reject', message: 'use the other file' } as const
     const [event] = await eventsOf(store, 1, () => store.replyPermission(W, 'ses_1', 'per_1', answer))
     assert.deepEqual(event?.data, { type: 'permission-replied', requestId: 'per_1', reply: 'reject' })
@@ -47,7 +47,7 @@ export function permissionCases(test: StoreTest): void {
   test('of two answers at once one counts', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await store.askPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_1'))
     const answers = [once, { reply: 'always', message: '' }, { reply: 'reject', message: 'no' }] as const
     const outcomes = await Promise.allSettled(
       answers.map((answer) => store.replyPermission(W, 'ses_1', 'per_1', answer)),
@@ -63,7 +63,7 @@ export function permissionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
-    await store.askPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_1'))
     const gone = refusal('PERMISSION_REQUEST_NOT_FOUND')
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_9', once), gone)
     await assert.rejects(store.replyPermission(W, 'ses_2', 'per_1', once), gone)
@@ -74,9 +74,9 @@ export function permissionCases(test: StoreTest): void {
   test('`always` saves its patterns for the project, `once` saves nothing', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await store.askPermission(lease, request('per_1'))
-    await store.askPermission(lease, request('per_2'))
-    await store.askPermission(lease, request('per_3', { action: 'bash', savePatterns: ['src/*'] }))
+    await store.requestPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_2'))
+    await store.requestPermission(lease, request('per_3', { action: 'bash', savePatterns: ['src/*'] }))
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     assert.deepEqual(await store.savedApprovals(W, 'prj_1'), [])
     await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'always', message: '' })
@@ -98,7 +98,7 @@ export function permissionCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     for (const id of ['per_1', 'per_2']) {
-      await store.askPermission(lease, request(id))
+      await store.requestPermission(lease, request(id))
       await store.replyPermission(W, 'ses_1', id, { reply: 'always', message: '' })
     }
     assert.equal((await store.savedApprovals(W, 'prj_1')).length, 2)
@@ -107,7 +107,7 @@ export function permissionCases(test: StoreTest): void {
   test('`reject` rejects the other waiting requests of the session too', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    for (const id of ['per_0', 'per_1', 'per_2']) await store.askPermission(lease, request(id))
+    for (const id of ['per_0', 'per_1', 'per_2']) await store.requestPermission(lease, request(id))
     await store.replyPermission(W, 'ses_1', 'per_0', once)
     const events = await eventsOf(store, 2, () =>
       store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'no' }),
@@ -126,7 +126,7 @@ export function permissionCases(test: StoreTest): void {
   test('a rejection without a message parks what waits, and nothing that is admitted later', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
-    for (const id of ['per_0', 'per_1']) await store.askPermission(lease, request(id))
+    for (const id of ['per_0', 'per_1']) await store.requestPermission(lease, request(id))
     await admit(store, 'queue', 'msg_q')
     await store.closePermission(lease, 'per_0', 'reject')
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'reject', message: '' })
@@ -135,7 +135,7 @@ export function permissionCases(test: StoreTest): void {
     await admit(store, 'queue', 'msg_after')
     const next = await acquire(store, longMs)
     await store.promote(next, 'idle')
-    await store.askPermission(next, request('per_2'))
+    await store.requestPermission(next, request('per_2'))
     await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'read it first' })
     await store.endRun(next, 'succeeded')
     assert.equal(await store.isBusy(W, 'ses_1'), true, 'one with a message parks nothing')
@@ -144,7 +144,7 @@ export function permissionCases(test: StoreTest): void {
   test('an expired request has no answer until it is closed, is not listed, and can no longer be answered', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
-    await store.askPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
+    await store.requestPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
     clock.advance(10)
     assert.deepEqual(await store.listPermissionRequests(W), [])
     assert.equal(await store.readPermissionAnswer(lease, 'per_1'), undefined)
@@ -160,7 +160,7 @@ export function permissionCases(test: StoreTest): void {
   test('an answer in time is read and kept when the time is over', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
-    await store.askPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
+    await store.requestPermission(lease, request('per_1', { timeExpires: clock.now() + 10 }))
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     clock.advance(10)
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), once)
@@ -171,7 +171,7 @@ export function permissionCases(test: StoreTest): void {
   test('closing an answered request changes nothing', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
-    await store.askPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_1'))
     await store.replyPermission(W, 'ses_1', 'per_1', once)
     const [event] = await eventsOf(store, 1, async () => {
       assert.equal(await store.closePermission(lease, 'per_1', 'reject'), false)

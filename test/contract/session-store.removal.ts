@@ -59,7 +59,7 @@ export function removalCases(test: StoreTest): void {
       message: assistant('msg_step', { parts: [toolPart('call_1', 'running')] }),
       events: [],
     })
-    await store.askPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_1'))
     await admit(store, 'queue', 'msg_later')
     await store.removeSession(W, 'ses_1')
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
@@ -94,9 +94,9 @@ export function removalCases(test: StoreTest): void {
     const lease = await begin(fixture)
     const step = assistant('msg_step', { parts: [toolPart('call_1', 'running')] })
     await store.recordStep(lease, { message: step, events: [{ type: 'execution-started' }] })
-    await store.askPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_1'))
     await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'once', message: '' })
-    await store.askPermission(lease, request('per_2'))
+    await store.requestPermission(lease, request('per_2'))
     await admit(store, 'steer', 'msg_later')
     await store.createSession(W, newSession('ses_2'))
     await store.admitPrompt(W, admission('msg_2', { sessionId: 'ses_2' }))
@@ -190,7 +190,7 @@ export function removalCases(test: StoreTest): void {
       message: assistant('msg_step', { parts: [toolPart('call_1', 'running')] }),
       events: [],
     })
-    await store.askPermission(first, request('per_1'))
+    await store.requestPermission(first, request('per_1'))
     await admit(store, 'queue', 'msg_later')
     await store.removeSession(W, 'ses_1')
     for (const round of [1, 2]) {

@@ -204,7 +204,7 @@ export function runCases(test: StoreTest): void {
       message: assistant('msg_step', { parts, costNanos: 7n, tokens: TOKENS }),
       events: [],
     })
-    await store.askPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_1'))
     clock.advance(8)
     const events = await eventsOf(store, 4, () => store.settleAborted(lease))
     const { costNanos, tokens } = await get(store)

@@ -59,7 +59,7 @@ async function ask(dialect: Dialect, upstream: Upstream, request: Json, streamed
   const model = protocol === 'anthropic' ? 'claude-sonnet-5-5' : 'gpt-5.5'
   const answer = await answered(dialect, { model: `up-${protocol}/${model}`, ...request }, streamed)
   const body = stub.seen.at(-1)?.body as Json
-  assert.equal(body.stream, streamed, 'the provider is asked the way the client asked')
+  assert.equal(body.stream, streamed, 'the provider is called the way the client asked')
   return { body, answer }
 }
 

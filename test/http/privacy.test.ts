@@ -113,7 +113,7 @@ for (const [path, body] of Object.entries(BODIES)) {
     }
     assert.equal(stub.seen.length, 2 * PROVIDERS.length)
     assert.ok(JSON.stringify(stub.seen[0]).includes(MARK))
-    // What is refused before a provider is asked.
+    // What is refused before a provider is called.
     await send({ temperature: MARK })
     await send({ [MARK]: MARK, tools: [{ type: MARK, name: MARK }] })
     await send(`{"model":"${MARK}","${MARK}`)

@@ -70,6 +70,6 @@ for (const name of NAMES) {
     const done = events.filter(({ type }) => type === 'response.output_item.done')
     assert.equal(done.length, whole.output.length)
     const asked = stub.seen.map(({ body }) => (body as { stream?: boolean }).stream === true)
-    assert.deepEqual(asked, [false, true, true, true], 'the provider is asked the way the client asked')
+    assert.deepEqual(asked, [false, true, true, true], 'the provider answers the way the client wants')
   })
 }

@@ -94,7 +94,7 @@ test("OpenRouter's SDK reads a generation, the activity and the credits", async 
 })
 
 for (const [path, ask] of DIALECTS) {
-  test(`${path}: a limit refuses what it does not pay for, before the provider is asked`, async () => {
+  test(`${path}: a limit refuses what it does not pay for, before the provider is called`, async () => {
     await using stub = await startStub(answers(200, COMPLETION))
     await using portico = await openPriced(stub)
     const poor = await send(portico, path, ask(5_000), await keyWith(portico, { limitNanos: 1_000_000n }))

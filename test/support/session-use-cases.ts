@@ -171,7 +171,7 @@ function casesOf(port: SessionStore) {
       const before = await port.getMessage(lease.workspace, lease.sessionId, record.message.id)
       return owned(lease).recordStep(before?.message as AssistantMessage | undefined, record)
     },
-    askPermission: (lease: Lease, request: PermissionRequest) => owned(lease).askPermission(request),
+    requestPermission: (lease: Lease, request: PermissionRequest) => owned(lease).requestPermission(request),
     readPermissionAnswer: (lease: Lease, requestId: string) => owned(lease).permissionAnswer(requestId),
     closePermission: (lease: Lease, requestId: string, reply: PermissionReply) =>
       owned(lease).closePermission(requestId, reply),

@@ -34,7 +34,7 @@ export const auditEntry = z
       policy_id: z.string(),
       issuer_id: z.string().nullable(),
       reason: z.string(),
-      found: z.string().nullable().meta({ description: 'What there is where something else is asked for' }),
+      found: z.string().nullable().meta({ description: 'What there is where something else is required' }),
       client_network: network,
     }),
     z.strictObject({

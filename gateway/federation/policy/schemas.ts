@@ -79,7 +79,7 @@ export const testResult = z.strictObject({
     z.strictObject({
       name: z.string(),
       verdict: z.enum(['passed', 'failed', 'skipped']),
-      expected: z.string().nullable().meta({ description: 'What the policy or the issuer asks for' }),
+      expected: z.string().nullable().meta({ description: 'What the policy or the issuer requires' }),
       found: z.string().nullable().meta({ description: 'What the token has' }),
     }),
   ),

@@ -41,7 +41,7 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
       system:
         'You are planning. Study the project, ask what is unclear, and write down what should be done and in which ' +
         'order. Change nothing: the only files that you may write are plans, as Markdown, in .opencode/plans/.',
-      // What lies in .opencode is guarded: somebody is asked for a plan, too. A command may change anything.
+      // What lies in .opencode is guarded: permission is requested for a plan, too. A command may change anything.
       permissions: [
         ...[rule('edit', '*', 'deny'), rule('edit', '.opencode/plans/*.md', 'allow'), rule('bash', '*', 'ask')],
         ...[rule('task', '*', 'deny'), rule('task', 'explore', 'allow')],

@@ -19,7 +19,7 @@ const MAX_LIST = 16 << 10
 
 /**
  * Which skills there are, for a model; undefined: none that it may read. What the agent's rules deny is left out, since the model
- * could only try it in vain; what they ask for is not.
+ * could only try it in vain; what they request is not.
  */
 export function skillList(skills: readonly Skill[], rules: readonly PermissionRule[]): string | undefined {
   const lines = skills.filter(({ id }) => !isDenied(rules, id)).map(lineOf)

@@ -23,7 +23,7 @@ export interface PackageState {
  */
 export interface PluginPackages extends AsyncDisposable {
   /**
-   * The installation of a specifier; without one the package is installed first. What is there is returned without asking the
+   * The installation of a specifier; without one the package is installed first. What is there is returned without a call of the
    * registry, so it needs no network. All who load a specifier at once share one installation, which goes on when
    * the signal of one of them aborts. One that failed is not tried again for half a minute, but fails with the
    * same error. Throws PackageError, or the signal's reason.
@@ -34,7 +34,7 @@ export interface PluginPackages extends AsyncDisposable {
 
   /**
    * Asks the registry, past all caches and at the same time, whether there are newer versions that fit the specifiers, and notes
-   * the answers in their states. What is not installed is not asked for; where the answer is an error, or none comes within ten seconds,
+   * the answers in their states. What is not installed is left out; where the answer is an error, or none comes within ten seconds,
    * the state stays as it was. Throws PackageError for what is no specifier, and the signal's reason.
    */
   check(targets: readonly string[], signal: AbortSignal): Promise<void>

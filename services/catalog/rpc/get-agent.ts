@@ -25,8 +25,8 @@ export function getAgent(dependencies: {
     const list = skillList(generation.skills, agent.permissions)
     const { plugins } = generation
     const { sessionId } = request
-    const asked = sessionId !== undefined && plugins.hooks.has('instructions')
-    const ofPlugins = asked ? await plugins.instructions({ sessionId, agent: agent.id }, context.signal) : []
+    const hasHook = sessionId !== undefined && plugins.hooks.has('instructions')
+    const ofPlugins = hasHook ? await plugins.instructions({ sessionId, agent: agent.id }, context.signal) : []
     return {
       location: locationToProto(location),
       agent: agentToProto(agent),

@@ -13,7 +13,7 @@ interface Holder {
   uses: number
   /** It has worked, and does not now. */
   idle: boolean
-  /** It was asked to give its place back. */
+  /** Somebody wants its place. */
   wanted: boolean
 }
 

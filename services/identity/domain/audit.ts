@@ -27,7 +27,7 @@ export interface ExchangeRefused {
   readonly issuerId: string | undefined
   /** The true reason. */
   readonly reason: string
-  /** What there is where something else is asked for; something of the token only once its signature was verified. */
+  /** What there is where something else is required; something of the token only once its signature was verified. */
   readonly found: string | undefined
   readonly clientNetwork: string
 }

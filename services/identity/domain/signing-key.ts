@@ -17,7 +17,7 @@ export function isEncryptionKey(text: string): boolean {
   return /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(text)
 }
 
-/** For how long anybody may keep the published keys without asking again, in milliseconds. */
+/** For how long anybody may keep the published keys without fetching them again, in milliseconds. */
 export const KEY_SET_MAX_AGE_MS = 300_000
 /**
  * How long a key is published before it signs: long enough for every kept copy of the key set to be renewed, also by those

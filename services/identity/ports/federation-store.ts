@@ -43,7 +43,7 @@ export interface Slice {
  * not exist.
  */
 export interface FederationStore {
-  /** Everything that an exchange needs, in one read; undefined: no organization has such a policy. Any text may be asked for. */
+  /** Everything that an exchange needs, in one read; undefined: no organization has such a policy. Any text may be looked for. */
   findPolicy(policyId: string): Promise<ExchangeGround | undefined>
 
   /** Writes an issuer that `decide` makes up, or refuses, knowing how many the organization has. Throws when the id is in use. */
@@ -55,7 +55,7 @@ export interface FederationStore {
   ): Promise<Issuer>
   getIssuer(organizationId: string, issuerId: string): Promise<ListedIssuer | undefined>
   listIssuers(organizationId: string, slice: Slice): Promise<Page<ListedIssuer>>
-  /** Returns the issuer after the change; undefined: there is none, and `decide` was not asked. */
+  /** Returns the issuer after the change; undefined: there is none, and `decide` was not called. */
   reviseIssuer(
     organizationId: string,
     issuerId: string,

@@ -37,7 +37,7 @@ export interface Bootstrapped {
   /** Whether this call made the organization, the workspace and the made-up keys. */
   readonly first: boolean
   /**
-   * For each key asked for, in order: the record with its hash, in whatever workspace; undefined: not written, since it was made up and
+   * For each key of it, in order: the record with its hash, in whatever workspace; undefined: not written, since it was made up and
    * this call is not the first, or is a given one that was deleted.
    */
   readonly keys: readonly (ApiKey | undefined)[]

@@ -37,7 +37,7 @@ export interface IssuerKeys {
   forget(issuer: { readonly organizationId: string; readonly id: string }): void
   /**
    * Why an issuer can't be saved as it is: its addresses (also our own origin) or its inline key set. Undefined: it can. Pure: the network
-   * is never asked. Lengths are checked before.
+   * is never called. Lengths are checked before.
    */
   problemOf(settings: IssuerSettings): IssuerProblem | undefined
 }

@@ -1,12 +1,12 @@
 /**
- * Reads that callers share: while one is under way, all who ask for the same in one turn of the event loop get the answer of one
- * more, which begins after the last of them has asked. So nobody gets what was read before they came.
+ * Reads that callers share: while one is under way, all who want the same in one turn of the event loop get the answer of one
+ * more, which begins after the last of them has come. So nobody gets what was read before they came.
  */
 export class SharedReads<T> {
   readonly #running = new Map<string, Promise<T>>()
   readonly #waiting = new Map<string, Promise<T>>()
 
-  /** `key` names what is asked for; of those who ask for the same, one's `read` is called. */
+  /** `key` names what is read; of those who want the same, one's `read` is called. */
   read(key: string, read: () => Promise<T>): Promise<T> {
     const waiting = this.#waiting.get(key)
     if (waiting !== undefined) return waiting

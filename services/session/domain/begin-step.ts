@@ -39,8 +39,8 @@ export interface StepStart {
   readonly seq: number
 }
 
-/** Why a conversation is summarized: somebody asked for it, most of the model's context is used up, or it was too long. */
-export type CompactionCause = 'asked' | 'full' | 'overflow'
+/** Why a conversation is summarized: a client requested it, most of the model's context is used up, or it was too long. */
+export type CompactionCause = 'requested' | 'full' | 'overflow'
 
 /** What is known of the conversation, and of how the last step ended. */
 export interface Known extends Room {
@@ -53,7 +53,7 @@ export interface Known extends Room {
 
 /**
  * Promotes what waits, and decides how the run goes on. Where none has begun it begins one, at an idle boundary; or, where it
- * was asked to, it goes on with the one that was interrupted or failed, and queued items wait. A compaction that is due begins
+ * was resumed, it goes on with the one that was interrupted or failed, and queued items wait. A compaction that is due begins
  * with it.
  */
 export function beginStep(
@@ -80,7 +80,7 @@ export function beginStep(
     const { message } = stored
     return start([...promoted, stored], { type: 'compaction', message, cause })
   }
-  if (compaction !== undefined) return compact('asked', compaction)
+  if (compaction !== undefined) return compact('requested', compaction)
   if (control || more) return start(promoted, { type: 'boundary' })
   if (!revision.state.running) return start([], undefined)
   const next = nextAction(entered)
@@ -89,7 +89,7 @@ export function beginStep(
   return next.type === 'step' && full ? compact('full', { id: undefined, alone: false }) : start(promoted, next)
 }
 
-/** Begins a run that goes on where the last one ended, if that was asked for and there is anything to go on with. */
+/** Begins a run that goes on where the last one ended, if that was requested and there is anything to go on with. */
 function resume(revision: Revision, conversation: readonly Message[]): void {
   const { due, wake, lastAdmitter } = revision.state
   if (!due || wake?.resume !== true) return

@@ -5,7 +5,7 @@ import type { ChangeKind } from './change.ts'
 import { admitPrompt } from './inbox/inputs.ts'
 import { promoteItems } from './inbox/promotion.ts'
 import { newSession } from './new-session.ts'
-import { askPermission, closeRequest } from './permission/permission-answers.ts'
+import { closeRequest, requestPermission } from './permission/permission-answers.ts'
 import { Revision } from './revision.ts'
 import { endRun, giveBack, interruptRun, recordStep } from './run.ts'
 import { selectAgent } from './selection.ts'
@@ -58,7 +58,7 @@ test('what a run writes while it gets on changes nothing for those who wait', ()
 test('an interrupt, a permission request and the end of a run are reported as such', () => {
   assert.deepEqual(changedBy(leased, interruptRun), ['interrupt'])
   assert.deepEqual(
-    changedBy(leased, (revision) => askPermission(revision, request('per_1'))),
+    changedBy(leased, (revision) => requestPermission(revision, request('per_1'))),
     ['permission'],
   )
   assert.deepEqual(

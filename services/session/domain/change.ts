@@ -21,6 +21,6 @@ export function changesBy(
   const given = before.leaseUntil !== 0 && after.leaseUntil === 0
   if (before.running !== after.running || before.due !== after.due || given) changes.push('run')
   if (before.interruptRequested !== after.interruptRequested) changes.push('interrupt')
-  if (writes.some(({ type }) => type === 'ask' || type === 'answer')) changes.push('permission')
+  if (writes.some(({ type }) => type === 'request' || type === 'answer')) changes.push('permission')
   return changes
 }

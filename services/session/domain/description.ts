@@ -13,7 +13,7 @@ export interface Description {
 }
 
 /**
- * Replaces what is given. An empty title asks for one to be found: at once where there are `words` to find it from, by the request
+ * Replaces what is given. An empty title has one found: at once where there are `words` to find it from, by the request
  * that is returned, unless one is `underWay`; else after the first input that has some.
  */
 export function describeSession(
@@ -52,7 +52,7 @@ export function beginTitle(revision: Revision): string | undefined {
   return request
 }
 
-/** What a model was asked for a title has cost, and the title that it found, if it found one. */
+/** What a call of a model for a title has cost, and the title that it found, if it found one. */
 export interface FoundTitle {
   readonly title: string | undefined
   readonly costNanos: bigint

@@ -80,12 +80,12 @@ export interface SyntheticAdmission extends Admission {
   readonly synthetic: SyntheticText
 }
 
-/** A move that a client asks for. */
+/** A move that a client requests. */
 export interface MoveAdmission extends Admission {
   readonly move: SessionLocation
 }
 
-/** A compaction that a client asks for. */
+/** A compaction that a client requests. */
 export type CompactionAdmission = Admission
 
 /** An item of an inbox, and what became of it: it waits, has entered the conversation, or was cancelled. */

@@ -37,7 +37,7 @@ export interface SessionState {
   readonly wake: Wake | undefined
   /** A run has begun and not ended. */
   readonly running: boolean
-  /** Somebody asked to interrupt the run; never without one. */
+  /** An interrupt of the run was requested; never without one. */
   readonly interruptRequested: boolean
   /** Who admitted the last input that was promoted. */
   readonly lastAdmitter: Admitter | undefined

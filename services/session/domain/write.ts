@@ -38,7 +38,7 @@ export type Write =
       readonly part: PartPlace | undefined
     }
   | { readonly type: 'count'; readonly seq: number; readonly activity: Activity }
-  | { readonly type: 'ask'; readonly seq: number; readonly request: PermissionRequest }
+  | { readonly type: 'request'; readonly seq: number; readonly request: PermissionRequest }
   | { readonly type: 'answer'; readonly requestId: string; readonly answer: PermissionAnswer }
   | {
       readonly type: 'describe'

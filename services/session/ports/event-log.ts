@@ -10,7 +10,7 @@ export interface EventLog {
    * is disposed. Pulled: a slow reader holds nothing but its place. The first item is `ready`: everything written after
    * it was seen will come. `missed` follows at once when the position is unknown or too old, and stands later where a
    * gap can't be filled. A reader that gave a position gets `caught-up` once, when it has everything that was written before
-   * it asked. Positions of one log sort as their texts do, in log order.
+   * it began. Positions of one log sort as their texts do, in log order.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
   /**

@@ -13,7 +13,7 @@ import type { StepRecorder } from './step-recorder.ts'
 const MAX_MEDIA_BYTES = 40 * 1024 * 1024
 
 /**
- * Asks the model, and records what it answers. A call that fails in a way that may pass is repeated (`retryDelay`, or
+ * Calls the model, and records what it answers. A call that fails in a way that may pass is repeated (`retryDelay`, or
  * `absenceDelay` where a service of ours is away); in the end throws RunFailure. No tool has been started by then: tools run
  * after the answer is complete. What a call that failed has cost is known to the ledger of the inference service only.
  */
@@ -29,7 +29,7 @@ export async function generate(
   for (let attempt = 1; ; attempt++) {
     await run.slot.acquire(run.tenure.signal)
     if (attempt > 1) step.retried()
-    const failure = await ask(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, blobs, step)
+    const failure = await callModel(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, blobs, step)
     if (failure === undefined) return step.streamed()
     run.tenure.check()
     const { clock, random } = run
@@ -46,7 +46,7 @@ export async function generate(
  * One call of the provider; returns how it failed. The last event makes the answer whole: what becomes of the stream
  * after it does not matter. What the store throws is not caught here.
  */
-async function ask(
+async function callModel(
   run: RunContext,
   request: GenerationRequest,
   blobs: ReadonlyMap<string, Uint8Array>,

@@ -1,7 +1,7 @@
 import type { Clock } from '#shared/clock.ts'
 
 /**
- * How a lease was lost: to another owner; or by time, because the store took no renewal though it was asked, because a
+ * How a lease was lost: to another owner; or by time, because the store took no renewal, because a
  * renewal failed for a reason that nobody foresaw, because work held up this process, or because this process was not given
  * time: it was suspended, or the machine had none.
  */
@@ -43,12 +43,12 @@ export interface LeaseTimeOptions {
 export class LeaseTime implements Disposable {
   readonly #options: LeaseTimeOptions
   #safeUntil: number
-  /** When the lease was asked for that lasts now. */
+  /** When the lease was requested that lasts now. */
   #begun: Mark
   #turnedMs = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** `since`: monotonic time before the lease was asked for. */
+  /** `since`: monotonic time before the lease was requested. */
   constructor(since: number, options: LeaseTimeOptions) {
     this.#options = options
     this.#safeUntil = since + options.leaseMs * SAFE_SHARE
@@ -76,16 +76,16 @@ export class LeaseTime implements Disposable {
     this.#timer = setTimeout(turn, wait)
   }
 
-  /** To be called when a renewal is asked for; what it returns is called when it was granted, and begins the time anew. */
+  /** To be called when a renewal is requested; what it returns is called when it was granted, and begins the time anew. */
   renewing(): () => void {
-    const asked = this.#mark(this.#options.clock.monotonic())
+    const requested = this.#mark(this.#options.clock.monotonic())
     return () => {
-      this.#safeUntil = asked.at + this.#options.leaseMs * SAFE_SHARE
-      this.#begun = asked
+      this.#safeUntil = requested.at + this.#options.leaseMs * SAFE_SHARE
+      this.#begun = requested
     }
   }
 
-  /** Why the lease was not renewed from when it was asked for until it ran out. */
+  /** Why the lease was not renewed from when it was requested until it ran out. */
   loss(): Extract<Loss, 'outage' | 'stall' | 'pause'> {
     const now = this.#mark(this.#options.clock.monotonic())
     const half = (now.at - this.#begun.at) / 2

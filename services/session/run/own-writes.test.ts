@@ -106,10 +106,10 @@ async function allNotified(stores: readonly SessionStore[], lease: Lease, reques
     })
     listening.defer(() => listener[Symbol.dispose]())
   }
-  const { askPermission } = withUseCases(stores[0] as SessionStore)
+  const { requestPermission } = withUseCases(stores[0] as SessionStore)
   // One that has just begun to follow the others does so from a moment on.
   for (let n = 0; notified.size < stores.length; n++) {
-    await askPermission(lease, request(`${requestId}_${n}`))
+    await requestPermission(lease, request(`${requestId}_${n}`))
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -14,7 +14,7 @@ import type {
   PermissionReply,
   PermissionRequest,
 } from '../domain/permission/permission.ts'
-import { askPermission, closeRequest } from '../domain/permission/permission-answers.ts'
+import { closeRequest, requestPermission } from '../domain/permission/permission-answers.ts'
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'
 import type { Outcome } from '../domain/session.ts'
@@ -87,8 +87,8 @@ export class OwnedSession {
   }
 
   /** Writes a request that waits, with its event. */
-  askPermission(request: PermissionRequest): Promise<void> {
-    return this.#revise(nothing, (revision) => askPermission(revision, request))
+  requestPermission(request: PermissionRequest): Promise<void> {
+    return this.#revise(nothing, (revision) => requestPermission(revision, request))
   }
 
   /** Ids of the requests that nobody has answered, even if their time is over. */

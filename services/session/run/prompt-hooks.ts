@@ -12,7 +12,7 @@ interface Dependencies {
 
 /** How long it is remembered whether a location has a hook for prompts, in milliseconds. */
 const KNOWN_MS = 1_000
-/** How long a location is asked for one: it waits 5 s itself for plugins that load. */
+/** How long the catalog may look for one: it waits 5 s itself for plugins that load. */
 const LOOKUP_MS = 6_000
 const MOST_KNOWN = 4_096
 /** Why what plugins want is no prompt. */
@@ -36,7 +36,7 @@ export class PromptHooks {
 
   /**
    * What `read` makes of a prompt as the plugins want it; undefined: it goes on as it was, since they do not change it, could not be
-   * asked, or want what is no prompt. Throws what else `read` throws, and the call's reason when that aborts.
+   * called, or want what is no prompt. Throws what else `read` throws, and the call's reason when that aborts.
    */
   async edit<T>(
     call: PeerCall,
@@ -48,7 +48,7 @@ export class PromptHooks {
     call.signal.throwIfAborted()
     if (!isThere) return undefined
     const { logger } = this.#dependencies
-    const { prompt: edited, changedBy } = await this.#ask(call, directory, sessionId, prompt)
+    const { prompt: edited, changedBy } = await this.#callHooks(call, directory, sessionId, prompt)
     if (changedBy.length === 0) return undefined
     try {
       return await read(edited)
@@ -61,7 +61,7 @@ export class PromptHooks {
     }
   }
 
-  async #ask(
+  async #callHooks(
     call: PeerCall,
     directory: string,
     sessionId: string,
@@ -72,7 +72,7 @@ export class PromptHooks {
       return await catalog.editPrompt(call, directory, sessionId, prompt)
     } catch (err) {
       call.signal.throwIfAborted()
-      logger.warn({ err, sessionId }, 'A prompt goes on as it was: plugins could not be asked')
+      logger.warn({ err, sessionId }, 'A prompt goes on as it was: plugins could not be called')
       return { prompt, changedBy: [] }
     }
   }

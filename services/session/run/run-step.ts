@@ -27,7 +27,7 @@ export interface StepEnd {
 
 /**
  * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the
- * provider is asked, and its calls as called before one of them is started. A provider's failure is written into the
+ * provider is called, and its calls as called before one of them is started. A provider's failure is written into the
  * step; throws RunFailure when there could be no step, and Stopped when the run was stopped: then the step is settled,
  * unless somebody else has to do it. With `mayCompact` it does nothing where most of the model's context is used up, unless nothing was
  * answered since the last summary.

@@ -11,7 +11,7 @@ import { locationProblem } from './location-problem.ts'
 import { isPassing, type RunContext, RunFailure, runCall, tryPeer } from './run-context.ts'
 import { readSuperiors } from './subagents/superiors.ts'
 
-type Ask = <T>(question: () => Promise<T>) => Promise<T>
+type CallPeer = <T>(call: () => Promise<T>) => Promise<T>
 
 /** A location that changes faster than that is one that cannot be used. */
 const MOST_TRIES = 3
@@ -34,21 +34,21 @@ export interface StepPlan {
 }
 
 /**
- * Asks the catalog for agent and tools, and settles the model: the session's, else the agent's, else the default one.
+ * Gets agent and tools from the catalog, and settles the model: the session's, else the agent's, else the default one.
  * Throws RunFailure when there is no such agent, or when the peers stay away.
  */
 export async function planStep(run: RunContext, conversation: readonly Message[]): Promise<StepPlan> {
   const { session, inference, tenure } = run
   const call = runCall(run)
-  const ask: Ask = (question) => tryPeer(run, tenure.signal, question)
+  const callPeer: CallPeer = (peer) => tryPeer(run, tenure.signal, peer)
   try {
-    const above = await readSuperiors(run, call, session.parentId, ask)
+    const above = await readSuperiors(run, call, session.parentId, callPeer)
     const mayDelegate = above.length < run.subagents.depth
-    const { agent, location, subagents, tools: others } = await pinLocation(run, call, ask, mayDelegate)
+    const { agent, location, subagents, tools: others } = await pinLocation(run, call, callPeer, mayDelegate)
     const rules = { agent: agent.permissions, session: session.permissions ?? [], above: rulesAbove(agent.id, above) }
     const tools = withTask(others, callableAgents(subagents, rules))
     const wanted = session.model ?? agent.model
-    const { model, contextLength } = await ask(() => inference.findModel(call, wanted))
+    const { model, contextLength } = await callPeer(() => inference.findModel(call, wanted))
     const lastStep = agent.steps !== undefined && stepsSinceInput(conversation) + 1 >= agent.steps
     return { agent, location, tools, rules, subagents, model, contextLength, lastStep }
   } catch (error) {
@@ -59,20 +59,22 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
 }
 
 /** Agents and tools of one generation of the location; another try where it has changed between the two. */
-async function pinLocation({ session, catalog }: RunContext, call: PeerCall, ask: Ask, mayDelegate: boolean) {
+async function pinLocation({ session, catalog }: RunContext, call: PeerCall, callPeer: CallPeer, mayDelegate: boolean) {
   for (let tries = 1; ; tries++) {
     const { directory } = session.location
-    const { agent, location } = await ask(() => catalog.getAgent(call, directory, session.agent, session.id))
+    const { agent, location } = await callPeer(() => catalog.getAgent(call, directory, session.agent, session.id))
     try {
-      const asked = [ask(() => catalog.listTools(call, location)), listSubagents(location)] as const
-      const [tools, subagents] = await Promise.all(asked)
+      const [tools, subagents] = await Promise.all([
+        callPeer(() => catalog.listTools(call, location)),
+        listSubagents(location),
+      ] as const)
       return { agent, location, tools, subagents }
     } catch (error) {
       if (tries === MOST_TRIES || !isGenerationGone(error)) throw error
     }
   }
   function listSubagents(location: PinnedLocation): Promise<readonly SubagentSummary[]> | [] {
-    return mayDelegate ? ask(() => catalog.listSubagents(call, location)) : []
+    return mayDelegate ? callPeer(() => catalog.listSubagents(call, location)) : []
   }
 }
 

@@ -33,7 +33,7 @@ export class StepRecorder {
     return this.#draft
   }
 
-  /** The step begins: written before anything is asked of a provider. */
+  /** The step begins: written before a provider is called. */
   begin(): Promise<void> {
     const { id: messageId, agent, model } = this.#draft.message
     return this.#write([{ type: 'step-started', messageId, agent, model }])
@@ -117,7 +117,7 @@ export class StepRecorder {
     return this.#write(this.#draft.cutOff(error, this.#run.clock.now()), true)
   }
 
-  /** Writes one after the other: each write holds the step as it was when it was asked for. */
+  /** Writes one after the other: each write holds the step as it was when it was called for. */
   async #write(events: readonly DurableEventData[], ends = false): Promise<void> {
     const { owned, hub } = this.#run
     const usage = ends ? this.#draft.usage : undefined

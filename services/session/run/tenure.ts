@@ -38,7 +38,7 @@ export class Tenure implements Disposable {
   #lookAgain = false
   #disposed = false
 
-  /** `since`: monotonic time before the lease was asked for. */
+  /** `since`: monotonic time before the lease was requested. */
   constructor(lease: AcquiredLease, since: number, dependencies: TenureDependencies) {
     this.lease = lease
     this.#dependencies = dependencies
@@ -137,9 +137,9 @@ export class Tenure implements Disposable {
     this.#looking = false
   }
 
-  async #follow(asked: Promise<LeaseState>): Promise<boolean> {
+  async #follow(call: Promise<LeaseState>): Promise<boolean> {
     try {
-      this.heed(await asked)
+      this.heed(await call)
       this.#failure = undefined
       return true
     } catch (error) {

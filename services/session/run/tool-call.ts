@@ -24,7 +24,7 @@ const CHANGED: StructuredError = {
 const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can be called in the last step' }
 
 /**
- * Does one tool call that is written as called: asks what it touches, whether it may, and runs it, once. What goes wrong
+ * Does one tool call that is written as called: has the catalog say what it touches, requests permission for it, and runs it, once. What goes wrong
  * is shown to the model; throws only when the run has to stop or the store fails.
  */
 export async function doToolCall(

@@ -18,7 +18,7 @@ export function readEnvironment<S extends z.ZodType>(
   env: Environment,
   secrets: readonly string[] = [],
 ): z.output<S> {
-  for (const name of [...namesOf(schema), ...secrets.map(fileVariableOf)]) asked.add(name)
+  for (const name of [...namesOf(schema), ...secrets.map(fileVariableOf)]) declared.add(name)
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
   const files = readSecrets(present, secrets)
   const result = schema.safeParse(present, { error: schemaProblem })
@@ -32,23 +32,23 @@ export function readEnvironment<S extends z.ZodType>(
   throw new ConfigError([...files.problems, ...(problems ?? []).filter(({ variable }) => !unread.has(variable))])
 }
 
-let asked = new Set<string>()
+let declared = new Set<string>()
 
 /** The names of all variables that this process has read settings from so far. */
-export const variablesAsked = (): ReadonlySet<string> => asked
+export const declaredVariables = (): ReadonlySet<string> => declared
 
 /** The names of all variables that a reader reads settings from. */
 export function variablesOf(read: (env: Environment) => unknown): ReadonlySet<string> {
-  const before = asked
-  asked = new Set()
+  const before = declared
+  declared = new Set()
   try {
     read({})
   } catch (error) {
     // Some must be set; all names are known by then.
     if (!(error instanceof ConfigError)) throw error
   }
-  const found = asked
-  asked = before
+  const found = declared
+  declared = before
   return found
 }
 
@@ -100,7 +100,7 @@ export function readTogether<T extends Record<string, (env: Environment) => unkn
       for (const problem of error.problems) problems.set(`${problem.variable} ${problem.problem}`, problem)
     }
   }
-  if (problems.size > 0) throw new ConfigError([...problems.values()], { warnings: unknownSettings(env, asked) })
+  if (problems.size > 0) throw new ConfigError([...problems.values()], { warnings: unknownSettings(env, declared) })
   return Object.freeze(configs) as { readonly [K in keyof T]: ReturnType<T[K]> }
 }
 

@@ -15,7 +15,7 @@ export const telemetryVariables = {
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: urlVariable().optional(),
 }
 
-/** The telemetry that the variables ask for. */
+/** The telemetry that the variables turn on. */
 export function telemetryOf(values: z.output<z.ZodObject<typeof telemetryVariables>>): TelemetryConfig {
   const base = values.OTEL_EXPORTER_OTLP_ENDPOINT
   return {

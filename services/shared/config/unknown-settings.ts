@@ -3,7 +3,7 @@ import type { Environment } from '#shared/config/environment.ts'
 import { SETTING_NAMES } from '#shared/config/setting-names.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** What a start asks people to export, and what tests are given: no process of the product reads it. */
+/** What a start has people export, and what tests are given: no process of the product reads it. */
 const NO_SETTINGS = /^PORTICO_(API_KEY|MANAGEMENT_KEY|TEST_\w+)$/
 
 const PREFIX = 'PORTICO_'
@@ -11,11 +11,11 @@ const PREFIX = 'PORTICO_'
 const NEAR = 5
 
 /**
- * The variables that look like settings and are none, neither of this process, which has asked for `asked`, nor of
+ * The variables that look like settings and are none, neither of this process, which reads those `declared`, nor of
  * another one of the product: all of them may share one file. Where a setting has a name much like it, it is suggested.
  */
-export function unknownSettings(env: Environment, asked: ReadonlySet<string>): ConfigProblem[] {
-  const known = [...new Set([...asked, ...SETTING_NAMES])].filter((name) => name.startsWith(PREFIX))
+export function unknownSettings(env: Environment, declared: ReadonlySet<string>): ConfigProblem[] {
+  const known = [...new Set([...declared, ...SETTING_NAMES])].filter((name) => name.startsWith(PREFIX))
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && env[name] !== undefined)
     .filter((name) => !known.includes(name) && !NO_SETTINGS.test(name))
@@ -48,7 +48,7 @@ function distanceBetween(one: string, two: string): number {
 }
 
 /** Names what {@link unknownSettings} finds in one line of the log. */
-export function warnOfUnknownSettings(env: Environment, asked: ReadonlySet<string>, logger: Logger): void {
-  const unknown = unknownSettings(env, asked).map(({ variable, problem }) => `${variable} ${problem}`)
+export function warnOfUnknownSettings(env: Environment, declared: ReadonlySet<string>, logger: Logger): void {
+  const unknown = unknownSettings(env, declared).map(({ variable, problem }) => `${variable} ${problem}`)
   if (unknown.length > 0) logger.warn(`Unknown settings are ignored: ${unknown.join(' · ')}`)
 }

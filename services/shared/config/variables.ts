@@ -11,7 +11,7 @@ export function mustBe(what: string) {
   return { error }
 }
 
-/** A TCP port; 0 asks the system for a free one. */
+/** A TCP port; 0 has the system choose a free one. */
 export const portVariable = () => integerVariable({ min: 0, max: 65_535 })
 
 /** A whole number, written in decimal digits, within limits. Unlike a lax reader it refuses `12abc` and `1e3`. */

@@ -2,7 +2,7 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { UniversalServerResponse } from '@connectrpc/connect/protocol'
 
 /**
- * Sends an answer at the pace of its reader: the next piece is asked for when the one before found room. When the stream
+ * Sends an answer at the pace of its reader: the next piece is pulled when the one before found room. When the stream
  * closes early, the pieces that are left are dropped, and their source is notified.
  */
 export async function sendAnswer(stream: ServerHttp2Stream, answer: UniversalServerResponse): Promise<void> {

@@ -18,7 +18,7 @@ export const PEER_PATIENCE: PeerPatience = { ...PEER_KEEP_ALIVE, connectMs: 3_00
 export interface Http2SessionKeeper extends Disposable {
   /** The connection, when there is one that takes new calls: none before the first, after a loss and after GOAWAY. */
   readonly session: ClientHttp2Session | undefined
-  /** Makes the connection, once for all who ask meanwhile. Rejects (`notBegun`) when the peer can't be reached in time, and after disposal. */
+  /** Makes the connection, once for all who want it meanwhile. Rejects (`notBegun`) when the peer can't be reached in time, and after disposal. */
   connect(): Promise<ClientHttp2Session>
 }
 

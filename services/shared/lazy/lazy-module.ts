@@ -1,8 +1,8 @@
-/** What no one has asked for so far. */
+/** What no one has wanted so far. */
 const waiting = new Set<() => Promise<unknown>>()
 
 /**
- * A module that is read when it is first asked for, so that a start does without it. To be called once for each, at the top of a module.
+ * A module that is read when it is first wanted, so that a start does without it. To be called once for each, at the top of a module.
  * A failure is not kept.
  */
 export function lazyModule<T>(load: () => Promise<T>): () => Promise<T> {
@@ -20,7 +20,7 @@ export function lazyModule<T>(load: () => Promise<T>): () => Promise<T> {
   return get
 }
 
-/** Reads what no one has asked for so far, one after the other. */
+/** Reads what no one has wanted so far, one after the other. */
 export async function loadTheRest(): Promise<void> {
   for (const get of waiting) await get()
 }

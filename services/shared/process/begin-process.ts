@@ -1,4 +1,4 @@
-import { variablesAsked } from '#shared/config/config.ts'
+import { declaredVariables } from '#shared/config/config.ts'
 import { maskSecrets } from '#shared/config/config-print.ts'
 import type { Environment } from '#shared/config/environment.ts'
 import type { SingleProcessConfig } from '#shared/config/process-config.ts'
@@ -31,7 +31,7 @@ export async function beginProcess(
   const { logLevel, watchdogMs, telemetry } = config.process
   const logger = createLogger({ service, level: logLevel })
   logger.info({ settings: maskSecrets(config.settings) }, 'Starting')
-  warnOfUnknownSettings(config.env, variablesAsked(), logger)
+  warnOfUnknownSettings(config.env, declaredVariables(), logger)
   const watchdog = startWatchdog({ limitMs: watchdogMs, service, logger })
   resources.use(await startTelemetry(service, telemetry))
   const opened = (): void => {

@@ -113,6 +113,6 @@ function watchOver(): void {
     report(places.slice(0, 10))
   })
   session.post('Debugger.enable', () => session.post('Debugger.pause'))
-  // What is not JavaScript cannot be asked where it stands.
+  // What is not JavaScript cannot say where it stands.
   setTimeout(report, 1_000, [])
 }

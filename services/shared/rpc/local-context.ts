@@ -27,9 +27,9 @@ function watchAll(): void {
 }
 
 /**
- * What a handler sees of a local call. Everything that costs is made when it is first asked for: most handlers never
+ * What a handler sees of a local call. Everything that costs is made when it is first read: most handlers never
  * look at headers or at the signal. The caller and the deadline are watched from the next turn of the event loop on, or when the signal
- * is asked for.
+ * is read.
  */
 export class LocalContext implements HandlerContext {
   readonly method: DescMethod

@@ -37,7 +37,7 @@ const FILES: Readonly<Record<string, StoreProblem['kind']>> = {
   [FILE_GONE]: 'damaged',
 }
 
-/** The thread that had a file open has ended. What was asked of it may have been done. */
+/** The thread that had a file open has ended. Its last calls may have been done. */
 export class StoreThreadEnded extends Error {}
 
 /** What an error of SQLite or of the file system says of the disk; undefined: the disk is not to blame. */

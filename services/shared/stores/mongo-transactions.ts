@@ -103,7 +103,7 @@ export function isSlow(error: unknown): boolean {
 /** A transaction of ours is idle for milliseconds between its operations; one that is for so long has lost its process. */
 const DEAD_AFTER_MICROS = 5_000_000
 const EVERY_MS = 1_000
-/** A server that is so busy that it does not say in time is asked so often. */
+/** A server that is so busy that it does not answer in time is tried so often. */
 const MOST_LOOKS = 10
 const UNAUTHORIZED = 13
 

@@ -46,7 +46,7 @@ export function isStoreUnavailable(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'STORE_UNAVAILABLE'
 }
 
-/** Milliseconds until a store that is away is asked again. */
+/** Milliseconds until a store that is away is tried again. */
 export const STORE_AGAIN_MS = 1_000
 
 /**

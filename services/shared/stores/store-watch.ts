@@ -67,7 +67,7 @@ export class StoreWatch implements StoreHealth, Disposable {
   }
 
   /**
-   * Looks at the store for the first time, at once; to be called before anybody asks. A store in which this look could not write
+   * Looks at the store for the first time, at once; to be called before anybody reads its state. A store in which this look could not write
    * counts as unusable until another one can.
    */
   async begin(): Promise<void> {

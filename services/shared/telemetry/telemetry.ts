@@ -30,7 +30,7 @@ export async function startTracing(service: string, processor: SpanProcessor): P
     resource: resourceFromAttributes({ 'service.name': service, 'service.namespace': 'portico' }),
     spanProcessors: [processor],
     textMapPropagator: new W3CTraceContextPropagator(),
-    // Left out, these are on: what the machine is, and exporters of logs and metrics that nobody asked for.
+    // Left out, these are on: what the machine is, and exporters of logs and metrics that nobody wants.
     autoDetectResources: false,
     logRecordProcessors: [],
     metricReaders: [],

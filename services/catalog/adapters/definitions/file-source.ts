@@ -23,7 +23,7 @@ export interface Definition<F extends DefiningFile, D, V> {
   find(location: Location): Promise<Places & { readonly files: readonly F[] }>
   /** What a file says; what it left out, and what may not be meant so, it reports. Throws when nothing can be made of it. */
   parse(file: F, onProblem: (problem: string) => void): Promise<D>
-  /** Whether a reload that was asked for fails when nothing can be made of this file; else it is only skipped. */
+  /** Whether a requested reload fails when nothing can be made of this file; else it is only skipped. */
   isConfiguration?(file: F): boolean
   /** Makes one of what the files say, in their order. */
   merge(documents: readonly D[], onProblem: (problem: string) => void): V

@@ -100,7 +100,7 @@ export class FileLocations implements Locations {
       id = rootCommit(gitDirectory, this.#options.path)
       this.#projectIds.set(fingerprint, id)
       const forget = (): void => void this.#projectIds.delete(fingerprint)
-      // A first commit does not touch HEAD: without commits, ask again next time.
+      // A first commit does not touch HEAD: without commits, git is run again next time.
       id.then((found) => found === undefined && forget(), forget)
     }
     return id

@@ -19,7 +19,7 @@ export interface Repository {
   readonly fingerprint: string
 }
 
-/** Whoever asks for a location waits for it. */
+/** Whoever resolves a location waits for it. */
 const GIT_TIMEOUT_MS = 5_000
 const MAX_POINTER_BYTES = 8192
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import { MAX_MESSAGE_BYTES, MessageGauge } from '../commands/message-gauge.ts'
-import { MAX_UNASKED_BYTES, pace } from './pace.ts'
+import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
 
 const MAX_ERROR_BYTES = 64 << 10
 /** More events in what came at once are worked on in parts, with a pause after each. */
@@ -33,12 +33,12 @@ export async function boundedFetch(
   }
 }
 
-/** `unasked`: the stream of what a server says by itself, and of no answer. */
-function measured(response: Response, unasked: boolean): Response {
+/** `unsolicited`: the stream of what a server says by itself, and of no answer. */
+function measured(response: Response, unsolicited: boolean): Response {
   const { status, statusText, headers, ok, body } = response
   if (body === null) return response
   const events = headers.get('content-type')?.startsWith('text/event-stream') === true
-  const limit = !ok ? MAX_ERROR_BYTES : unasked ? MAX_UNASKED_BYTES : MAX_MESSAGE_BYTES
+  const limit = !ok ? MAX_ERROR_BYTES : unsolicited ? MAX_UNSOLICITED_BYTES : MAX_MESSAGE_BYTES
   return new Response(ReadableStream.from(pieces(body, limit, events)), { status, statusText, headers })
 }
 

@@ -24,7 +24,7 @@ const PROGRESS_INTERVAL_MS = 250
 const UNKNOWN = 'what it has done by then is unknown, and it was not sent again'
 
 /**
- * Sends a call once. When the signal aborts or its time is over, the server is asked to cancel it, and the signal's reason
+ * Sends a call once. When the signal aborts or its time is over, the server is notified of its cancellation, and the signal's reason
  * is thrown, or the call has failed.
  */
 export async function callTool(client: Client, call: ToolCall): Promise<ToolOutcome> {

@@ -42,7 +42,7 @@ const CLIENT = { name: 'portico', version: '1' }
 /** For the answer to a ping after a call that took too long. */
 const PING_MS = 5_000
 
-/** A server that wants to know who asks. */
+/** A server that wants to know who calls. */
 export class AuthorizationNeeded extends Error {
   override readonly name = 'AuthorizationNeeded'
 }
@@ -59,7 +59,7 @@ export async function connect(
   { signal, timeoutMs, onToolsChanged }: ConnectOptions,
 ): Promise<Connection> {
   const transport = await transportTo(target, directory, means)
-  // No capability is offered: what a server may ask for, by the protocol, is refused.
+  // No capability is offered: what a server may request, by the protocol, is refused.
   const client = new Client(CLIENT, { jsonSchemaValidator: { getValidator: () => refuseToValidate } })
   const closed = Promise.withResolvers<string>()
   const onClose = (): void => closed.resolve(transport.why)

@@ -25,7 +25,7 @@ export interface ServerTools {
 /** Most tools of one server. */
 export const MAX_TOOLS = 256
 const MAX_PAGES = 100
-/** Names of tools that are not offered; beyond it nothing more is asked for. */
+/** Names of tools that are not offered; beyond it nothing more is requested. */
 const MAX_OMITTED = 10_000
 const MAX_NAME = 256
 const MAX_CURSOR = 4_096

@@ -32,7 +32,7 @@ const MAX_CALLS = 32
 
 /**
  * A configured server of one location: started when it is needed, started again, later each time, when it ends by itself, and
- * ended when its place is wanted while nothing is asked of it. What is known of its tools stays known meanwhile.
+ * ended when its place is wanted while nobody calls it. What is known of its tools stays known meanwhile.
  */
 export class McpServer {
   readonly entry: UsableEntry
@@ -54,7 +54,7 @@ export class McpServer {
     this.#options = options
     this.#startMs = entry.timeoutMs ?? START_MS
     const { clock, listed } = options
-    this.#tools = new ToolList({ clock, listed, ask: () => this.#list(), onChange: options.onTools })
+    this.#tools = new ToolList({ clock, listed, list: () => this.#list(), onChange: options.onTools })
   }
 
   get status(): Status {
@@ -73,7 +73,7 @@ export class McpServer {
 
   /** Starts it when it has not said its tools. Resolves when they are known, or it has failed, or it was waited for long enough. */
   known(): Promise<void> {
-    if (!this.#tools.everAsked) this.#begin()
+    if (!this.#tools.everListed) this.#begin()
     return this.#tools.known
   }
 

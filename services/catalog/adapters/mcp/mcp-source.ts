@@ -111,7 +111,7 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
     return await connectTo(entry.target, directory, { ...this.#options, dispatcher: await this.#agent }, options)
   }
 
-  /** Once: when the location is built anew, its servers are asked. */
+  /** Once: when the location is built anew, its servers list their tools again. */
   #recall(directory: string, entry: UsableEntry): ServerTools | undefined {
     const key = keyOf(directory, entry)
     const listed = this.#remembered.get(key)

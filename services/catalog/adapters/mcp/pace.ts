@@ -5,7 +5,7 @@ const BYTES_PER_MS = 4_194
 const LEAST_MS = 2
 
 /** Most bytes of a message that answers nothing. */
-export const MAX_UNASKED_BYTES = 256 << 10
+export const MAX_UNSOLICITED_BYTES = 256 << 10
 
 /** Waits for as long as messages of so many bytes may keep a server from being read on. */
 export async function pace(bytes: number): Promise<void> {

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import type { Command } from '../commands/command.ts'
-import { MAX_UNASKED_BYTES } from './pace.ts'
+import { MAX_UNSOLICITED_BYTES } from './pace.ts'
 import { StdioTransport } from './stdio-transport.ts'
 
 /** A transport on a channel that `say` writes to as its server does. */
@@ -24,7 +24,7 @@ async function open() {
   return { transport, channel, received, say }
 }
 
-const large = 'x'.repeat(MAX_UNASKED_BYTES)
+const large = 'x'.repeat(MAX_UNSOLICITED_BYTES)
 const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, message: large } }
 const answer = (id: number) => ({ jsonrpc: '2.0', id, result: { text: large } })
 

@@ -7,12 +7,12 @@ import { type Command, readToEnd, settledWithin } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
 import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
 import { knownMessage } from './known-message.ts'
-import { MAX_UNASKED_BYTES, pace } from './pace.ts'
+import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
 
 /** Messages that are worked on in one turn of the event loop, and the pause after them for each, in milliseconds. */
 const AT_ONCE = 20
 const MESSAGE_MS = 0.2
-/** For a server to end by itself when its input ends, and then when it is asked to. */
+/** For a server to end by itself when its input ends, and then on SIGTERM. */
 const END_MS = 200
 const TERMINATE_MS = 500
 /** For what a server that has ended wrote before. */
@@ -93,7 +93,7 @@ export class StdioTransport implements Transport {
       const lines = this.#lines.push(chunk)
       for (const [index, line] of lines.entries()) {
         if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
-        const message = this.#isUnasked(line) ? undefined : knownMessage(line)
+        const message = this.#isUnsolicited(line) ? undefined : knownMessage(line)
         if (message === undefined || this.#closing !== undefined) continue
         if ('id' in message && !('method' in message)) this.#open.delete(message.id)
         this.onmessage?.(message)
@@ -107,8 +107,8 @@ export class StdioTransport implements Transport {
   }
 
   /** Whether a message is large, and nobody waits for an answer, or it begins as what is none. */
-  #isUnasked(line: string): boolean {
-    return line.length > MAX_UNASKED_BYTES && (this.#open.size === 0 || METHOD.test(line.slice(0, HEAD_LENGTH)))
+  #isUnsolicited(line: string): boolean {
+    return line.length > MAX_UNSOLICITED_BYTES && (this.#open.size === 0 || METHOD.test(line.slice(0, HEAD_LENGTH)))
   }
 
   async #lost(why: string): Promise<void> {

@@ -3,15 +3,15 @@ import type { ServerTools } from './list-tools.ts'
 
 /** For how long somebody waits for tools that are not known yet. */
 const PATIENCE_MS = 5_000
-/** The list is asked for once in this time, however often the server says that it has changed. */
+/** The list is requested once in this time, however often the server says that it has changed. */
 const RELIST_MS = 1_000
 
 interface Options {
   readonly clock: Clock
   /** What was known when the location was open before. It is offered until the server says what it has now. */
   readonly listed: ServerTools | undefined
-  /** Asks the server; undefined: it does not say now. What it does not say now it says at its next start or change. */
-  readonly ask: () => Promise<ServerTools | undefined>
+  /** Has the server list them; undefined: it does not now. What it does not say now it says at its next start or change. */
+  readonly list: () => Promise<ServerTools | undefined>
   /** The tools are known now, or are others. */
   readonly onChange: () => void
 }
@@ -23,9 +23,9 @@ export class ToolList implements Disposable {
   readonly #options: Options
   readonly #known = Promise.withResolvers<void>()
   #listed: ServerTools | undefined
-  #askedAt = Number.NEGATIVE_INFINITY
-  #asking = false
-  #everAsked = false
+  #requestedAt = Number.NEGATIVE_INFINITY
+  #isListing = false
+  #everListed = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
@@ -44,8 +44,8 @@ export class ToolList implements Disposable {
   }
 
   /** Whether this server has said them. */
-  get everAsked(): boolean {
-    return this.#everAsked
+  get everListed(): boolean {
+    return this.#everListed
   }
 
   /** Resolves when the tools are known, or are not waited for any more. */
@@ -66,20 +66,20 @@ export class ToolList implements Disposable {
   learn(listed: ServerTools): void {
     const before = this.#listed
     this.#listed = listed
-    this.#everAsked = true
+    this.#everListed = true
     this.#known.resolve()
     if (JSON.stringify(before) !== JSON.stringify(listed)) this.#options.onChange()
   }
 
-  /** The server says that it has other tools: it is asked soon, once for many changes. */
+  /** The server says that it has other tools: they are listed soon, once for many changes. */
   changed(): void {
     if (this.#timer !== undefined) return
-    const wait = this.#askedAt + RELIST_MS - this.#options.clock.monotonic()
+    const wait = this.#requestedAt + RELIST_MS - this.#options.clock.monotonic()
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined
-        if (this.#asking) this.changed()
-        else void this.#ask()
+        if (this.#isListing) this.changed()
+        else void this.#list()
       },
       Math.max(wait, 0),
     ).unref()
@@ -90,11 +90,11 @@ export class ToolList implements Disposable {
     this.#known.resolve()
   }
 
-  async #ask(): Promise<void> {
-    this.#asking = true
-    this.#askedAt = this.#options.clock.monotonic()
-    const listed = await this.#options.ask()
-    this.#asking = false
+  async #list(): Promise<void> {
+    this.#isListing = true
+    this.#requestedAt = this.#options.clock.monotonic()
+    const listed = await this.#options.list()
+    this.#isListing = false
     if (listed !== undefined) this.learn(listed)
   }
 }

@@ -10,7 +10,7 @@ import type { InstallJob, Resolved } from './package-job.ts'
 import { registryOptions } from './registry.ts'
 import { type Budget, unpack } from './unpack.ts'
 
-/** What the registry said is kept here while it is asked: npm's libraries would otherwise use a folder of the user. */
+/** What the registry said is kept here meanwhile: npm's libraries would otherwise use a folder of the user. */
 const CACHE = '.cache'
 
 /** Packages that are fetched at the same time. */
@@ -25,7 +25,7 @@ interface Placed extends Resolved {
 
 /**
  * Installs a package and its dependencies. npm's Arborist decides which versions go where; what it would run (scripts, links to
- * programs, an audit) is never asked for, since the tarballs are unpacked here.
+ * programs, an audit) is never requested, since the tarballs are unpacked here.
  */
 export async function install(job: InstallJob): Promise<Resolved> {
   const { folder, specifier, limits } = job

@@ -14,7 +14,7 @@ import { problemOf } from './problem-of.ts'
 interface Options {
   /** Where packages are installed: an absolute path, made when the first one is. */
   readonly directory: string
-  /** Address of the registry, the only one that is asked. */
+  /** Address of the registry, the only one that is used. */
   readonly registry: string
   readonly clock: Clock
   readonly logger: Logger
@@ -61,17 +61,17 @@ export class NpmPackages implements PluginPackages {
   async check(targets: readonly string[], signal: AbortSignal): Promise<void> {
     const all = [...new Set(targets)].map((target) => this.#of(target))
     const present = await Promise.all(all.map(({ specifier }) => this.#folders.current(specifier)))
-    const asked = all.flatMap((known, i) => (present[i] === undefined ? [] : [{ known, present: present[i] }]))
-    const questions = asked.map(({ known, present }) => ({ specifier: known.specifier, installed: present.version }))
-    const answers = await this.#answers(questions, signal)
-    for (const [i, { known, present }] of asked.entries()) {
+    const installed = all.flatMap((known, i) => (present[i] === undefined ? [] : [{ known, present: present[i] }]))
+    const queries = installed.map(({ known, present }) => ({ specifier: known.specifier, installed: present.version }))
+    const answers = await this.#answers(queries, signal)
+    for (const [i, { known, present }] of installed.entries()) {
       const answer = answers[i] ?? { problem: 'no answer' }
       if ('problem' in answer) {
         const { target } = known.specifier
         this.#options.logger.warn({ target, ...answer }, 'It is not known whether a plugin has a newer version')
         continue
       }
-      // What was updated meanwhile was not asked about.
+      // The answer is not about what was updated meanwhile.
       if (known.updating !== undefined || (known.version ?? present.version) !== present.version) continue
       known.version = present.version
       known.outdated = answer.newer
@@ -159,7 +159,7 @@ export class NpmPackages implements PluginPackages {
     }
   }
 
-  /** Answers of the registry; problems when they do not come in time, or it cannot be asked. */
+  /** Answers of the registry; problems when they do not come in time, or it cannot be reached. */
   async #answers(questions: readonly Question[], signal: AbortSignal): Promise<readonly Resolution[]> {
     if (questions.length === 0) return []
     try {

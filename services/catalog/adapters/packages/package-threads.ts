@@ -28,7 +28,7 @@ export class PackageThreads implements AsyncDisposable {
   async work(job: PackageJob, limitMs: number, signal = NEVER): Promise<Exclude<PackageAnswer, { type: 'failed' }>> {
     const worker = await this.#take(signal)
     try {
-      const answer = await orAborted(ask(worker, job, limitMs), signal)
+      const answer = await orAborted(runJob(worker, job, limitMs), signal)
       // A failed one may still have begun to fetch and to write.
       if (answer.type === 'failed') throw new PackageError(answer.problem)
       this.#giveBack(worker)
@@ -108,7 +108,7 @@ export class PackageThreads implements AsyncDisposable {
   }
 }
 
-function ask(worker: Worker, job: PackageJob, limitMs: number): Promise<PackageAnswer> {
+function runJob(worker: Worker, job: PackageJob, limitMs: number): Promise<PackageAnswer> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void): void => {
       clearTimeout(timer)

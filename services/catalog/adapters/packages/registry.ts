@@ -6,7 +6,7 @@ import { problemOf } from './problem-of.ts'
 /** Look-ups at the same time. */
 const AT_ONCE = 16
 
-/** How npm's libraries ask a registry: itself alone, whatever host a tarball is said to lie at, with one more try, past caches. */
+/** How npm's libraries use a registry: itself alone, whatever host a tarball is said to lie at, with one more try, past caches. */
 export function registryOptions(registry: string, timeout: number): Options {
   const retry = { retries: 1, minTimeout: 100, maxTimeout: 1_000 }
   return { registry, replaceRegistryHost: 'always', retry, timeout, preferOnline: true } as Options

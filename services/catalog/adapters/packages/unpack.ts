@@ -39,7 +39,7 @@ export async function unpack(tarball: Tarball, limits: PackageLimits, budget: Bu
     tarball.address,
     (stream) => {
       stream.on('error', () => {})
-      // npm's library asks again when the content differs. A second answer would meet what the first left.
+      // npm's library fetches again when the content differs. A second answer would meet what the first left.
       if (tries++ > 0) throw new PackageError(`the tarball of ${tarball.id} is not what its integrity says`)
       return write(stream, tarball, limits, budget)
     },

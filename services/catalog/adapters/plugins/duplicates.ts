@@ -11,7 +11,7 @@ export class Duplicates {
     this.#context = context
   }
 
-  /** Logs those that were none when it was last asked. */
+  /** Logs those that were none when it was last called. */
   of(plugins: readonly Plugin[]): ReadonlyMap<Plugin, PluginFailure> {
     const first = new Map<string, Plugin>()
     const found = new Map<Plugin, PluginFailure>()

@@ -37,10 +37,10 @@ export interface HostListener {
 
 const HOST = fileURLToPath(new URL('./host/host.ts', import.meta.url))
 const KEEP_COMPILED = fileURLToPath(new URL('./host/keep-compiled.mjs', import.meta.url))
-/** How often a process is asked whether it answers, while something is awaited of it, and how long it may take. */
-const ASK_MS = 2_000
+/** How often a process is pinged, while something is awaited of it, and how long it may take to answer. */
+const PING_MS = 2_000
 const ANSWER_MS = 2_000
-/** So often it is not asked at its start, before it has said anything. */
+/** So often it is not pinged at its start, before it has said anything. */
 const SPARED = 7
 
 /** A process that plugins of one location run in. Disposal ends it with all that it started. */
@@ -56,7 +56,7 @@ export class PluginHost implements AsyncDisposable {
   #runs = 0
   #sent = 0
   #begun = false
-  #asked: Promise<boolean> | undefined
+  #pinging: Promise<boolean> | undefined
   #answered: (() => void) | undefined
 
   private constructor(command: Command, channel: Duplex, options: Options) {
@@ -85,7 +85,7 @@ export class PluginHost implements AsyncDisposable {
     this.#watch = setInterval(() => {
       if (!this.#begun && spared++ < SPARED) return
       if ([...this.#listeners.values()].some(({ busy }) => busy)) void this.answers()
-    }, ASK_MS).unref()
+    }, PING_MS).unref()
     const { directory, logger } = options
     logOutput(command.output, (output) => logger.info({ directory, output }, 'A plugin printed something'))
   }
@@ -123,10 +123,10 @@ export class PluginHost implements AsyncDisposable {
 
   /** Whether the process itself answers, whatever its plugins do, and has got all that it was sent. One that does not counts as ended. */
   answers(): Promise<boolean> {
-    this.#asked ??= this.#ask().finally(() => {
-      this.#asked = undefined
+    this.#pinging ??= this.#ping().finally(() => {
+      this.#pinging = undefined
     })
-    return this.#asked
+    return this.#pinging
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,7 +135,7 @@ export class PluginHost implements AsyncDisposable {
     await this.#command[Symbol.asyncDispose]()
   }
 
-  async #ask(): Promise<boolean> {
+  async #ping(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const observeAnswer = (): void => resolve(true)
     this.#answered = observeAnswer

@@ -84,7 +84,7 @@ export class PluginSet implements Plugins {
     const changedBy: string[] = []
     for (const plugin of this.#having('prompt')) {
       const input = { ...current, about: { sessionID: sessionId } }
-      const answer = await this.#ask(plugin, 'prompt', input, signal, (value) =>
+      const answer = await this.#callHook(plugin, 'prompt', input, signal, (value) =>
         readPromptChange(value, current, known),
       )
       if (answer === undefined || isDeepStrictEqual(answer, current)) continue
@@ -98,7 +98,7 @@ export class PluginSet implements Plugins {
     let { input } = call
     for (const plugin of this.#having('tool.before')) {
       const { sessionId: sessionID, tool } = call
-      const change = await this.#ask(plugin, 'tool.before', { sessionID, tool, input }, signal, readCallChange)
+      const change = await this.#callHook(plugin, 'tool.before', { sessionID, tool, input }, signal, readCallChange)
       if (change?.refuse !== undefined)
         throw new Rejection('TOOL_REFUSED', { name: tool, problem: `${idOf(plugin)}: ${change.refuse}` })
       input = change?.input ?? input
@@ -114,7 +114,7 @@ export class PluginSet implements Plugins {
       const texts = current.content.flatMap((piece) => (piece.type === 'text' ? [piece.text] : []))
       const text = [...(current.type === 'failed' ? [current.message] : []), ...texts].join('\n')
       const given = { sessionID, tool, input, failed, text }
-      const change = await this.#ask(plugin, 'tool.after', given, signal, readTextChange)
+      const change = await this.#callHook(plugin, 'tool.after', given, signal, readTextChange)
       if (change === undefined) continue
       const files = current.content.filter((piece) => piece.type === 'file')
       current =
@@ -131,7 +131,9 @@ export class PluginSet implements Plugins {
   ): Promise<string[]> {
     const given = { sessionID: sessionId, agent }
     const texts = await Promise.all(
-      this.#having('instructions').map((plugin) => this.#ask(plugin, 'instructions', given, signal, readInstructions)),
+      this.#having('instructions').map((plugin) =>
+        this.#callHook(plugin, 'instructions', given, signal, readInstructions),
+      ),
     )
     return texts.flatMap((text) => text ?? [])
   }
@@ -145,7 +147,7 @@ export class PluginSet implements Plugins {
   }
 
   // Undefined: nothing is to be changed, the plugin has failed, or there is no place for its process for so long.
-  async #ask<T>(
+  async #callHook<T>(
     plugin: Plugin,
     name: HookName,
     input: unknown,

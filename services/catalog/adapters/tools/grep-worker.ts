@@ -1,4 +1,4 @@
-/** What a thread is asked: to search texts, which lie in the memory that it was made with. */
+/** A job of a thread: to search texts, which lie in the memory that it was made with. */
 export interface SearchRequest {
   readonly source: string
   readonly flags: string

@@ -12,7 +12,7 @@ const MAX_MATCHES = 200
 const MAX_FILE_BYTES = 2 << 20
 const PROBE_BYTES = 8 << 10
 
-// What may hold secrets is only found by the name of the file: read asks for permission there, grep does not (instance facts 3.12).
+// What may hold secrets is only found by the name of the file: read requests permission there, grep does not (instance facts 3.12).
 const SECRETS = /(^|\/)[^/]*\.env(\.[^/]*)?$/
 const NO_SECRETS = /\.env\.example$/
 

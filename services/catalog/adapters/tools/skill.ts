@@ -11,7 +11,7 @@ interface Input {
   readonly offset?: number
 }
 
-/** Skills that are named to whoever asks for one that there is not. */
+/** Skills that are named to whoever calls for one that there is not. */
 const MAX_NAMED = 20
 
 /**

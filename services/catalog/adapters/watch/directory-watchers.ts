@@ -70,7 +70,7 @@ export class DirectoryWatchers {
       this.#entries.set(key, entry)
       return entry
     } catch {
-      // No watches, descriptors or support: whoever asked has to look by itself.
+      // No watches, descriptors or support: whoever wants to know has to look by itself.
       return undefined
     }
   }

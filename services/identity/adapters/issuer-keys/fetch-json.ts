@@ -14,7 +14,7 @@ export interface FetchedJson {
   readonly maxAgeSeconds: number | undefined
 }
 
-/** What a Kubernetes API server shows of its tokens: nothing else of it is asked with its credential. */
+/** What a Kubernetes API server shows of its tokens: nothing else of it is fetched with its credential. */
 const KUBERNETES_PATHS = ['/.well-known/openid-configuration', '/openid/v1/jwks']
 
 /**
@@ -58,7 +58,7 @@ async function optionsOf(url: URL, { addresses, network }: Destination, signal: 
   return {
     lookup,
     signal,
-    // A new agent of its own: no connection is reused, and no proxy of the environment is asked.
+    // A new agent of its own: no connection is reused, and no proxy of the environment is used.
     agent: false,
     rejectUnauthorized: true,
     ...(network?.caFile === undefined ? {} : { ca: await fileOf(network.caFile) }),

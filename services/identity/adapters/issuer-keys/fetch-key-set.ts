@@ -45,7 +45,7 @@ async function discover(issuerUrl: string, rules: DestinationRules, signal: Abor
   return document.jwks_uri
 }
 
-/** The URL of an address that may be asked. What was saved is checked again: the settings may permit less by now. */
+/** The URL of an address that may be fetched from. What was saved is checked again: the settings may permit less by now. */
 function checked(address: string, kind: 'issuer' | 'key set', { networks, ownOrigin }: DestinationRules): URL {
   const problem = addressProblem(address, kind, networks, ownOrigin)
   if (problem !== undefined) throw new FetchProblem(`the address of the ${kind} ${problem}`)

@@ -50,7 +50,7 @@ const LIMITS: FetchLimits = {
   mostOfOrganization: 4,
 }
 
-/** Beyond that keys are forgotten, and fetched again when they are asked for. */
+/** Beyond that keys are forgotten, and fetched again when they are needed. */
 const MOST_BYTES = 32 * 1_024 * 1_024
 /** What an entry takes besides its keys, and a key besides its id. */
 const ENTRY_BYTES = 1_024

@@ -10,13 +10,13 @@ const LEAST_FRESH_MS = 60_000
 const MOST_FRESH_MS = 600_000
 /** For how long after they were fetched known keys are used while newer ones can't be fetched. */
 const MOST_AGE_MS = 3_600_000
-/** For how long after a fetch the keys that it did not bring are not asked for. */
+/** For how long after a fetch the keys that it did not bring are not fetched. */
 const COOLDOWN_MS = 30_000
 /** Waiting time after a failure; each further one doubles it. */
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 60_000
 
-/** How long whoever asks for keys waits for a fetch. */
+/** How long whoever needs keys waits for a fetch. */
 export interface Patience {
   /** Where nothing is known. */
   readonly unknownMs: number

@@ -50,7 +50,7 @@ export const FEDERATION = [
   'INSERT INTO audit_retention VALUES (1, 0)',
   refusal('audit_entries_update', 'UPDATE ON audit_entries'),
   refusal('audit_entries_delete', 'DELETE ON audit_entries', 'OLD.time >= (SELECT kept_from FROM audit_retention)'),
-  // A row that replaces another one deletes it, and no trigger would be asked.
+  // A row that replaces another one deletes it, and no trigger would fire.
   refusal(
     'audit_entries_replace',
     'INSERT ON audit_entries',

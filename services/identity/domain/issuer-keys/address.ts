@@ -21,7 +21,7 @@ export interface FederationNetwork {
 
 /** What is special about a host. */
 export interface FederationHost {
-  /** File of the bearer token that a Kubernetes API server asks for before it shows its keys. */
+  /** File of the bearer token that a Kubernetes API server requires before it shows its keys. */
   readonly tokenFile?: string | undefined
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { requiredClaims, scopesOf } from './claims.ts'
 import { claimOf, SKIPPED, shown, type Verdict, verdict } from './step.ts'
 
-/** What a policy asks of the claims of a token; undefined: nothing in this respect. */
+/** What a policy requires of the claims of a token; undefined: nothing in this respect. */
 export interface ClaimRules {
   readonly subject: string | undefined
   readonly audience: string

@@ -22,7 +22,7 @@ export const STEPS = [
 
 export type StepName = (typeof STEPS)[number]
 
-/** What became of a step. `skipped`: the policy does not ask for it, or what it needs is missing. */
+/** What became of a step. `skipped`: the policy does not require it, or what it needs is missing. */
 export interface Verdict {
   readonly verdict: 'passed' | 'failed' | 'skipped'
   /** What was expected and what was found; undefined: nothing. An exchange that is accepted never asks. */

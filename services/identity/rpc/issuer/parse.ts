@@ -11,7 +11,7 @@ import { issuerSettingsFromProto } from './convert.ts'
 const MAX_JWKS_BYTES = 262_144
 const checkSettings = checkLimits(IssuerSettingsSchema)
 
-/** The settings that a message says. Rejects with REQUEST_INVALID when they can't be saved; the network is not asked. */
+/** The settings that a message says. Rejects with REQUEST_INVALID when they can't be saved; nothing is fetched. */
 export function parseIssuerSettings(
   message: IssuerSettingsMessage | undefined,
   issuerKeys: Pick<IssuerKeys, 'problemOf'>,

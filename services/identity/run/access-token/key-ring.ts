@@ -34,7 +34,7 @@ export interface KeyRingOptions {
 
 /**
  * The signing keys as this process knows them. Whoever uses them has them read again once they are half a minute old, and makes the
- * next key, for all processes, when that is due; nothing happens while nobody asks. Private keys never leave it but as objects.
+ * next key, for all processes, when that is due; nothing happens while nobody uses it. Private keys never leave it but as objects.
  */
 export class KeyRing {
   readonly #options: KeyRingOptions
@@ -163,7 +163,7 @@ function headerOf(kid: string): string {
 const SAMPLE = headerOf(`sig_${'0'.repeat(24)}`)
 const PREFIX = Buffer.from('{"typ":"at+jwt","alg":"ES256","kid":"sig_').toString('base64url').slice(0, -2)
 
-/** Whether it may be the first part of tokens of a key that another process has made: others are not asked for. */
+/** Whether it may be the first part of tokens of a key that another process has made: others are not read from the store. */
 function isOurHeader(header: string): boolean {
   return header.length === SAMPLE.length && header.startsWith(PREFIX)
 }

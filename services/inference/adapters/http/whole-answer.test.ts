@@ -57,7 +57,7 @@ for (const [protocol, name] of [
   ['openai-responses', 'responses-text'],
   ['openai-responses', 'responses-tools'],
 ] as const) {
-  test(`${name}: the provider is asked for JSON, and the answer comes to the same as its stream`, async () => {
+  test(`${name}: the provider is to answer in JSON, and that comes to the same as its stream`, async () => {
     await using whole = await open(protocol, answers(200, fixture(`${name}.json`)))
     await using streamed = await open(protocol, streams(fixture(`${name}.sse`)))
     const events = await whole.whole()

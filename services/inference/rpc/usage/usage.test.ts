@@ -110,7 +110,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(usage.getKeyUsage({ keyIds: [] }, byKey))).reason, 'REQUEST_INVALID')
   })
 
-  test(`${name}: what a key may not spend is refused before the provider is asked`, async () => {
+  test(`${name}: what a key may not spend is refused before the provider is called`, async () => {
     await using service = await open(connect)
     const { stub, ask } = service
     const poor = await refusalOf(ask({ maxOutputTokens: 1_000 }, { limitNanos: 500n }))

@@ -34,7 +34,7 @@ export interface ApprovalRecord {
 
 type WriteOf<T extends Write['type']> = Extract<Write, { type: T }>
 
-export function requestRecord(workspace: string, write: WriteOf<'ask'>): RequestRecord {
+export function requestRecord(workspace: string, write: WriteOf<'request'>): RequestRecord {
   const { request } = write
   return {
     workspace,

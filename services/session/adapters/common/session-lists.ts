@@ -5,7 +5,7 @@ export function readsForward(query: { order: string; anchor?: { direction: 'next
   return (query.order === 'ascending') === (query.anchor?.direction !== 'previous')
 }
 
-/** Makes a page of what was read in that direction: one item more than asked for, where there are more. */
+/** Makes a page of what was read in that direction: one item more than wanted, where there are more. */
 export function toPage<R, T>(
   rows: readonly R[],
   query: { limit: number; anchor?: { direction: 'next' | 'previous' } },

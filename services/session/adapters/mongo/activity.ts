@@ -9,7 +9,7 @@ import { type Collections, type Keyed, keyOf, type SessionDocument } from './col
 const BATCH = 1_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** What is known of a session: undefined, it is not there; null, it is not asked for. */
+/** What is known of a session: undefined, it is not there; null, it is not wanted. */
 type Known = { readonly isRoot: boolean; readonly base: number } | null | undefined
 
 /** See SessionLists.listActivity. */
@@ -76,7 +76,7 @@ async function learn(
   const filter = { _id: { $in: fresh.map((id) => keyOf(workspace, id)) } }
   const found = sessions.find<Pick<SessionDocument, keyof typeof projection>>(filter, { projection, ...LIMIT })
   for (const session of await found.toArray()) {
-    const asked = projectId === undefined || session.projectId === projectId
-    known.set(session.id, asked ? { isRoot: session.parentId === null, base: session.base ?? 0 } : null)
+    const isWanted = projectId === undefined || session.projectId === projectId
+    known.set(session.id, isWanted ? { isRoot: session.parentId === null, base: session.base ?? 0 } : null)
   }
 }

@@ -154,7 +154,7 @@ export class MongoBatch implements Transaction {
         return ['events', insert(eventRecord(workspace, this.#sessionId, write))]
       case 'count':
         return ['activity', put(activityRecord(workspace, this.#sessionId, write))]
-      case 'ask':
+      case 'request':
         return ['requests', insert(requestRecord(workspace, write))]
       case 'answer':
         return ['requests', update(write.requestId, write.answer)]

@@ -111,7 +111,7 @@ export class MongoLeases {
     const left: string[] = []
     for (const [key, { until, ms }] of this.#locked) {
       if (until > now) left.push(key)
-      // Nobody asked for it for a long time.
+      // Nobody has read it for a long time.
       else if (until + ms + LONGEST_LEAVE_MS < now) this.#locked.delete(key)
     }
     const cursor = this.#sessions.find(

@@ -52,10 +52,10 @@ class List {
     const [hint, names] = indexOf(query)
     this.#hint = hint
     this.#filter = { workspace, ...Object.fromEntries(names.map((name) => [name, query[name]])) }
-    const asked = (['directory', 'projectId', 'subpath', 'parentId', 'search'] as const).filter(
+    const filters = (['directory', 'projectId', 'subpath', 'parentId', 'search'] as const).filter(
       (name) => query[name] !== undefined,
     )
-    this.isCovered = asked.length === names.length
+    this.isCovered = filters.length === names.length
   }
 
   /** Documents of the index after a place. */

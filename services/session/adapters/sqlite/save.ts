@@ -115,7 +115,7 @@ function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write:
     case 'count':
       insertActivity(file, number, activityRecord(workspace, sessionId, write))
       break
-    case 'ask': {
+    case 'request': {
       const { id, seq, data, reply, message, timeCreated, timeExpires } = requestRecord(workspace, write)
       const times = [timeCreated, timeExpires] as const
       file.statement(insertRequest).run(number, workspace, id, sessionId, seq, data, reply, message, ...times)

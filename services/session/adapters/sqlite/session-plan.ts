@@ -14,7 +14,7 @@ interface Source {
   readonly where: Condition
 }
 
-/** How a list is read: what each of these indexes has, and of that what else the query asks for. */
+/** How a list is read: what each of these indexes has, and of that what else the query wants. */
 export interface SessionPlan {
   readonly sources: readonly Source[]
   /** Undefined: everything. */
@@ -62,7 +62,7 @@ function wayOf(query: SessionQuery): {
   return parentId === null ? { names: [roots], covered: ['parentId'] } : { names: [roots, children], covered: [] }
 }
 
-/** What a query asks for, but for the order. */
+/** What a query wants, but for the order. */
 export function filtersOf(query: SessionQuery): (readonly [Filter, Condition])[] {
   const { parentId, directory, projectId, subpath, search } = query
   const is = (sql: string, value: string): Condition => ({ sql, values: [value] })

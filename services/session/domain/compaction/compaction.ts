@@ -9,7 +9,7 @@ import { type Covered, coveredBy, openInput } from './shown.ts'
 
 /** A compaction that is to begin. */
 export interface CompactionStart {
-  /** Of the inbox item that asked for it; undefined: nobody did. */
+  /** Of the inbox item that requested it; undefined: none did. */
   readonly id: string | undefined
   /** It begins its run. */
   readonly alone: boolean
@@ -17,7 +17,7 @@ export interface CompactionStart {
 
 /** The error type of a compaction that came to nothing. */
 export const COMPACTION_FAILED = 'compaction.failed'
-/** The error type of one that was asked for where there is nothing to summarize: it does no harm. */
+/** The error type of one that was requested where there is nothing to summarize: it does no harm. */
 export const COMPACTION_EMPTY = 'compaction.empty'
 /** Somebody interrupted the run. */
 export const COMPACTION_INTERRUPTED: StructuredError = {
@@ -35,7 +35,7 @@ const STILL_TOO_LONG = 'The conversation is too long for the model, although it 
 /**
  * Begins to summarize a conversation: a message that runs, and what stays word for word. Where the conversation was too long right after
  * a summary, that is taken again with half of what stayed, until there is nothing left to halve: then, and where there is nothing to summarize,
- * it fails at once, also where that was asked for.
+ * it fails at once, also where that was requested.
  */
 export function beginCompaction(
   revision: Revision,
@@ -82,7 +82,7 @@ function shorten(
   return { seq, message }
 }
 
-/** What is asked for again and again brings nothing, unless the conversation was too long even so. */
+/** What is requested again and again brings nothing, unless the conversation was too long even so. */
 function emptiness(conversation: readonly Message[], { turns }: Covered): string | undefined {
   return turns.length > 0 || wasTooLong(conversation) ? undefined : NOTHING
 }
@@ -93,7 +93,7 @@ function problemOf(conversation: readonly Message[], { summary, turns }: Covered
   return summary === undefined ? NOTHING : STILL_TOO_LONG
 }
 
-/** What a model was asked for to summarize, and has cost. */
+/** What a call of a model for a summary has cost. */
 export interface CompactionUsage {
   readonly costNanos: bigint
   readonly tokens: TokenUsage

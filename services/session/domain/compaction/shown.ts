@@ -38,7 +38,7 @@ function saysAnything(message: Message): boolean {
   return turnText(message) !== undefined || (message.type === 'assistant' && !cameToNothing(message))
 }
 
-// Nobody asked for it.
+// No client requested it.
 function isInRun(message: Message): boolean {
   return message.type === 'compaction' && !message.manual
 }

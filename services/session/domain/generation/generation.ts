@@ -35,7 +35,7 @@ export interface ModelMessage {
   readonly parts: readonly ModelPart[]
 }
 
-/** What a model is asked for. */
+/** A call of a model. */
 export interface GenerationRequest {
   /** Unique: the ledger has one row for it. */
   readonly requestId: string

@@ -12,7 +12,7 @@ const AWAY_RETRIES = 16
 export interface FailedCall {
   /** Undefined: the failure names none. */
   readonly reason: string | undefined
-  /** What the provider asks for: seconds, or a date. */
+  /** How long the provider says to wait: seconds, or a date. */
   readonly retryAfter: string | undefined
 }
 
@@ -20,7 +20,7 @@ export interface FailedCall {
  * How long to wait before repetition `attempt` (from 1) of a failed provider call, in milliseconds; undefined: it is not
  * repeated. Rate limits, unavailable providers, timeouts and failures without a reason are repeated four times: after
  * about 2, 4, 8, 16 seconds (a quarter more or less by chance, so that sessions do not come back together), or after what
- * the provider asks for, up to five minutes.
+ * the provider says to wait, up to five minutes.
  */
 export function retryDelay(
   { reason, retryAfter }: FailedCall,
@@ -30,9 +30,9 @@ export function retryDelay(
 ): number | undefined {
   if (attempt > MAX_RETRIES || (reason !== undefined && !RETRYABLE.has(reason))) return undefined
   const delay = FIRST_MS * 2 ** (attempt - 1) * (0.75 + random() / 2)
-  const asked = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, now)
-  if (asked !== undefined && asked > LONGEST_MS) return undefined
-  return Math.round(Math.max(delay, asked ?? 0))
+  const said = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, now)
+  if (said !== undefined && said > LONGEST_MS) return undefined
+  return Math.round(Math.max(delay, said ?? 0))
 }
 
 /** RFC 9110 section 10.2.3. */

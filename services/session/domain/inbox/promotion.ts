@@ -40,7 +40,7 @@ export function promoteItems(revision: Revision, waiting: WaitingInputs, boundar
   return { messages, control, more: waiting.more && last === candidates.at(-1) }
 }
 
-/** A compaction is for the account of the run that it is part of, and of whoever asked for it where it begins one. */
+/** A compaction is for the account of the run that it is part of, and of whoever requested it where it begins one. */
 function promoteCompaction(revision: Revision, { item, admitter }: WaitingInput): Promotion {
   const alone = !revision.state.running
   beginRun(revision)

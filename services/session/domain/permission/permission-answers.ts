@@ -3,8 +3,8 @@ import type { Revision } from '../revision.ts'
 import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
 
 /** Writes a request that waits. */
-export function askPermission(revision: Revision, request: PermissionRequest): void {
-  revision.writes.push({ type: 'ask', seq: revision.nextSeq(), request })
+export function requestPermission(revision: Revision, request: PermissionRequest): void {
+  revision.writes.push({ type: 'request', seq: revision.nextSeq(), request })
   revision.event({ type: 'permission-asked', request })
 }
 

@@ -7,7 +7,7 @@ export interface Rules {
   readonly agent: readonly PermissionRule[]
   /** Stand after the agent's. */
   readonly session: readonly PermissionRule[]
-  /** Of the sessions above: what one of these lists denies or asks for is denied or asked for, whatever the others say. */
+  /** Of the sessions above: what one of these lists denies is denied, and what one has as `ask` is no `allow`, whatever the others say. */
   readonly above?: readonly (readonly PermissionRule[])[]
 }
 
@@ -50,7 +50,7 @@ export function isApproved(
   return approvals.some((rule) => rule.action === action && rule.resource === guardedPath)
 }
 
-/** Where no rule matches, somebody is asked. */
+/** Where no rule matches, permission is requested. */
 function effectOf(rules: readonly PermissionRule[], action: string, resource: string): Effect {
   return ruleFor(rules, action, resource)?.effect ?? 'ask'
 }

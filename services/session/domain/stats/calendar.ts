@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000
 /** The days of a time zone. */
 export class Calendar {
   readonly #format: Intl.DateTimeFormat
-  /** The hour that was asked about last, where it lies within one day. */
+  /** The hour that was looked up last, where it lies within one day. */
   #hour = Number.NaN
   #date = ''
 

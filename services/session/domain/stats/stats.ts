@@ -21,7 +21,7 @@ export interface CountedActivity {
   readonly model: string | undefined
   readonly tokens: TokenUsage | undefined
   readonly costNanos: bigint | undefined
-  /** Empty where they were not asked for. */
+  /** Empty where they are not wanted. */
   readonly calls: readonly CountedCall[]
 }
 

@@ -25,18 +25,18 @@ export function rulesAbove(agentId: string, above: readonly Superior[]): (readon
 }
 
 /**
- * The rules of a session that is to be bound without any above it: its own, and after them what the lists of `rulesAbove` ask for and deny.
+ * The rules of a session that is to be bound without any above it: its own, and after them the `ask` and `deny` of the lists of `rulesAbove`.
  * Of what it or its agent denies nothing becomes a question by that. Exceptions from a rule are not kept: it is rather too strict.
  */
 export function ownRules(
   { agent, session }: Superior,
   above: readonly (readonly PermissionRule[])[],
 ): PermissionRule[] {
-  const asked = above.flat().filter(({ effect }) => effect === 'ask')
+  const asking = above.flat().filter(({ effect }) => effect === 'ask')
   const denied = (rules: readonly PermissionRule[]) => rules.filter(({ effect }) => effect === 'deny')
   const overlaps = ({ action }: PermissionRule) =>
-    asked.some((ask) => matches(ask.action, action) || matches(action, ask.action))
-  return [...session, ...asked, ...denied([...agent, ...session]).filter(overlaps), ...denied(above.flat())]
+    asking.some((rule) => matches(rule.action, action) || matches(action, rule.action))
+  return [...session, ...asking, ...denied([...agent, ...session]).filter(overlaps), ...denied(above.flat())]
 }
 
 /** Whether rules allow an agent by a rule for `task` that names it, and not by one for many. */

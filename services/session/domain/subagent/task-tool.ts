@@ -7,7 +7,7 @@ export const TASK = 'task'
 /** Characters of all agents' descriptions together that a model is shown. */
 const MOST_SHOWN = 20_000
 
-/** Those of the agents that may be called under these rules, be it that somebody is asked. */
+/** Those of the agents that may be called under these rules, be it with a permission request. */
 export function callableAgents(agents: readonly SubagentSummary[], rules: Rules): SubagentSummary[] {
   return agents.filter(({ id }) => judgeAccess(rules, { action: TASK, resources: [id] }).effect !== 'deny')
 }

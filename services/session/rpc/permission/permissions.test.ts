@@ -17,7 +17,7 @@ async function asking(connect: Connect): Promise<{ service: SessionRpc; lease: A
   const lease = await service.store.acquireLease('owner', 60_000)
   assert.ok(lease)
   await service.store.promote(lease, 'idle')
-  for (const id of ['per_1', 'per_2']) await service.store.askPermission(lease, requestOf(id, service.clock.time))
+  for (const id of ['per_1', 'per_2']) await service.store.requestPermission(lease, requestOf(id, service.clock.time))
   return { service, lease }
 }
 
@@ -59,7 +59,7 @@ forEachTransport((name, connect) => {
     await using _ = service
     const { client, store, clock } = service
     const ids = Array.from({ length: 1_000 }, (_, i) => `per_more_${i}`)
-    await Promise.all(ids.map((id) => store.askPermission(lease, requestOf(id, clock.time))))
+    await Promise.all(ids.map((id) => store.requestPermission(lease, requestOf(id, clock.time))))
     const get = (requestId: string) => client.getPermissionRequest({ sessionId, requestId }, service.as())
     assert.equal((await get('per_more_999')).request?.requestId, 'per_more_999')
     await client.replyPermissionRequest({ sessionId, requestId: 'per_1', reply: PermissionReply.ONCE }, service.as())

@@ -13,7 +13,7 @@ const SESSIONS_AT_ONCE = 16
 /** Requests that are listed at a time. */
 const MOST_LISTED = 1_000
 
-/** Has the catalog reload the caller's locations, and rejects what their sessions asked for before. */
+/** Has the catalog reload the caller's locations, and rejects the permission requests of their sessions. */
 export function reloadLocations(dependencies: {
   readonly store: SessionStore
   readonly catalog: Catalog
@@ -36,7 +36,7 @@ function failedReload(error: unknown): unknown {
 
 /**
  * Rejects the requests of a workspace that wait now, wherever their sessions run: whoever owns them observes that in the store. What is
- * asked meanwhile may wait: it is a request to the locations as they are.
+ * requested meanwhile may wait: it is a request to the locations as they are.
  */
 async function rejectWaiting(store: SessionStore, workspace: string, signal: AbortSignal): Promise<void> {
   const places = new Places(SESSIONS_AT_ONCE)

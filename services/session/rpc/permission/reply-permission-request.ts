@@ -12,7 +12,7 @@ import { replies } from '../enums.ts'
 
 const checkRequest = checkLimits(ReplyPermissionRequestRequestSchema)
 
-/** Replies to a permission request; the drain that asked observes the answer. */
+/** Replies to a permission request; the drain that requested it observes the answer. */
 export function replyPermissionRequest(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['replyPermissionRequest'] {

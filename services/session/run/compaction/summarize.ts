@@ -40,7 +40,7 @@ export class CompactionFailure extends Error {
   }
 }
 
-/** Whom a summary is asked of. */
+/** Who writes a summary. */
 interface Author {
   readonly agent: Agent
   readonly model: ModelRef
@@ -67,7 +67,7 @@ export async function summarize(
   for (let attempt = 1; ; attempt++) {
     await run.slot.acquire(run.tenure.signal)
     const text = toSummarize(covered, room)
-    const answer = await ask(run, requestOf(run, author, `${id}-compaction-${attempt}`, text, shortest), receive)
+    const answer = await callModel(run, requestOf(run, author, `${id}-compaction-${attempt}`, text, shortest), receive)
     if ('text' in answer) {
       const { text, ...usage } = answer
       if (text.trim() === '') throw new CompactionFailure(failure('The summary is empty'), { usage })
@@ -100,7 +100,7 @@ async function findAuthor(run: RunContext): Promise<Author> {
   } catch (cause) {
     tenure.check()
     const gone = cause instanceof Rejection && cause.reason === 'AGENT_NOT_FOUND'
-    const problem = gone ? `Agent not found: ${cause.metadata.agent_id}` : `The agent "${AGENT}" cannot be asked`
+    const problem = gone ? `Agent not found: ${cause.metadata.agent_id}` : `The agent "${AGENT}" cannot be used`
     throw new CompactionFailure(failure(problem), { cause })
   }
 }
@@ -113,7 +113,7 @@ function requestOf(
   shortest: number,
 ): GenerationRequest {
   const words = Math.min(MOST_WORDS, Math.floor(shortest / 8))
-  const asked = `<conversation>\n${text}\n</conversation>\n\nSummarize this conversation in at most ${words} words.`
+  const prompt = `<conversation>\n${text}\n</conversation>\n\nSummarize this conversation in at most ${words} words.`
   return {
     requestId,
     sessionId: run.session.id,
@@ -123,7 +123,7 @@ function requestOf(
     callTools: false,
     messages: [
       { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
-      { role: 'user', parts: [{ type: 'text', text: asked }] },
+      { role: 'user', parts: [{ type: 'text', text: prompt }] },
     ],
     headers: agent.requestHeaders,
     body: agent.requestBody,
@@ -131,7 +131,7 @@ function requestOf(
   }
 }
 
-async function ask(
+async function callModel(
   { inference, principal, tenure }: RunContext,
   request: GenerationRequest,
   receive: (text: string) => Promise<void>,

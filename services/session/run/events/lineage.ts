@@ -23,7 +23,7 @@ export class Lineage {
   async aboveOf({ sessionId, data }: DurableEvent | VolatileEvent, signal: AbortSignal): Promise<readonly string[]> {
     if (data.type === 'session-deleted') {
       this.#above.delete(sessionId)
-      // Nobody can be asked any more.
+      // The store cannot say it any more.
       return data.above ?? NOBODY
     }
     // Another session may have had the id before.

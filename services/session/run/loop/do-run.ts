@@ -31,7 +31,7 @@ interface Course {
   readonly last: StepEnd['end'] | undefined
   /** Tokens that the model of the last step takes; undefined: nobody knows. */
   readonly contextLength: number | undefined
-  /** A compaction that nobody asked for has failed: no other one begins before the conversation is too long. */
+  /** A compaction that no client requested has failed: no other one begins before the conversation is too long. */
   readonly uncompacted: boolean
   /** What the compaction has failed with that began the run. */
   readonly failure: StructuredError | undefined

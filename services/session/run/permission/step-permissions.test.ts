@@ -35,7 +35,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
   let ids = 0
   const run = {
     owned: {
-      askPermission: (request: PermissionRequest) =>
+      requestPermission: (request: PermissionRequest) =>
         call(() => requests.set(request.id, { request, answer: undefined })),
       permissionAnswer: (id: string) => call(() => requests.get(id)?.answer),
       closePermission: (id: string, reply: PermissionAnswer['reply']) => call(() => close(id, reply)),

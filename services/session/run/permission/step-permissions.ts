@@ -50,7 +50,7 @@ export class StepPermissions {
 
   /**
    * Sees to it that a tool call may run: evaluates the rules (instance facts 3.13), and where they say so
-   * asks, one access after the other. Returns why it must not run, or undefined when it may.
+   * requests permission, one access after the other. Returns why it must not run, or undefined when it may.
    */
   async request(
     callId: string,
@@ -62,9 +62,9 @@ export class StepPermissions {
     for (const { access, judgement } of judged) {
       if (judgement.effect === 'allow') continue
       const isSaved = (approvals: readonly PermissionRule[]) => isApproved(approvals, access, judgement)
-      const asked = { callId, savePatterns, action: access.action, resources: access.resources }
+      const what = { callId, savePatterns, action: access.action, resources: access.resources }
       const saved = await this.#inTurn(signal, () => this.#approvals())
-      const refused = isSaved(saved) ? undefined : await this.#ask(asked, isSaved, signal)
+      const refused = isSaved(saved) ? undefined : await this.#requestPermission(what, isSaved, signal)
       if (refused !== undefined) return refused
     }
     return undefined
@@ -76,8 +76,8 @@ export class StepPermissions {
     return store.savedApprovals(tenure.lease.workspace, session.location.projectId)
   }
 
-  async #ask(
-    asked: Pick<PermissionRequest, 'callId' | 'savePatterns' | 'action' | 'resources'>,
+  async #requestPermission(
+    what: Pick<PermissionRequest, 'callId' | 'savePatterns' | 'action' | 'resources'>,
     isSaved: (approvals: readonly PermissionRule[]) => boolean,
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
@@ -88,11 +88,11 @@ export class StepPermissions {
         id: newId('per'),
         sessionId: session.id,
         messageId: this.#messageId,
-        ...asked,
+        ...what,
         timeCreated: now,
         timeExpires: now + permissionTimeoutMs,
       }
-      await owned.askPermission(request)
+      await owned.requestPermission(request)
       return request
     })
     const answer = await slot.rest(() => this.#waitForAnswer(request, isSaved, signal))

@@ -7,7 +7,7 @@ import { Rejection } from '#shared/rejection.ts'
 import type { RunContext } from '../run-context.ts'
 import { RunFailure } from '../run-context.ts'
 
-/** What a session may that runs as an agent of which nobody knows the rules: nothing without a question. */
+/** What a session may that runs as an agent of which nobody knows the rules: nothing without a permission request. */
 const UNKNOWN: readonly PermissionRule[] = [{ action: '*', resource: '*', effect: 'ask' }]
 
 /**
@@ -18,7 +18,7 @@ export async function readSuperiors(
   { store, catalog }: Pick<RunContext, 'store' | 'catalog'>,
   call: PeerCall,
   first: string | undefined,
-  ask: <T>(question: () => Promise<T>) => Promise<T>,
+  callPeer: <T>(call: () => Promise<T>) => Promise<T>,
 ): Promise<readonly Superior[]> {
   const above: Session[] = []
   for (let id = first; id !== undefined; id = above.at(-1)?.parentId) {
@@ -28,7 +28,7 @@ export async function readSuperiors(
     }
     above.push(found)
   }
-  return Promise.all(above.map((session) => ask(() => readSuperior(catalog, call, session))))
+  return Promise.all(above.map((session) => callPeer(() => readSuperior(catalog, call, session))))
 }
 
 async function readSuperior(catalog: Catalog, call: PeerCall, session: Session): Promise<Superior> {

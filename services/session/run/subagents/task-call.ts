@@ -127,8 +127,8 @@ function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: ToolPart
 async function findAgent(run: RunContext, id: string, signal: AbortSignal): Promise<SubagentSummary | undefined> {
   const { catalog, session } = run
   try {
-    const asked = () => catalog.getAgent(runCall(run, signal), session.location.directory, id)
-    const { agent } = await tryPeer(run, signal, asked)
+    const getAgent = () => catalog.getAgent(runCall(run, signal), session.location.directory, id)
+    const { agent } = await tryPeer(run, signal, getAgent)
     return { id, description: undefined, model: agent.model }
   } catch (error) {
     signal.throwIfAborted()

@@ -23,7 +23,7 @@ export interface TitleRequest {
   /** Identifies the request in the ledger, and in the session, which takes no other's title. */
   readonly id: string
   readonly session: Session
-  /** On whose behalf a model is asked. */
+  /** On whose behalf a model is called. */
   readonly principal: Admitter
   /** The session's first input. */
   readonly prompt: Prompt
@@ -80,7 +80,7 @@ export class Titles implements AsyncDisposable {
     const call: PeerCall = { principal, requestId: id, signal }
     const { agent } = await catalog.getAgent(call, session.location.directory, AGENT)
     const model = agent.model ?? session.model ?? (await inference.findModel(call, undefined)).model
-    const answer = await this.#ask(call, {
+    const answer = await this.#callModel(call, {
       requestId: id,
       sessionId: session.id,
       origin: 'title',
@@ -102,7 +102,7 @@ export class Titles implements AsyncDisposable {
     )
   }
 
-  async #ask(call: PeerCall, request: GenerationRequest) {
+  async #callModel(call: PeerCall, request: GenerationRequest) {
     const kinds = new Map<number, string>()
     let text = ''
     for await (const events of this.#dependencies.inference.generate(call, request, new Map())) {

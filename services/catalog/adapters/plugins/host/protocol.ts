@@ -9,7 +9,7 @@ export const MAX_ERROR = 2_000
 /** Files of a plugin that are watched. */
 export const MAX_FILES = 128
 
-/** What a plugin is asked for. */
+/** What a plugin is called for. */
 export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.after' | 'instructions'
 
 /** To the host. `run` names one start of one plugin: what a former one still says is nobody's. */

@@ -1,4 +1,4 @@
-// The thread of a plugin: loads its module, and does what the catalog asks for.
+// The thread of a plugin: loads its module, and does what the catalog calls it for.
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { locateSyntaxError } from './locate-syntax-error.ts'

@@ -3,7 +3,7 @@ import type { Transport } from '@connectrpc/connect'
 const services = new WeakMap<object, string>()
 
 /** The service whose call failed with an error; undefined: the facade failed by itself. */
-export function askedService(error: unknown): string | undefined {
+export function calledService(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null ? services.get(error) : undefined
 }
 
