@@ -1,10 +1,9 @@
 import { getAgent, listAgents } from './agent/operations.ts'
 import { readSessionLog, subscribeToEvents } from './event/operations.ts'
+import { getContext, getMessage, listMessages } from './history/operations.ts'
 import { addSynthetic, cancelInboxItem, compactSession, listInboxItems, updateInboxItem } from './inbox/operations.ts'
 import { getLocation, reloadLocations } from './location/operations.ts'
 import { listMcpServers } from './mcp/operations.ts'
-import { getContext, getMessage, listMessages } from './message/operations.ts'
-import { getProvider, listModels, listProviders } from './model/operations.ts'
 import type { Operation } from './operation.ts'
 import {
   getSessionPermission,
@@ -23,6 +22,7 @@ import {
   waitForSession,
   waitForSessionOf1x,
 } from './prompt/operations.ts'
+import { getProvider, listModels, listProviders } from './provider/operations.ts'
 import { getHealth, getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
 import { switchAgent, switchModel, updateSession, viewSession } from './session/change-operations.ts'
 import {

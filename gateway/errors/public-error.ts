@@ -7,7 +7,7 @@ import { calledService } from './called-service.ts'
 import type { ErrorRow, ErrorTable, PublicError } from './error-table.ts'
 import { gatewayErrors } from './gateway.ts'
 import { instanceErrors } from './instance.ts'
-import { messagesErrors } from './messages.ts'
+import { messagesErrors } from './messages-dialect.ts'
 import { oauthErrors } from './oauth.ts'
 
 const tables = { instance: instanceErrors, gateway: gatewayErrors, messages: messagesErrors, oauth: oauthErrors }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Family } from '../call.ts'
 import { routerMetadata } from '../records/router-metadata.ts'
-import { MESSAGES_ERROR_TYPES } from './messages.ts'
+import { MESSAGES_ERROR_TYPES } from './messages-dialect.ts'
 
 /** An error of `/api`. */
 function tagged<const T extends string, const S extends z.core.$ZodLooseShape = Record<never, never>>(

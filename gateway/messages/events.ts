@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { errorSchemas } from '../errors/schemas.ts'
 import { freeObject } from '../shape.ts'
-import { contentBlock, ending, messageObject, usage } from './message.ts'
+import { contentBlock, ending, messageObject, usage } from './answer.ts'
 
 const index = z.int()
 

@@ -1,8 +1,8 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
 import { fromCost } from '../records/usage.ts'
+import type { Ending, MessageObject, MessageUsage, StopReason } from './answer.ts'
 import { fromPart } from './from-part.ts'
-import type { Ending, MessageObject, MessageUsage, StopReason } from './message.ts'
 import { ANTHROPIC } from './to-settings.ts'
 
 /** What a message has from the start. */

@@ -1,7 +1,7 @@
 import type { MediaPart, Part, Source, ToolCallPart } from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
+import type { ContentBlock } from './answer.ts'
 import type { Delta } from './events.ts'
-import type { ContentBlock } from './message.ts'
 import { fromForeign, fromThought } from './thoughts.ts'
 import { ANTHROPIC } from './to-settings.ts'
 

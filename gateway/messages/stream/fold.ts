@@ -6,9 +6,9 @@ import {
   PartStarted_Kind as Kind,
   type PartStarted,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { ContentBlock } from '../answer.ts'
 import { besidesOf as besidesOfMessage, endOf, fromUsage, type MessageSeed, toMessage } from '../from-generation.ts'
 import { beginningOf, besidesOf, endingOf, fromPart, growthOf } from '../from-part.ts'
-import type { ContentBlock } from '../message.ts'
 import type { DeltaPrefix, MessageFrames } from './frames.ts'
 
 /** A part on its way, in the order in which parts began. */

@@ -1,6 +1,6 @@
 import type { RouterMetadata } from '#gateway/records/router-metadata.ts'
+import type { ContentBlock, Ending, MessageObject, MessageUsage } from '../answer.ts'
 import type { Delta } from '../events.ts'
-import type { ContentBlock, Ending, MessageObject, MessageUsage } from '../message.ts'
 
 /** The unchanging beginning of the events by which one block grows. */
 export type DeltaPrefix = string

@@ -21,11 +21,11 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
   if (!isObject(value)) throw new DocumentError('the document is not an object')
   const agents = new Map<string, AgentEntry>()
   for (const [id, entry] of Object.entries(isObject(value.agents) ? value.agents : {})) {
-    attempt(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
+    readOrReport(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
     if (isObject(entry)) reportUnknown(entry, AGENT_KEYS, (problem) => onProblem(`agents.${id}: ${problem}`))
   }
   reportUnknown(value, [...KEYS, ...SILENT_KEYS], onProblem)
-  const rules = attempt(onProblem, () => readRules(value.permissions ?? [], 'permissions'))
+  const rules = readOrReport(onProblem, () => readRules(value.permissions ?? [], 'permissions'))
   return {
     agents,
     permissions: rules ?? [{ action: '*', resource: '*', effect: 'ask' }],
@@ -72,7 +72,7 @@ function reportUnknown(value: object, known: readonly string[], onProblem: (prob
   onProblem(`keys that mean nothing here: ${unknown.slice(0, MAX_NAMED).join(', ')} (known are ${named})`)
 }
 
-function attempt<T>(onProblem: (problem: string) => void, read: () => T): T | undefined {
+function readOrReport<T>(onProblem: (problem: string) => void, read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {

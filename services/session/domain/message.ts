@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { Prompt, StructuredError, SyntheticText } from './messages/content.ts'
+import type { Prompt, StructuredError, SyntheticText } from './message/content.ts'
 import {
   type CompactionMessage,
   type MessageBase,
@@ -7,13 +7,13 @@ import {
   type SkillMessage,
   type SystemMessage,
   summarizes,
-} from './messages/imported.ts'
-import type { AssistantPart } from './messages/parts.ts'
+} from './message/imported.ts'
+import type { AssistantPart } from './message/parts.ts'
 import type { ModelRef, Outcome, SessionLocation, TokenUsage } from './session.ts'
 
-export type * from './messages/content.ts'
-export type * from './messages/imported.ts'
-export type * from './messages/parts.ts'
+export type * from './message/content.ts'
+export type * from './message/imported.ts'
+export type * from './message/parts.ts'
 
 /** Why a provider ended its answer. */
 export type Finish = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'unknown'

@@ -7,7 +7,7 @@ import type { Clock } from '#shared/clock.ts'
  */
 export type Loss = 'taken' | 'outage' | 'failure' | 'stall' | 'pause'
 
-/** Whether the run can't be to blame, so that it was no attempt (ADR 0009). */
+/** Whether the run can't be to blame, so that its acquisition does not count (ADR 0009). */
 export function isBlameless(loss: Loss): boolean {
   return loss === 'outage' || loss === 'pause'
 }

@@ -114,7 +114,7 @@ function lateClock() {
 
 // Each has a store of its own, and waits for leases to run out.
 describe('a run that loses its store or its time', { concurrency: true }, () => {
-  test('an outage longer than a lease is no attempt, however often it comes', async () => {
+  test('an outage longer than a lease does not count, however often it comes', async () => {
     await using fixture = await open()
     const { own, state, begun } = fixture
     for (let outages = 1; outages <= 7; outages++) {
@@ -129,7 +129,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     }
   })
 
-  test('an outage that ends when somebody else has taken over is no attempt of the first owner', async () => {
+  test('an outage that ends when somebody else has taken over does not count against the first owner', async () => {
     await using fixture = await open()
     const { opened, own, state, begun } = fixture
     const { drained } = await own()
@@ -162,7 +162,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     }
   })
 
-  test('a process that is given no time for longer than its lease has used no attempt, however often', async () => {
+  test('a process that is given no time for longer than its lease has nothing counted, however often', async () => {
     const { clock, jump } = lateClock()
     await using fixture = await open(clock)
     const { own, begun } = fixture
@@ -177,7 +177,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     }
   })
 
-  test('a lease that was had so late that it is over is no attempt', async () => {
+  test('a lease that was had so late that it is over does not count', async () => {
     await using fixture = await open()
     const { lease, tenure, drained } = await fixture.own(systemClock.monotonic() - LEASE_MS)
     assert.equal(lease.acquisitions, 1)
@@ -200,7 +200,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     assert.equal(tenure.loss, 'outage')
   })
 
-  test('an outage that meets a run which is being interrupted is no attempt', async () => {
+  test('an outage that meets a run which is being interrupted does not count', async () => {
     await using fixture = await open()
     const { own, opened, state, begun } = fixture
     const { tenure, drained } = await own()

@@ -2,7 +2,7 @@ import type { Message } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { textAt } from '../http/json.ts'
 import { headersOf } from './extension.ts'
-import { models } from './models.ts'
+import { models } from './known-models.ts'
 
 /** Betas by which a caller says that its model takes instructions between turns. */
 const BETA = /\bmid-conversation-(system|tool-changes)-/

@@ -1,5 +1,5 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
-import { models } from './models.ts'
+import { models } from './known-models.ts'
 import { thinkingOf } from './thinking.ts'
 
 const THINKING = 'A model that thinks takes no such setting: it was left out'

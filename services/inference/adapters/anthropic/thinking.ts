@@ -3,7 +3,7 @@ import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 import { extensionOf } from './extension.ts'
-import { models } from './models.ts'
+import { models } from './known-models.ts'
 
 const MIN_BUDGET = 1_024
 const BUDGETS: Readonly<Record<string, number>> = { minimal: 1_024, low: 4_096, medium: 10_000, high: 16_000 }

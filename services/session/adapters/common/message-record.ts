@@ -1,3 +1,4 @@
+import { moneyAsText } from '#services/session/domain/message/money-as-text.ts'
 import {
   type AssistantMessage,
   type AssistantPart,
@@ -5,7 +6,6 @@ import {
   type Message,
   type StoredMessage,
 } from '#services/session/domain/message.ts'
-import { moneyAsText } from '#services/session/domain/messages/money-as-text.ts'
 import type { Write } from '#services/session/domain/write.ts'
 
 /** A message, without the parts of an assistant's. */

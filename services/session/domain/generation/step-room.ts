@@ -1,5 +1,5 @@
+import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../message/size.ts'
 import type { AssistantPart, StructuredError, ToolContent } from '../message.ts'
-import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../messages/size.ts'
 
 /** Most bytes, as JSON, that a model may say in one step. */
 const MOST_SAID = 5 * 1_048_576

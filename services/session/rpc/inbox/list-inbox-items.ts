@@ -1,7 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type InboxItem, MOST_INBOX_ITEMS } from '#services/session/domain/inbox.ts'
-import { jsonBytesOf } from '#services/session/domain/messages/size.ts'
+import { jsonBytesOf } from '#services/session/domain/message/size.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'

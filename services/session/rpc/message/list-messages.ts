@@ -4,8 +4,8 @@ import {
   ListMessagesRequestSchema,
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
+import { bytesOf } from '#services/session/domain/message/size.ts'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import { bytesOf } from '#services/session/domain/messages/size.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { MessageQuery, Page } from '#services/session/ports/session-lists.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'

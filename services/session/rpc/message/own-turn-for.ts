@@ -1,4 +1,4 @@
-import { bytesOf } from '#services/session/domain/messages/size.ts'
+import { bytesOf } from '#services/session/domain/message/size.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 
 const LARGE = 1_048_576

@@ -3,8 +3,8 @@ import {
   AssistantToolSchema,
   type Message as MessageProto,
 } from '#gen/portico/session/v1/message_pb.js'
+import { fitsAsJson, MAX_MESSAGE_BYTES } from '#services/session/domain/message/size.ts'
 import type { Message } from '#services/session/domain/message.ts'
-import { fitsAsJson, MAX_MESSAGE_BYTES } from '#services/session/domain/messages/size.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { messageFromProto } from './message-from-proto.ts'

@@ -1,5 +1,5 @@
+import { bytesOf } from '#services/session/domain/message/size.ts'
 import { isInput, isSummary, type Message, type StoredMessage } from '#services/session/domain/message.ts'
-import { bytesOf } from '#services/session/domain/messages/size.ts'
 import { cameToNothing } from '#services/session/domain/next-action.ts'
 import { RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import { RunFailure } from '../run-context.ts'
