@@ -192,7 +192,7 @@ const MATRIX: readonly MatrixRow[] = [
       './**',
       '../kinds.ts',
       '../shape.ts',
-      '#shared/{ids,rejection}.ts',
+      '#shared/{ids,json,rejection}.ts',
       '#shared/rpc/enum-table.ts',
       'node:crypto',
       'zod',
@@ -210,7 +210,7 @@ const MATRIX: readonly MatrixRow[] = [
     allow: [
       ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
       '../http/json/json-gauge.ts',
-      ...['../errors/{schemas,provider,error-table}.ts', '#shared/{ids,clock,reasons,rejection}.ts'],
+      ...['../errors/{schemas,provider,error-table}.ts', '#shared/{ids,clock,json,reasons,rejection}.ts'],
       ...['#shared/rpc/{enum-table,field-limits}.ts', 'zod'],
       ...CONNECT,
     ],

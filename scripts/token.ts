@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
+import { isObject } from '#shared/json.ts'
 import { openAsOperator, remark, runCommand, UsageError } from './operator.ts'
 
 const USAGE = `Usage: npm run token -- keypair FILE [--alg ES256|RS256]
@@ -116,7 +117,7 @@ function readKey(path: string) {
 function readJson(text: string, problem: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+    if (isObject(value)) return value
   } catch {}
   throw new UsageError(problem)
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@bufbuild/protobuf'
+import { isObject, type JsonObject } from '#shared/json.ts'
 import { objectProblem } from '../shape.ts'
 
 const PREFIX = 'portico:item:'
@@ -13,8 +13,7 @@ export function openItem(text: string): JsonObject | undefined {
   if (!text.startsWith(PREFIX)) return undefined
   try {
     const item: unknown = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString())
-    const isObject = typeof item === 'object' && item !== null && !Array.isArray(item)
-    return isObject && objectProblem(item) === undefined ? (item as JsonObject) : undefined
+    return isObject(item) && objectProblem(item) === undefined ? (item as JsonObject) : undefined
   } catch {
     return undefined
   }

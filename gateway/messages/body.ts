@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, ReasoningSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { isObject } from '#shared/json.ts'
 import { requireModel, routingSettings } from '../generation/routing.ts'
 import { metadataOf, metadataValue, modelName, serviceTier, sharedSettings, speed } from '../generation/settings.ts'
 import { freeObject, guarded, limitedBy, objectProblem, type Problems, refinedBy, typeErrors } from '../shape.ts'
@@ -123,7 +124,7 @@ export type MessageSettings = z.output<typeof presetBody>
 
 /** What keeps a member that is not known here from being passed on. */
 function unknownProblem(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const unknown = Object.entries(value).filter(([name]) => !KNOWN_MEMBERS.has(name))
   const problem = objectProblem(Object.fromEntries(unknown))
   return problem === undefined ? undefined : `${problem} in members that are not known`

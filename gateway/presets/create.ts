@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import type { CreatePresetVersionRequestSchema } from '#gen/portico/inference/v1/preset_service_pb.js'
+import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { OF_MANAGERS } from '../credentials.ts'
 import { type GenerationInit, toIdentity } from '../generation/request.ts'
@@ -46,7 +47,7 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
   const kept = new Set([...looked].filter((name) => name !== system && !(name in identity)))
   const configOf = (given: object): Config => pick(given, kept) as Config
   const checked = guarded(body.safeExtend(beside), (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    if (!isObject(value)) return undefined
     return jsonProblem(configOf(value), DEPTH)
   })
   return operation({

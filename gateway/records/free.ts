@@ -1,5 +1,5 @@
-import type { JsonObject } from '@bufbuild/protobuf'
 import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { JsonObject } from '#shared/json.ts'
 import { freeObject, limitedBy } from '../shape.ts'
 
 /** Deepest nesting of free-form JSON of clients, which lies in messages that lie in events. */

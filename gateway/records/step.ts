@@ -1,4 +1,3 @@
-import type { JsonObject } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import {
   type AssistantMessage,
@@ -8,6 +7,7 @@ import {
   AssistantToolSchema,
   AssistantTool_State as State,
 } from '#gen/portico/session/v1/message_pb.js'
+import type { JsonObject } from '#shared/json.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { freeObject, limitedBy } from '../shape.ts'

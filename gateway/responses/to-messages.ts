@@ -1,5 +1,6 @@
-import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { mediaFromUrl } from '../generation/media.ts'
 import { given } from '../generation/to-shared.ts'

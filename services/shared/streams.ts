@@ -54,6 +54,11 @@ export class MappedStream<T, U> implements AsyncIterableIterator<U, undefined> {
   }
 }
 
+/** Whether a value is a stream. */
+export function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
 /** The only message of a request whose answer is a stream. */
 export async function onlyMessage<T>(input: AsyncIterable<T>): Promise<T> {
   for await (const message of input) return message

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JsonObject } from '@bufbuild/protobuf'
+import type { JsonObject } from '#shared/json.ts'
 import { asOperator, type CatalogFixture, catalogTest, rejection, writeFiles } from '#test/support/catalog.ts'
 
 async function prepare({ client }: CatalogFixture, name: string, input: JsonObject) {

@@ -1,4 +1,6 @@
 import type { StoreWatch } from '#shared/stores/store-watch.ts'
+import { isStream } from '#shared/streams.ts'
+import { wrapPort } from '#shared/wrap-port.ts'
 
 /**
  * A store's port whose calls throw STORE_UNAVAILABLE where the store is to blame, as the watch says, and end in time: of a
@@ -10,28 +12,17 @@ export function storePort<P extends object>(
   watch: StoreWatch,
   { limited = true, writes = [] }: { readonly limited?: boolean; readonly writes?: readonly (keyof P)[] } = {},
 ): P {
-  const wrapped = new Map<PropertyKey, unknown>()
-  return new Proxy(port, {
-    get(target, key) {
-      const member: unknown = Reflect.get(target, key, target)
-      if (typeof member !== 'function') return member
-      if (typeof key === 'symbol') return member.bind(target)
-      let method = wrapped.get(key)
-      if (method === undefined) {
-        const call = { limited, writes: (writes as readonly PropertyKey[]).includes(key) }
-        method = (...words: unknown[]) => watched(Reflect.apply(member, target, words), watch, call)
-        wrapped.set(key, method)
-      }
-      return method
-    },
+  return wrapPort(port, (name, call) => {
+    const kind = { limited, writes: (writes as readonly PropertyKey[]).includes(name) }
+    return (...words) => watched(call(words), watch, kind)
   })
 }
 
-type Call = Parameters<StoreWatch['follow']>[1]
+type Kind = Parameters<StoreWatch['follow']>[1]
 
-function watched(answer: unknown, watch: StoreWatch, call: Call): unknown {
-  if (answer instanceof Promise) return watch.follow(answer, call)
-  return isStream(answer) ? watchedStream(answer, watch, call.limited) : answer
+function watched(answer: unknown, watch: StoreWatch, kind: Kind): unknown {
+  if (answer instanceof Promise) return watch.follow(answer, kind)
+  return isStream(answer) ? watchedStream(answer, watch, kind.limited) : answer
 }
 
 function watchedStream(stream: AsyncIterable<unknown>, watch: StoreWatch, limited: boolean): AsyncIterable<unknown> {
@@ -49,8 +40,4 @@ function watchedStream(stream: AsyncIterable<unknown>, watch: StoreWatch, limite
       }
     },
   }
-}
-
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }

@@ -1,3 +1,5 @@
+import { isObject } from '#shared/json.ts'
+
 const SECRETS: ReadonlySet<string> = new Set([
   ...['authorization', 'cookie', 'set-cookie', 'x-api-key', 'portico-secret'],
   ...['apiKey', 'api_key', 'key', 'password', 'secret', 'token'],
@@ -33,8 +35,4 @@ function redactMembers(given: object, within: (member: unknown, name: string) =>
     shown[name] = redacted
   }
   return shown
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

@@ -1,3 +1,4 @@
+import { isStream } from '#shared/streams.ts'
 import {
   type Attributes,
   currentSpan,
@@ -6,6 +7,7 @@ import {
   openSpan,
   pullInSpan,
 } from '#shared/telemetry/tracing.ts'
+import { wrapPort } from '#shared/wrap-port.ts'
 
 /**
  * A port whose every call within a span has one of its own, `NAME.method`; what is looked at by and by in the background
@@ -14,24 +16,13 @@ import {
  */
 export function tracedPort<P extends object>(port: P, name: string, attributes: Attributes = {}): P {
   if (!isTracing()) return port
-  const wrapped = new Map<PropertyKey, unknown>()
-  return new Proxy(port, {
-    get(target, key) {
-      const member: unknown = Reflect.get(target, key, target)
-      if (typeof member !== 'function') return member
-      // Symbols (disposal) and Node's and JavaScript's own protocols are no calls of the port.
-      if (typeof key === 'symbol' || key === 'constructor') return member.bind(target)
-      let traced = wrapped.get(key)
-      if (traced === undefined) {
-        traced = (...words: unknown[]) => call(() => Reflect.apply(member, target, words), `${name}.${key}`, attributes)
-        wrapped.set(key, traced)
-      }
-      return traced
-    },
+  return wrapPort(port, (method, call) => {
+    const spanName = `${name}.${method}`
+    return (...words) => traced(() => call(words), spanName, attributes)
   })
 }
 
-function call(work: () => unknown, name: string, attributes: Attributes): unknown {
+function traced(work: () => unknown, name: string, attributes: Attributes): unknown {
   const span = currentSpan() && openSpan(name, { kind: 'client', attributes })
   return span === undefined ? work() : follow(span, work)
 }
@@ -55,8 +46,4 @@ function follow(span: OpenSpan, work: () => unknown): unknown {
   } catch (error) {
     return failed(error)
   }
-}
-
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
