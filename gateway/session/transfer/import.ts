@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { Call } from '#gateway/call.ts'
 import type { Clients } from '#gateway/clients.ts'
-import { publicError } from '#gateway/errors/public-error.ts'
 import type { BodyPart } from '#gateway/kinds.ts'
 import { placeFor } from '#gateway/records/tool-content.ts'
 import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
@@ -36,11 +36,16 @@ export async function importSession(session: Sessions, parts: AsyncIterable<Body
   } catch (error) {
     const abandoned = job.abandon()
     // A service that is away lets nobody wait for it twice: the time of what it has by then ends by itself.
-    if (publicError('instance', error).status !== 503) await abandoned
+    if (!isAway(error)) await abandoned
     throw error
   } finally {
     clearInterval(extending)
   }
+}
+
+function isAway(error: unknown): boolean {
+  const { code } = ConnectError.from(error)
+  return code === Code.Unavailable || code === Code.DeadlineExceeded
 }
 
 class ImportJob {
