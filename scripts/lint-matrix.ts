@@ -24,7 +24,7 @@ const FEATURE = [
     '../call.ts',
     '../clients.ts',
   ],
-  ...['../errors/{schemas,provider,error-table,public-error}.ts', '../http/{sse,lifecycle,json/json-gauge}.ts'],
+  ...['../errors/{schemas,provider,error-table}.ts', '../http/{sse,lifecycle,json/json-gauge}.ts'],
   ...[
     '#shared/{ids,clock,json,rejection}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
