@@ -91,9 +91,11 @@ async function test(files: readonly string[], types: boolean | Promise<boolean>)
     ...(mongo.binary === undefined ? {} : { PORTICO_TEST_MONGOD: mongo.binary }),
   }
   const wanted =
-    files.length > 0 ? files : groupTests('.', '{services,gateway,test,scripts,bench}/**/*.test.ts', scratch)
-  // Four for two cores: many files wait most of their time. With more room for what is new, less of it is collected.
-  const flags = ['--test-concurrency=4', '--test-timeout=180000', '--test-reporter=spec', '--max-semi-space-size=32']
+    files.length > 0
+      ? files
+      : groupTests('.', '{services,gateway,test,scripts,bench}/**/*.test.ts', join(scratch, 'tests'))
+  // Six for two cores: many files wait most of their time. With more room for what is new, less of it is collected.
+  const flags = ['--test-concurrency=6', '--test-timeout=180000', '--test-reporter=spec', '--max-semi-space-size=32']
   const preload = `--import=${new URL('../test/support/test-hooks.ts', import.meta.url)}`
   const words = [preload, '--test', ...flags, ...wanted]
   // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.

@@ -6,17 +6,18 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { groupTests } from './test-groups.ts'
 
-/** The names of the groups with those of the files that they import, and the files that stay by themselves. */
-function group(files: Readonly<Record<string, string>>) {
+/** The names of what is run, in the order in which Node does, with those of the test files that each imports. */
+function group(files: readonly string[] | Readonly<Record<string, string>>): [string, string[]][] {
   const folder = mkdtempSync(join(tmpdir(), 'portico-groups-'))
-  const out = join(folder, 'out')
+  const texts = Array.isArray(files) ? files.map((file) => [file, ''] as const) : Object.entries(files)
   try {
-    for (const [path, text] of Object.entries({ ...files, 'out/kept': '' })) {
+    for (const [path, text] of texts) {
       mkdirSync(dirname(join(folder, path)), { recursive: true })
       writeFileSync(join(folder, path), text)
     }
-    return groupTests(folder, '**/*.test.ts', out).map((path) => {
-      if (dirname(path) !== out) return path
+    const paths = groupTests(folder, '**/*.test.ts', join(folder, 'out'))
+    assert.deepEqual(paths.toSorted(), paths)
+    return paths.map((path) => {
       const imports = [...readFileSync(path, 'utf8').matchAll(/^import "([^"]+)"$/gm)]
       return [basename(path), imports.map(([, url = '']) => fileURLToPath(url).slice(folder.length + 1))]
     })
@@ -31,30 +32,44 @@ test('each test file is in one group of its part of the product, or says why it 
     'bench/b.test.ts': '',
     'services/session/run/c.test.ts': '// what it says: A process of its own: no',
     'services/session/d.test.ts': 'import "node:test"\n// A process of its own: it measures memory.\n',
-    'services/catalog/e.test.ts': '',
+    'services/shared/e.test.ts': '',
     'test/e2e/f.test.ts': '',
     'scripts/g.test.ts': '',
     'scripts/not-a-test.ts': '',
   }
   assert.deepEqual(group(files), [
-    ['rest-1.test.mjs', ['bench/b.test.ts', 'gateway/a.test.ts']],
-    'scripts/g.test.ts',
-    ['services-catalog-1.test.mjs', ['services/catalog/e.test.ts']],
-    'services/session/d.test.ts',
-    ['services-session-1.test.mjs', ['services/session/run/c.test.ts']],
-    'test/e2e/f.test.ts',
+    ['001-rest.test.mjs', ['bench/b.test.ts', 'gateway/a.test.ts']],
+    ['002-scripts-g.test.mjs', ['scripts/g.test.ts']],
+    ['003-services-session.test.mjs', ['services/session/run/c.test.ts']],
+    ['004-services-session-d.test.mjs', ['services/session/d.test.ts']],
+    ['005-services-shared.test.mjs', ['services/shared/e.test.ts']],
+    ['006-test-e2e-f.test.mjs', ['test/e2e/f.test.ts']],
+  ])
+})
+
+test('what takes longest begins first', () => {
+  const many = Array.from({ length: 25 }, (_, i) => `services/catalog/${i}.test.ts`)
+  const names = group([...many, 'bench/a.test.ts', 'test/e2e/kill.test.ts', 'test/e2e/mixed.test.ts']).map(
+    ([name]) => name,
+  )
+  assert.deepEqual(names, [
+    '001-services-catalog-1.test.mjs',
+    '002-services-catalog-2.test.mjs',
+    '003-test-e2e-mixed.test.mjs',
+    '004-test-e2e-kill.test.mjs',
+    '005-rest.test.mjs',
   ])
 })
 
 test('a part with many files has several groups, and neighbours are apart', () => {
   const files = Array.from({ length: 50 }, (_, i) => `test/http/${String(i).padStart(2, '0')}.test.ts`)
-  const groups = group(Object.fromEntries(files.map((file) => [file, '']))) as [string, string[]][]
+  const groups = group(files)
   assert.deepEqual(
     groups.map(([name, members]) => [name, members.length]),
     [
-      ['test-http-1.test.mjs', 17],
-      ['test-http-2.test.mjs', 17],
-      ['test-http-3.test.mjs', 16],
+      ['001-test-http-1.test.mjs', 17],
+      ['002-test-http-2.test.mjs', 17],
+      ['003-test-http-3.test.mjs', 16],
     ],
   )
   assert.deepEqual(groups.flatMap(([, members]) => members).sort(), files)

@@ -1,5 +1,5 @@
-// Which test files share a process: most of what a small one costs is to start a process, and to load and warm up the product in it.
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+// Which test files share a process, and which begin first: most of what a small one costs is to start a process, and to load and warm up the product in it.
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -12,39 +12,70 @@ const APART = ['test/e2e', 'test/sequences', 'scripts']
 /** Most files of a group: it is over long before the run is, and when it does not end there are not too many to look at. */
 const MOST = 24
 
+/** Parts and files that take longest, which is mostly waiting: they begin first, so that the end of a run waits for none of them. */
+const LONGEST = [
+  'test/e2e/change-kill',
+  'test/contract/session-store.mongo',
+  'test/contract',
+  'test/e2e/store-away.mongo',
+  'services/catalog',
+  'test/e2e/product',
+  'test/e2e/process-guards',
+  'test/e2e/mixed',
+  'test/e2e/fencing',
+  'test/e2e/start-refused',
+  'test/sequences/sequences',
+  'test/e2e/kill',
+]
+
+/** Test files that run in one process, in their order. */
+interface Group {
+  /** Of a part, or the path of the only file without its end. */
+  readonly name: string
+  readonly files: readonly string[]
+}
+
 /**
- * What to hand to `node --test` for the test files of the tree: files of groups, written into a folder, that import test
- * files of one part of the product; and test files that have a process of their own.
+ * Writes what to hand to `node --test` for the test files of a tree into a folder: files that import test files of one part of
+ * the product, or one that has a process of its own. Returns them in the order in which they are to begin, which is that of
+ * their names, since Node sorts them.
  */
 export function groupTests(tree: string, pattern: string, folder: string): string[] {
-  const files = globSync(pattern, { cwd: tree }).map((file) => file.replaceAll(sep, '/'))
-  const ofFile = (file: string): string | undefined =>
-    ALONE.test(readFileSync(join(tree, file), 'utf8')) ? undefined : partOf(file)
-  const parts = Map.groupBy(files.sort(), ofFile)
-  const alone = parts.get(undefined) ?? []
-  parts.delete(undefined)
-  const groups = [...parts].flatMap(([part, members]) => {
+  const all = globSync(pattern, { cwd: tree }).map((file) => file.replaceAll(sep, '/'))
+  const isAlone = (file: string): boolean =>
+    APART.some((apart) => file.startsWith(`${apart}/`)) || ALONE.test(readFileSync(join(tree, file), 'utf8'))
+  const { alone = [], shared = [] } = Object.groupBy(all.sort(), (file) => (isAlone(file) ? 'alone' : 'shared'))
+  const groups = [...Map.groupBy(shared, partOf)].flatMap(([part, members]) => {
     const count = Math.ceil(members.length / MOST)
-    return Array.from({ length: count }, (_, i) => {
-      const group = join(folder, `${part}-${i + 1}.test.mjs`)
-      // Dealt out: neighbours cost much alike.
-      const dealt = members.filter((_, n) => n % count === i).map((file) => pathToFileURL(resolve(tree, file)).href)
-      writeFileSync(group, dealt.map((url) => `import ${JSON.stringify(url)}\n`).join(''))
-      return group
-    })
+    // Dealt out: neighbours cost much alike.
+    const dealt = Array.from({ length: count }, (_, i) => members.filter((_, n) => n % count === i))
+    return dealt.map((files, i) => ({ name: count > 1 ? `${part}-${i + 1}` : part, files }))
   })
-  return spread(groups, alone)
+  const single = alone.map((file) => ({ name: file.slice(0, -'.test.ts'.length), files: [file] }))
+  mkdirSync(folder, { recursive: true })
+  return inOrder(groups, single).map(({ name, files }, n) => {
+    const path = join(folder, `${String(n + 1).padStart(3, '0')}-${name.replaceAll('/', '-')}.test.mjs`)
+    const urls = files.map((file) => pathToFileURL(resolve(tree, file)).href)
+    writeFileSync(path, urls.map((url) => `import ${JSON.stringify(url)}\n`).join(''))
+    return path
+  })
 }
 
-/** Groups work, files with a process of their own mostly wait: dealt out evenly, the ones use what the others leave free. */
-function spread(groups: readonly string[], alone: readonly string[]): string[] {
-  const places = [groups, alone].flatMap((files) => files.map((file, n) => [(n + 0.5) / files.length, file] as const))
-  return places.sort(([one], [other]) => one - other).map(([, file]) => file)
+/**
+ * Those that take longest first. Of the rest groups work, and files with a process of their own mostly wait: dealt out evenly,
+ * the ones use what the others leave free.
+ */
+function inOrder(groups: readonly Group[], alone: readonly Group[]): Group[] {
+  const places = [groups, alone].flatMap((all) => all.map((group, n) => ({ group, place: (n + 0.5) / all.length })))
+  const rank = ({ name }: Group): number => {
+    const found = LONGEST.findIndex((longest) => name.replace(/-\d+$/, '') === longest)
+    return found < 0 ? LONGEST.length : found
+  }
+  return places.sort((a, b) => rank(a.group) - rank(b.group) || a.place - b.place).map(({ group }) => group)
 }
 
-/** The part of the product that a group is of; undefined: it is of none. */
-function partOf(file: string): string | undefined {
-  if (APART.some((folder) => file.startsWith(`${folder}/`))) return undefined
+/** The part of the product that a group is of. */
+function partOf(file: string): string {
   const [first = '', second = ''] = file.split('/')
-  return ['services', 'test'].includes(first) ? `${first}-${second}` : 'rest'
+  return ['services', 'test'].includes(first) ? `${first}/${second}` : 'rest'
 }
