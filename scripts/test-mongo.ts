@@ -20,11 +20,15 @@ const PATIENCE = new URLSearchParams({
   wtimeoutMS: '60000',
 })
 
-/** It keeps no versions of what was deleted, which the tests delete much of, and no figures of itself. */
-const THRIFT = ['minSnapshotHistoryWindowInSeconds=0', 'diagnosticDataCollectionEnabled=false'].flatMap((parameter) => [
-  '--setParameter',
-  parameter,
-])
+/**
+ * It keeps no versions of what was deleted, which the tests delete much of, and no figures of itself; and who waits for
+ * a change stream to get on where nothing is written does not wait for ten seconds.
+ */
+const PARAMETERS = [
+  'minSnapshotHistoryWindowInSeconds=0',
+  'diagnosticDataCollectionEnabled=false',
+  'periodicNoopIntervalSecs=1',
+].flatMap((parameter) => ['--setParameter', parameter])
 
 /**
  * Finds or starts one replica set: PORTICO_TEST_MONGODB_URI; a `mongod` on PATH; one that mongodb-memory-server-core can
@@ -48,7 +52,7 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
     const set = await MongoMemoryReplSet.create({
       binary: { systemBinary: binary },
       replSet: { count: 1, storageEngine: 'wiredTiger', ip: '127.0.0.1' },
-      instanceOpts: [{ launchTimeout: 60_000, dbPath, args: THRIFT }],
+      instanceOpts: [{ launchTimeout: 60_000, dbPath, args: PARAMETERS }],
     })
     const said = systemBinary === undefined ? 'a server that mongodb-memory-server fetched' : 'the mongod on PATH'
     return {
