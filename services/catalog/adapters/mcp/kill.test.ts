@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { asOperator, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
+import { asOperator, type CatalogFixture, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
 import { configureMcp, scriptedServer } from '#test/support/mcp.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -15,29 +15,33 @@ const SERVERS = Number(process.env.MCP_KILLS ?? 6)
 test('servers that are killed at random moments: no call is sent twice, each has an outcome, and no process is left', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-mcp-kill-'))
   t.after(() => rm(folder, { recursive: true }))
-  const catalog = await openCatalog()
-  const servers = Array.from({ length: SERVERS }, (_, i) => ({ name: `k${i}`, ...scriptedServer(folder, `k${i}`) }))
-  await configureMcp(catalog.config, Object.fromEntries(servers.map(({ name, entry }) => [name, entry])))
-  await catalog.client.listTools({}, asOperator)
-  await Promise.all(
-    servers.map(async ({ name, lines }) => {
-      const moment = randomInt(30)
-      const call = (tag: number) => runTool(catalog, `${name}_wait`, { ms: 10, tag })
-      const calls = Promise.all([0, 1, 2, 3].map((tag) => delay(tag * 5).then(() => call(tag))))
-      await delay(moment)
-      for (const pid of await processesWith(`mcp-${name}.log`)) process.kill(pid, 'SIGKILL')
-      for (const { failure, text } of await calls) {
-        if (failure === undefined) assert.equal(text, 'waited')
-        else assert.match(failure.type, /^(outcome_unknown|mcp_unavailable)$/, `killed after ${moment} ms`)
-      }
-      // On a busy machine it is only now noticed that it was killed.
-      const back = [await call(4), await call(5)]
-      assert.equal(back[1]?.text, 'waited', 'it has come back')
-      const tags = (await lines()).filter((line) => line.startsWith('call')).map((line) => line.split(' ')[3])
-      assert.equal(new Set(tags).size, tags.length, `killed after ${moment} ms: ${tags}`)
-      await waitFor('one process', async () => (await processesWith(`mcp-${name}.log`)).length === 1)
-    }),
-  )
-  await catalog[Symbol.asyncDispose]()
+  {
+    await using catalog = await openCatalog()
+    const servers = Array.from({ length: SERVERS }, (_, i) => ({ name: `k${i}`, ...scriptedServer(folder, `k${i}`) }))
+    await configureMcp(catalog.config, Object.fromEntries(servers.map(({ name, entry }) => [name, entry])))
+    await catalog.client.listTools({}, asOperator)
+    await Promise.all(servers.map((server) => killOne(catalog, server)))
+  }
   assert.deepEqual(await processesWith(folder), [])
 })
+
+async function killOne(catalog: CatalogFixture, server: ReturnType<typeof scriptedServer> & { name: string }) {
+  const { name, lines } = server
+  const moment = randomInt(30)
+  let tag = 0
+  const call = async () => {
+    const { failure, text } = await runTool(catalog, `${name}_wait`, { ms: 10, tag: tag++ })
+    if (failure === undefined) assert.equal(text, 'waited')
+    else assert.match(failure.type, /^(outcome_unknown|mcp_unavailable)$/, `killed after ${moment} ms`)
+    return failure === undefined
+  }
+  const calls = Promise.all([0, 1, 2, 3].map((n) => delay(n * 5).then(call)))
+  await delay(moment)
+  for (const pid of await processesWith(`mcp-${name}.log`)) process.kill(pid, 'SIGKILL')
+  await calls
+  // That it was killed may not be known yet.
+  await waitFor('it to come back', call)
+  const tags = (await lines()).filter((line) => line.startsWith('call')).map((line) => line.split(' ')[3])
+  assert.equal(new Set(tags).size, tags.length, `killed after ${moment} ms: ${tags}`)
+  await waitFor('one process', async () => (await processesWith(`mcp-${name}.log`)).length === 1)
+}
