@@ -2,7 +2,7 @@
 // Usage: check.ts [TEST_FILE …]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -39,6 +39,9 @@ const STEPS: readonly (readonly [title: string, ...commands: string[]])[] = [
 ]
 /** They take longest, on one core, so that the tests begin beside them. */
 const TYPES = ['types', 'tsc --noEmit'] as const
+
+/** What an installation and earlier starts have compiled (compile-cache.mjs). */
+const COMPILED = 'node_modules/.cache/portico'
 
 /** A test that fails may leave something open that keeps its process, and so the whole run, from ending. */
 const MOST_MS = 30 * 60_000
@@ -77,6 +80,8 @@ async function run(title: string, command: string): Promise<boolean> {
  */
 async function test(files: readonly string[], types: boolean | Promise<boolean>): Promise<boolean> {
   const mongo = await startMongo(scratch)
+  const compiled = join(scratch, 'compiled')
+  if (existsSync(COMPILED)) cpSync(COMPILED, compiled, { recursive: true })
   const environment: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
     HOME: join(scratch, 'home'),
@@ -85,7 +90,7 @@ async function test(files: readonly string[], types: boolean | Promise<boolean>)
     TZ: 'UTC',
     GIT_CONFIG_NOSYSTEM: '1',
     // Tests start many processes from the same files.
-    NODE_COMPILE_CACHE: join(scratch, 'compiled'),
+    NODE_COMPILE_CACHE: compiled,
     NODE_OPTIONS: `--import=${new URL('../test/support/loopback-only.ts', import.meta.url)}`,
     ...(mongo.uri === undefined ? {} : { PORTICO_TEST_MONGODB_URI: mongo.uri }),
     ...(mongo.binary === undefined ? {} : { PORTICO_TEST_MONGOD: mongo.binary }),
