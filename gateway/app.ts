@@ -4,9 +4,10 @@ import { callOptions } from '#shared/rpc/call-context.ts'
 import { AREAS, type Area } from './areas.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { WrongKeys } from './auth/wrong-keys.ts'
-import { callOf, type Family, secondPath } from './call.ts'
+import { callOf } from './call.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
+import { type Family, namesVersionTwice, secondPath } from './family.ts'
 import { beginCall } from './http/begin.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
@@ -54,7 +55,7 @@ function admission({ config }: Facade) {
 
 /** Clients that add `/v1` themselves, as Anthropic's do, learn of it before they need a key. */
 function requireOneVersion({ path }: Request): void {
-  if (!/^(?:\/api)?\/v1\/v1(?:$|\/)/.test(path)) return
+  if (!namesVersionTwice(path)) return
   throw new Rejection('ROUTE_NOT_FOUND', { hint: 'the base URL ends in /v1, and the client adds another /v1' })
 }
 

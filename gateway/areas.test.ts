@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ALL_OPERATIONS } from './all-operations.ts'
 import { AREAS } from './areas.ts'
-import { familyOf, secondPath } from './call.ts'
+import { familyOf, secondPath } from './family.ts'
 
 test('each operation is in the one area that its paths lead to', async () => {
   const served = await Promise.all(AREAS.map(async ({ families, load }) => ({ families, operations: await load() })))

@@ -1,5 +1,5 @@
 import { lazyModule } from '#shared/lazy/lazy-module.ts'
-import type { Family } from './call.ts'
+import type { Family } from './family.ts'
 import type { Operation } from './operation.ts'
 import { OPERATIONS, PROBES } from './operations.ts'
 

@@ -4,30 +4,7 @@ import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
 import type { Credential, Credentials } from './credentials.ts'
-
-/** Which public interface a request belongs to; it decides how errors look. `messages` is the part of the gateway that speaks as Anthropic's API. */
-export type Family = 'instance' | 'gateway' | 'messages' | 'oauth'
-
-const MESSAGES = /^(?:\/api)?\/v1\/messages(?:$|[/?])/
-
-/** Where an operation of `/api/v1` is served as well: without the `/api`. Undefined: nowhere else. */
-export function secondPath(path: string): string | undefined {
-  return path.startsWith('/api/v1/') ? path.slice(4) : undefined
-}
-
-/**
- * The family of a path; what lies outside of `/api/v1` and `/v1` belongs to the instance API. The key set is no part of OAuth: whoever
- * verifies access tokens reads it as the other lists of `/api/v1`.
- */
-export function familyOf(path: string): Family {
-  if (/^\/\.well-known\/oauth-authorization-server(?:$|\?)/.test(path)) return 'oauth'
-  if (MESSAGES.test(path)) return 'messages'
-  const start = path.startsWith('/api/v1') ? 7 : path.startsWith('/v1') ? 3 : 0
-  if (start === 0) return 'instance'
-  const below = path.slice(start)
-  if (below.startsWith('/oauth/') && !/^\/oauth\/jwks(?:$|\?)/.test(below)) return 'oauth'
-  return below === '' || below[0] === '/' || below[0] === '?' ? 'gateway' : 'instance'
-}
+import type { Family } from './family.ts'
 
 /** How long a unary call to a service may take, in milliseconds. */
 export const DEADLINE_MS = 30_000

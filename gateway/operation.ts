@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import type { AnyReason } from '#shared/rejection.ts'
-import type { Call, Family } from './call.ts'
+import type { Call } from './call.ts'
 import type { Clients } from './clients.ts'
 import type { Credentials } from './credentials.ts'
 import type { ShownReason } from './errors/public-error.ts'
 import type { Facade } from './facade.ts'
+import type { Family } from './family.ts'
 import type {
   Answer,
   BodyPart,

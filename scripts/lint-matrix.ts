@@ -219,7 +219,7 @@ const MATRIX: readonly MatrixRow[] = [
     name: 'errors of the facade know reasons',
     files: ['gateway/errors/**'],
     allow: [
-      ...['./**', '../call.ts', '../records/router-metadata.ts', '#shared/{reasons,rejection}.ts'],
+      ...['./**', '../{call,family}.ts', '../records/router-metadata.ts', '#shared/{reasons,rejection}.ts'],
       ...['node:crypto', 'pino', 'zod'],
       ...CONNECT,
     ],

@@ -8,11 +8,12 @@ import { reasonOf } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import { type Call, callOf, secondPath } from '../call.ts'
+import { type Call, callOf } from '../call.ts'
 import type { Config } from '../config.ts'
 import { isAccessToken, OF_SESSIONS } from '../credentials.ts'
 import { BEARER_CHALLENGE } from '../errors/challenge.ts'
 import type { Facade } from '../facade.ts'
+import { isAnthropics, secondPath } from '../family.ts'
 import { beginGeneration } from '../generation/router-metadata.ts'
 import { isLoopbackHost, requireAllowedOrigin, requireOwnHost } from '../http/origin.ts'
 import type { Operation } from '../operation.ts'
@@ -22,7 +23,7 @@ const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
 /** In characters. */
 const MAX_KEY_LENGTH = 512
 const MAX_TOKEN_LENGTH = 8_192
-const LOCAL_OPERATOR = { credential: { case: 'localOperator', value: {} } } as const
+const LOCAL_OPERATOR = { case: 'localOperator', value: {} } as const
 
 /** Paths of some operations, wherever they are served. */
 function pathsOf(operations: readonly Operation[]): ReadonlySet<string | undefined> {
@@ -86,14 +87,12 @@ async function byMode(facade: Facade, auth: Config['auth'], call: Call, request:
   }
 }
 
-const MODELS = /^(?:\/api)?\/v1\/models(?:$|\/)/
-
 /** What Anthropic's clients send a key in stands for the usual header on the paths that they call. */
 function authorizationOf({ family }: Call, { headers, path }: Request): string | undefined {
   const { authorization, 'x-api-key': key } = headers
   // Clients send an empty one where they were given another credential.
   const isLeftOut = key === undefined || (key === '' && authorization !== undefined)
-  if (isLeftOut || (family !== 'messages' && !MODELS.test(path))) return authorization
+  if (isLeftOut || !isAnthropics(family, path)) return authorization
   const bearer = `Bearer ${String(key)}`
   if (authorization === undefined || authorization === bearer) return bearer
   throw new Rejection('HEADER_INVALID', { field: 'x-api-key', problem: 'must be the key of the header authorization' })
@@ -108,16 +107,18 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
   if (given === undefined) throw new Rejection('CREDENTIAL_REFUSED')
   const isToken = isAccessToken(given)
   if (given.length > (isToken ? MAX_TOKEN_LENGTH : MAX_KEY_LENGTH)) throw new Rejection('CREDENTIAL_REFUSED')
-  await identify(facade, call, { credential: { case: isToken ? 'accessToken' : 'apiKey', value: given } })
-  if (isToken) call.credential = 'access-token'
+  await identify(facade, call, { case: isToken ? 'accessToken' : 'apiKey', value: given })
 }
 
-async function identify(facade: Facade, call: Call, credential: MessageInitShape<typeof AuthenticateRequestSchema>) {
-  const { principal, terms } = await facade.clients.identity.authenticate(credential, call.options())
+/** What a caller shows who it is by, as identity takes it. */
+type Shown = NonNullable<MessageInitShape<typeof AuthenticateRequestSchema>['credential']>
+
+async function identify(facade: Facade, call: Call, credential: Shown): Promise<void> {
+  const { principal, terms } = await facade.clients.identity.authenticate({ credential }, call.options())
   if (principal === undefined) throw new Error('identity answered without a principal')
   call.principal = fromProto(principal)
   call.terms = terms
-  call.credential = call.principal.kind
+  call.credential = credential.case === 'accessToken' ? 'access-token' : call.principal.kind
 }
 
 const kinds = enumTable<PrincipalKind, Principal_Kind>({

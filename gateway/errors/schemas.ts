@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Family } from '../call.ts'
+import type { Family } from '../family.ts'
 import { routerMetadata } from '../records/router-metadata.ts'
 import { MESSAGES_ERROR_TYPES } from './messages-dialect.ts'
 

@@ -3,8 +3,9 @@ import { randomId } from '#shared/ids.ts'
 import { withRequestId } from '#shared/telemetry/request-scope.ts'
 import { openSpan } from '#shared/telemetry/tracing.ts'
 import { ClientNetworks } from '../auth/client-network.ts'
-import { Call, familyOf, setCallOf } from '../call.ts'
+import { Call, setCallOf } from '../call.ts'
 import type { Facade } from '../facade.ts'
+import { familyOf, isAtV1 } from '../family.ts'
 
 const REQUEST_ID = /^[\w.:+/=-]{1,128}$/
 
@@ -15,7 +16,7 @@ export function beginCall({ clock, config, logger }: Facade) {
     const { method, path } = request
     const given = request.headers['x-request-id']
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomId('req')
-    const call = new Call(familyOf(path), requestId, () => networks.of(request), path.startsWith('/v1/'))
+    const call = new Call(familyOf(path), requestId, () => networks.of(request), isAtV1(path))
     setCallOf(response, call)
     const started = clock.monotonic()
     const span = openSpan(method, {

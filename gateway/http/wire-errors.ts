@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { STATUS_CODES } from '#shared/node-http.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { familyOf } from '../call.ts'
 import { publicError } from '../errors/public-error.ts'
+import { familyOf } from '../family.ts'
 
 /** What node:http found wrong with what a connection sent. */
 export interface WireError {

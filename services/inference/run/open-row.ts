@@ -3,7 +3,7 @@ import { check } from '#shared/rpc/parse.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Admission, MaxCost, RateName, Refusal } from '../domain/ledger/admission.ts'
 import { type KeyTerms, moneyLimitOf } from '../domain/ledger/key-terms.ts'
-import { maxCostOf } from '../domain/ledger/max-cost.ts'
+import { hasToSendMaximum, maxCostOf } from '../domain/ledger/max-cost.ts'
 import { dollarsOf } from '../domain/money.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
@@ -34,9 +34,10 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
   const { outputTokens = maxCost.outputTokens } = await admitted(generation, maxCost, dependencies)
   generation.costFactors = factors
   generation.inputTokens = maxCost.inputTokens
-  const isPaid = limit !== undefined && (maxCost.prices?.outputNanos ?? 0n) > 0n
-  const isTooMuch = (factors.outputTokens ?? 0) > (endpoint.outputLimit ?? Infinity)
-  generation.maxOutputTokens = !maxCost.isFixed && (isPaid || isTooMuch) ? Number(outputTokens) : undefined
+  const isLimited = limit !== undefined
+  generation.maxOutputTokens = hasToSendMaximum(maxCost, { isLimited, endpoint, factors })
+    ? Number(outputTokens)
+    : undefined
 }
 
 /** Opens the row of a request that generates nothing: it costs nothing, and is one more of its minute. Rejects with RATE_LIMITED. */

@@ -37,6 +37,19 @@ export function maxCostOf(
   return { ...maxCost, isFixed, prices, ...(extraNanos > 0n && { extraNanos }) }
 }
 
+/**
+ * Whether a request without a maximum of its own is sent one: where money is limited and output has a price, and where its provider would
+ * send more than the model gives.
+ */
+export function hasToSendMaximum(
+  { isFixed, prices }: MaxCost,
+  { isLimited, endpoint, factors }: { isLimited: boolean; endpoint: Endpoint; factors: CostFactors },
+): boolean {
+  const isPaid = isLimited && (prices?.outputNanos ?? 0n) > 0n
+  const isTooMuch = (factors.outputTokens ?? 0) > (endpoint.outputLimit ?? Infinity)
+  return !isFixed && (isPaid || isTooMuch)
+}
+
 /** What is for another kind of provider is left out, and costs nothing. */
 function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }: CostFactors): typeof request {
   const { hostedTools, extensions } = request
