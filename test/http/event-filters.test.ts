@@ -25,6 +25,24 @@ test('a stream of one session has its events and no other', async () => {
   stream.destroy()
 })
 
+test('a stream of a session has the permission requests of those that work for it', async () => {
+  await using portico = await openPortico()
+  const permissions = [{ action: 'bash', resource: '*', effect: 'ask' }]
+  assert.equal((await portico.post('/api/session', { id: 'ses_1', permissions })).status, 200)
+  const stream = await openStream(`${portico.url}/api/event?sessionID=ses_1`)
+  const input = { description: 'Try', prompt: '/tool bash {"command":"true"}', subagent_type: 'general' }
+  await portico.post('/api/session/ses_1/prompt', { text: `/tool task ${JSON.stringify(input)}` })
+  const text = await readUntil(stream, (text) => text.includes('"permission.asked"'))
+  const asked = text.split('\n').findLast((line) => line.includes('"permission.asked"')) ?? ''
+  const { data } = JSON.parse(asked.slice('data: '.length)) as { data: { id: string; sessionID: string } }
+  assert.notEqual(data.sessionID, 'ses_1')
+  const path = `/api/session/${data.sessionID}/permission/${data.id}/reply`
+  assert.equal((await portico.post(path, { reply: 'once' })).status, 204)
+  const ended = /"session.execution.succeeded".*"sessionID":"ses_1"/
+  assert.match(await readUntil(stream, (text) => ended.test(text)), new RegExp(`"permission.replied".*${data.id}`))
+  stream.destroy()
+})
+
 test('a stream of a session has the removals of those below it, live and when it is resumed', async () => {
   await using portico = await openPortico()
   const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }

@@ -11,7 +11,7 @@ export interface WireMessage {
   readonly finish?: string
   readonly summary?: string
   readonly error?: { readonly type: string; readonly message: string }
-  readonly time: { readonly created: number; readonly completed?: number }
+  readonly time: { readonly created: number; readonly streamed?: number; readonly completed?: number }
   readonly content?: readonly WirePart[]
   readonly files?: readonly { readonly data?: string }[]
 }

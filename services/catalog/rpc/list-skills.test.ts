@@ -86,15 +86,16 @@ test('a file that is no skill is logged, and counts as it was', async () => {
 })
 
 catalogTest(
-  'front matter that is no YAML for a colon is read as it is meant, else its line is named',
+  'front matter that is no YAML for a colon or an asterisk is read as it is meant, else its line is named',
   async (catalog) => {
     const loose = 'name: one\ndescription: Use when: a release\n  is due: now\nargument-hint: [tag] [notes]\n'
     await writeFiles(catalog.project, {
       '.claude/skills/one/SKILL.md': `---\n${loose}metadata:\n  a: b\n---\nDo it.`,
+      '.claude/skills/star/SKILL.md': '---\ndescription: *always* before a release\n---\nDo it.',
       '.claude/skills/two/SKILL.md': '---\r\nname: two\r\ndescription: "Use when\r\n---\r\nDo it.',
       '.opencode/agent/lax.md': '---\ndescription: Example: user says "go"\nmode: subagent\n---\nBe lax.',
     })
-    assert.deepEqual(await listed(catalog), ['one: Use when: a release is due: now'])
+    assert.deepEqual(await listed(catalog), ['one: Use when: a release is due: now', 'star: *always* before a release'])
     const { agent } = await catalog.client.getAgent({ agentId: 'lax' }, asOperator)
     assert.deepEqual([agent?.description, agent?.system], ['Example: user says "go"', 'Be lax.'])
     assert.deepEqual(

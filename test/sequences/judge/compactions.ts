@@ -1,3 +1,4 @@
+import type { WireMessage } from '#test/support/instance-client.ts'
 import { mayBeDone } from '../asked.ts'
 import { isTooLong } from '../step.ts'
 import type { Evidence } from './evidence.ts'
@@ -20,8 +21,9 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
     problems.push('a compaction nobody asked for, with a model of any length')
   const isAnyTooLong = history.inputs.some(({ work }) => isTooLong(work))
   let isAnswered = false
-  for (const { id, type, status, reason, summary, error } of messages) {
-    if (type === 'assistant') isAnswered = true
+  for (const message of messages) {
+    const { id, type, status, reason, summary, error } = message
+    if (type === 'assistant' && !cameToNothing(message)) isAnswered = true
     if (type !== 'compaction') continue
     const ends = events.filter(({ type, data }) => data.messageID === id && /compaction\.(ended|failed)$/.test(type))
     const said = ends.map(({ type }) => type.replace('session.compaction.', '')).join()
@@ -38,4 +40,9 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
     if (status === 'completed') isAnswered = false
   }
   return problems
+}
+
+/** A step that was cut off or failed without calls: what it was to answer is open. */
+function cameToNothing({ error, time, content = [] }: WireMessage): boolean {
+  return error !== undefined && (time.streamed === undefined || content.every(({ type }) => type !== 'tool'))
 }
