@@ -11,6 +11,8 @@ export const ofOrganization = z.object({ organizationID: nameParameter('organiza
 
 /** An issuer's id. */
 export const issuerId = z.string().regex(/^iss_[0-9A-Za-z]{1,60}$/, 'must be an issuer id (iss_…)')
+/** A key's id. */
+export const keyId = z.string().regex(/^key_[0-9A-Za-z]{1,60}$/, 'must be a key id (key_…)')
 /** A policy's id. */
 export const policyId = z
   .string()

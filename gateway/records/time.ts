@@ -21,6 +21,12 @@ export const toTime: (milliseconds: number) => Timestamp = timestampFromMs
 /** A moment, in ISO 8601. */
 export const moment = z.iso.datetime()
 
+/** Likewise, with the offset of any time zone. In a URL its `+` is `%2B`: a bare one is a space. */
+export const anyMoment = z.iso.datetime({
+  offset: true,
+  error: 'must be a time such as 2026-07-01T12:00:00Z or 2026-07-01T14:00:00+02:00 (in a URL, %2B02:00)',
+})
+
 export const fromMoment = (time: Timestamp | undefined): string => new Date(fromSetTime(time)).toISOString()
 
 export function fromMaybeMoment(time: Timestamp | undefined): string | null {

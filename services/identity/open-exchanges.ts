@@ -27,7 +27,7 @@ export interface ExchangesOptions {
 /** Opens what judges the tokens of others; it ends with the resources. */
 export function openExchanges(options: ExchangesOptions, resources: AsyncDisposableStack): Exchanges {
   const { config, stores, tokens, issuer, clock, logger } = options
-  const { federation, auditLog: audit, replayClaims: claims, issuerHealth: health } = stores
+  const { federation, auditLog: audit, issuerHealth: health } = stores
   const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }
   const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health, clock, logger })
   const issuerKeys = tracedPort(resources.use(fetchedKeys), 'IssuerKeys')
@@ -36,6 +36,6 @@ export function openExchanges(options: ExchangesOptions, resources: AsyncDisposa
   warmUp(conditions)
   const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })
   const refusals = resources.use(new RefusalLog({ audit, clock, logger }))
-  const exchange = new Exchange({ federation, steps, claims, tokens, audit, refusals, clock })
+  const exchange = new Exchange({ federation, steps, tokens, audit, refusals, clock })
   return { issuerKeys, conditions, steps, exchange }
 }

@@ -108,8 +108,7 @@ function watchedStores(stores: Stores, health: StoreWatch, kind: StoreConfig['ki
     organizations: watched('OrganizationStore', stores.organizations, ['createOrganization']),
     federation: watched('FederationStore', stores.federation, ['createIssuer', 'createPolicy']),
     issuerHealth: watched('IssuerHealth', stores.issuerHealth),
-    auditLog: watched('AuditLog', stores.auditLog, ['append']),
-    replayClaims: watched('ReplayClaims', stores.replayClaims),
+    auditLog: watched('AuditLog', stores.auditLog, ['append', 'appendOnce']),
     signingKeys: watched('SigningKeys', stores.signingKeys),
     exchangeCounts: watched('ExchangeCounts', stores.exchangeCounts),
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
 import type { AuditFilter } from '#services/identity/ports/audit-log.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
+import { accepted, counted, refused } from '#test/support/audit-events.ts'
 import {
   byAdmin,
   issuerSettings,
@@ -11,38 +12,6 @@ import {
   type SuiteOptions,
   suiteOf,
 } from './identity-store.support.ts'
-
-const accepted: AuditEvent = {
-  type: 'exchange-accepted',
-  policyId: 'p1',
-  policyRevision: 3,
-  issuerId: 'iss_1',
-  issuerRevision: 7,
-
-  target: { workspaceId: 'wrk_1', keyId: 'key_1' },
-  subject: 'näme ☂',
-  tokenId: 'jti',
-  timeExpires: 900_000,
-  clientNetwork: '192.0.2.1',
-}
-const refused: AuditEvent = {
-  type: 'exchange-refused',
-  policyId: 'p1',
-  issuerId: undefined,
-  reason: 'SUBJECT',
-  found: undefined,
-  clientNetwork: '2001:db8::/64',
-}
-const counted: AuditEvent = {
-  type: 'exchanges-refused',
-  policyId: 'p2',
-  issuerId: 'iss_1',
-  reason: 'SUBJECT',
-  count: 7,
-
-  timeFirst: 1,
-  timeLast: 2,
-}
 
 const entryOf = (organizationId: string, time: number, event: AuditEvent): AuditEntry => ({
   organizationId,
@@ -61,11 +30,10 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
 
     rule('entries come back as they were, newest first, to every process', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
-      const entries = [accepted, refused, counted, { ...refused, issuerId: 'iss_1', found: 'x' }].map(
-        (event, index) => {
-          return entryOf(organizationId, 10_000 + index, event)
-        },
-      )
+      const whole = { ...refused, issuerId: 'iss_1', target: counted.target, found: 'x', subject: 'y' }
+      const entries = [accepted, refused, counted, whole].map((event, index) => {
+        return entryOf(organizationId, 10_000 + index, event)
+      })
       for (const entry of entries) await store.auditLog.append(entry)
       const { items, more } = await other.auditLog.list(organizationId, {}, undefined, 4)
       assert.deepEqual([items.map(({ entry }) => entry), more], [entries.toReversed(), true])
@@ -127,34 +95,56 @@ export function auditLogSuite(name: string, make: MakePlace, options: SuiteOptio
       assert.deepEqual(seen, [10_006, 10_005, 10_004, 10_003, 10_002, 10_001, 10_000])
     })
 
-    rule('filters choose by kind, policy, issuer and time, alone and together', async ({ store }) => {
-      const { organizationId } = await makeOrganization(store)
-      const events = [accepted, refused, counted, { ...accepted, policyId: 'p2', issuerId: 'iss_2' }]
-      for (const [index, event] of events.entries()) {
-        await store.auditLog.append(entryOf(organizationId, 10_000 + index, event))
-      }
-      await store.federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin(10_004))
-      await store.federation.createPolicy(organizationId, 'p2', () => policySettings(), byAdmin(10_005))
-      const cases: readonly [AuditFilter, readonly number[]][] = [
-        [{ since: 10_000 }, [10_005, 10_004, 10_003, 10_002, 10_001, 10_000]],
-        [{ kind: 'exchange-accepted' }, [10_003, 10_000]],
-        [{ kind: 'exchange-refused' }, [10_002, 10_001]],
-        [{ kind: 'changed', since: 10_000 }, [10_005, 10_004]],
-        [{ policyId: 'p1' }, [10_001, 10_000]],
-        [{ policyId: 'p2' }, [10_005, 10_003, 10_002]],
-        [{ issuerId: 'iss_1' }, [10_004, 10_002, 10_000]],
-        [{ policyId: 'p2', issuerId: 'iss_1' }, [10_002]],
-        [{ policyId: 'p2', kind: 'changed' }, [10_005]],
-        [{ policyId: 'p3' }, []],
-        [{ since: 10_001, until: 10_003 }, [10_002, 10_001]],
-        [{ since: 10_006 }, []],
-        [{ until: 1 }, []],
-        [{ since: 10_003, until: 10_001 }, []],
-      ]
-      for (const [filter, times] of cases) {
-        assert.deepEqual(await timesOf(store, organizationId, filter), times, JSON.stringify(filter))
-      }
-    })
+    rule(
+      'filters choose by kind, policy, issuer, key, reason, subject and time, alone and together',
+      async (opened) => {
+        const { store } = opened
+        const { organizationId, workspaceId, keyId } = await makeOrganization(store)
+        const target = { workspaceId, keyId }
+        const events = [accepted, refused, counted, { ...accepted, policyId: 'p2', issuerId: 'iss_2', target }]
+        for (const [index, event] of events.entries()) {
+          await store.auditLog.append(entryOf(organizationId, 10_000 + index, event))
+        }
+        await store.federation.createIssuer(organizationId, 'iss_1', () => issuerSettings(), byAdmin(10_004))
+        await store.federation.createPolicy(organizationId, 'p2', () => policySettings(), byAdmin(10_005))
+        await store.identity.reviseKey(workspaceId, keyId, (key) => ({ ...key, name: 'x' }), byAdmin(10_006))
+        const signed = { ...refused, target: accepted.target, subject: accepted.subject, reason: 'scopes' }
+        await store.auditLog.append(entryOf(organizationId, 10_007, signed))
+        const cases: readonly [AuditFilter, readonly number[]][] = [
+          [{ since: 10_000 }, [10_007, 10_006, 10_005, 10_004, 10_003, 10_002, 10_001, 10_000]],
+          [{ kind: 'exchange-accepted' }, [10_003, 10_000]],
+          [{ kind: 'exchange-refused' }, [10_007, 10_002, 10_001]],
+          [{ kind: 'changed', since: 10_000 }, [10_006, 10_005, 10_004]],
+          [{ policyId: 'p1' }, [10_007, 10_001, 10_000]],
+          [{ policyId: 'p2' }, [10_005, 10_003, 10_002]],
+          [{ issuerId: 'iss_1' }, [10_004, 10_002, 10_000]],
+          [{ policyId: 'p2', issuerId: 'iss_1' }, [10_002]],
+          [{ policyId: 'p2', kind: 'changed' }, [10_005]],
+          [{ policyId: 'p3' }, []],
+          [{ keyId: 'key_1' }, [10_007, 10_000]],
+          [{ keyId: 'key_2' }, [10_002]],
+          [{ keyId, since: 10_000 }, [10_006, 10_003]],
+          [{ keyId, kind: 'changed', since: 10_000 }, [10_006]],
+          [{ keyId: 'p2' }, []],
+          [{ reason: 'subject' }, [10_001]],
+          [{ reason: 'audience', policyId: 'p2' }, [10_002]],
+          [{ reason: 'audience', policyId: 'p1' }, []],
+          [{ reason: 'policy' }, []],
+          [{ subject: 'näme ☂' }, [10_007, 10_003, 10_000]],
+          [{ subject: 'näme ☂', kind: 'exchange-refused' }, [10_007]],
+          [{ subject: 'näme ☂', keyId, since: 10_001, until: 10_007 }, [10_003]],
+          [{ subject: 'näme' }, []],
+          [{ subject: 'näme ☂', reason: 'scopes', policyId: 'p1', keyId: 'key_1' }, [10_007]],
+          [{ since: 10_001, until: 10_003 }, [10_002, 10_001]],
+          [{ since: 10_008 }, []],
+          [{ until: 1 }, []],
+          [{ since: 10_003, until: 10_001 }, []],
+        ]
+        for (const [filter, times] of cases) {
+          assert.deepEqual(await timesOf(store, organizationId, filter), times, JSON.stringify(filter))
+        }
+      },
+    )
 
     rule('a time finds all its entries, also where clocks went back or a count was written late', async ({ store }) => {
       const { organizationId } = await makeOrganization(store)

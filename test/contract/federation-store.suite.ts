@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import type { KeySource } from '#services/identity/domain/issuer.ts'
+import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
+import type { Stores } from '#services/identity/ports/stores.ts'
 import { Rejection } from '#shared/rejection.ts'
 import {
   byAdmin,
@@ -12,6 +14,12 @@ import {
   type SuiteOptions,
   suiteOf,
 } from './identity-store.support.ts'
+
+async function groundIn({ federation }: Stores, policyId: string): Promise<ExchangeGround> {
+  const found = await federation.findPolicy(policyId)
+  assert.ok(found !== undefined && 'policy' in found)
+  return found
+}
 
 /** What FederationStore and IssuerHealth promise, on any adapter. */
 export function federationStoreSuite(name: string, make: MakePlace, options: SuiteOptions): void {
@@ -173,19 +181,47 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       await federation.revisePolicy(organizationId, 'p', (now) => ({ ...now, enabled: false }), byAdmin())
       await store.organizations.setPlan(organizationId, 'free', byAdmin())
       await store.identity.reviseKey(workspaceId, key.id, (each) => ({ ...each, disabled: true }), byAdmin())
-      const found = await other.federation.findPolicy('p')
-      assert.deepEqual([found?.policy.enabled, found?.organization.plan, found?.key?.disabled], [false, 'free', true])
+      const found = await groundIn(other, 'p')
+      assert.deepEqual([found.policy.enabled, found.organization.plan, found.key?.disabled], [false, 'free', true])
       await federation.reviseIssuer(organizationId, 'iss_1', (now) => ({ ...now, name: 'other' }), byAdmin())
-      const { issuer: changed } = (await other.federation.findPolicy('p')) ?? {}
+      const { issuer: changed } = await groundIn(other, 'p')
       assert.deepEqual([changed?.name, changed?.revision], ['other', 2])
       await federation.deleteIssuer(organizationId, 'iss_1', byAdmin())
       await store.identity.deleteKey(workspaceId, key.id, byAdmin())
-      const left = await other.federation.findPolicy('p')
-      assert.deepEqual([left?.policy.id, left?.issuer, left?.key], ['p', undefined, undefined])
-      await federation.deletePolicy(organizationId, 'p', byAdmin())
-      for (const id of ['p', '', 'P', 'p\0', '$ne', 'x'.repeat(10_000)]) {
+      const left = await groundIn(other, 'p')
+      assert.deepEqual([left.policy.id, left.issuer, left.key], ['p', undefined, undefined])
+      for (const id of ['', 'P', 'p\0', '$ne', 'x'.repeat(10_000)]) {
         assert.equal(await other.federation.findPolicy(id), undefined)
       }
+    })
+
+    rule('whose policy was deleted is known for as long as the audit log keeps that', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const { federation, auditLog } = store
+      const { target, issuerId } = policySettings()
+      for (const id of ['p1', 'p2'])
+        await federation.createPolicy(organizationId, id, () => policySettings(), byAdmin())
+      await other.federation.findPolicy('p1')
+      await federation.deletePolicy(organizationId, 'p1', byAdmin(6_000))
+      const deleted = { deleted: true, organizationId, issuerId, target }
+      for (const { federation } of [store, other]) assert.deepEqual(await federation.findPolicy('p1'), deleted)
+      await auditLog.expire(6_000, 100)
+      assert.deepEqual(await other.federation.findPolicy('p1'), deleted)
+      await auditLog.expire(6_001, 100)
+      assert.equal(await other.federation.findPolicy('p1'), undefined)
+      assert.equal((await groundIn(other, 'p2')).policy.id, 'p2')
+    })
+
+    rule('which issuers are there is known, of one organization', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      const { federation } = store
+      for (const id of ['iss_1', 'iss_2'])
+        await federation.createIssuer(organizationId, id, () => issuerSettings(), byAdmin())
+      await federation.deleteIssuer(organizationId, 'iss_2', byAdmin())
+      const asked = ['iss_1', 'iss_2', 'iss_1', '', 'iss_3']
+      assert.deepEqual(await other.federation.presentIssuers(organizationId, asked), new Set(['iss_1']))
+      assert.deepEqual(await other.federation.presentIssuers('org_other', asked), new Set())
+      assert.deepEqual(await other.federation.presentIssuers(organizationId, []), new Set())
     })
 
     rule('the issuer and the key of another organization are nobody’s', async ({ store }) => {
@@ -194,11 +230,8 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       const target = { workspaceId: two.workspaceId, keyId: two.keyId }
       const settings = policySettings({ issuerId: 'iss_1', target })
       await store.federation.createPolicy(one.organizationId, 'p', () => settings, byAdmin())
-      const found = await store.federation.findPolicy('p')
-      assert.deepEqual(
-        [found?.policy.organizationId, found?.issuer, found?.key],
-        [one.organizationId, undefined, undefined],
-      )
+      const { policy, issuer, key } = await groundIn(store, 'p')
+      assert.deepEqual([policy.organizationId, issuer, key], [one.organizationId, undefined, undefined])
     })
 
     rule('the health of keys is that of the present revision, and no entry of the log', async ({ store, other }) => {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { collectionsOf } from '#services/identity/adapters/mongo/documents.ts'
 import { openMongoStores } from '#services/identity/adapters/mongo/stores.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
+import { accepted, refused } from '#test/support/audit-events.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { identitySuites } from './identity-store.suites.ts'
 import { byAdmin, issuerSettings, makeOrganization } from './identity-store.support.ts'
@@ -47,14 +48,7 @@ test('MongoDB: entries of exchanges are appended while a change is under way, or
       .then(() => {
         changed = true
       })
-    const event = {
-      type: 'exchange-refused',
-      policyId: 'p',
-      issuerId: undefined,
-      reason: 'x',
-      found: undefined,
-    } as const
-    await auditLog.append({ organizationId, time: 9_000, event: { ...event, clientNetwork: '' } })
+    await auditLog.append({ organizationId, time: 9_000, event: refused })
     assert.equal(changed, false)
     over.resolve()
     await Promise.all([holder, change])
@@ -66,13 +60,15 @@ test('MongoDB: entries of exchanges are appended while a change is under way, or
 test('MongoDB: claims of tokens end by its own clock a day after their time', { skip: skipWithoutMongo }, async () => {
   await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
   try {
-    const { replayClaims } = await openMongoStores(mongo)
-    const until = Date.now() + 60_000
-    await replayClaims.claim({ organizationId: 'org_1', issuerId: 'iss_1', jti: 'one' }, until)
+    const stores = await openMongoStores(mongo)
+    const { organizationId } = await makeOrganization(stores)
+    const timeExpires = Date.now() + 60_000
+    const entry = { organizationId, time: 9_000, event: accepted }
+    await stores.auditLog.appendOnce(entry, { issuerId: 'iss_1', jti: 'one', timeExpires })
     const claims = collectionsOf(mongo.db).replayClaims
     const [ends] = (await claims.indexes()).filter(({ expireAfterSeconds }) => expireAfterSeconds === 0)
     assert.deepEqual(ends?.key, { until: 1 })
-    assert.equal((await claims.findOne())?.until.getTime(), until + 86_400_000)
+    assert.equal((await claims.findOne())?.until.getTime(), timeExpires + 86_400_000 + 120_000)
   } finally {
     await mongo.db.dropDatabase()
   }
@@ -109,14 +105,7 @@ test('MongoDB: entries of exchanges that are appended at once go as one unordere
     const { auditLog, ...stores } = await openMongoStores(mongo)
     const { organizationId } = await makeOrganization({ auditLog, ...stores })
     await mongo.db.command({ profile: 2 })
-    const event = {
-      type: 'exchange-refused',
-      policyId: 'p',
-      issuerId: undefined,
-      reason: 'x',
-      found: undefined,
-    } as const
-    const entry = { organizationId, time: 9_000, event: { ...event, clientNetwork: '' } }
+    const entry = { organizationId, time: 9_000, event: refused }
     await Promise.all(Array.from({ length: 50 }, () => auditLog.append(entry)))
     await mongo.db.command({ profile: 0 })
     const namespace = collectionsOf(mongo.db).audit.namespace

@@ -1,62 +1,103 @@
 import assert from 'node:assert/strict'
-import { type MakePlace, type SuiteOptions, suiteOf } from './identity-store.support.ts'
+import type { TokenUse } from '#services/identity/ports/audit-log.ts'
+import type { Stores } from '#services/identity/ports/stores.ts'
+import { accepted } from '#test/support/audit-events.ts'
+import { type MakePlace, makeOrganization, type SuiteOptions, suiteOf } from './identity-store.support.ts'
 
-/** What ReplayClaims promises, on any adapter. */
+const DAY_MS = 86_400_000
+
+/** What AuditLog promises of entries whose token is claimed with them, on any adapter. */
 export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteOptions): void {
-  suiteOf(`ReplayClaims on ${name}`, make, options, (rule) => {
-    const use = { organizationId: 'org_1', issuerId: 'iss_1', jti: 'one' }
+  suiteOf(`Claims of the AuditLog on ${name}`, make, options, (rule) => {
+    const use: TokenUse = { issuerId: 'iss_1', jti: 'one', timeExpires: Date.now() + 60_000 }
+    const claim = ({ auditLog }: Stores, organizationId: string, more: Partial<TokenUse> = {}) =>
+      auditLog.appendOnce({ organizationId, time: 10_000, event: accepted }, { ...use, ...more })
+    const entriesOf = async ({ auditLog }: Stores, organizationId: string) =>
+      (await auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 100)).items
 
-    rule('of many claims of one token at once, through several processes, one is granted', async ({ store, other }) => {
-      const until = Date.now() + 60_000
-      const claims = Array.from({ length: 12 }, (_, index) => {
-        return (index % 2 === 0 ? store : other).replayClaims.claim(use, until)
-      })
+    rule('of many entries with one token at once, through several processes, one is written', async (opened) => {
+      const { store, other } = opened
+      const { organizationId } = await makeOrganization(store)
+      const claims = Array.from({ length: 12 }, (_, index) => claim(index % 2 === 0 ? store : other, organizationId))
       assert.equal((await Promise.all(claims)).filter((granted) => granted).length, 1)
-      assert.equal(await other.replayClaims.claim(use, until), false)
+      assert.equal(await claim(other, organizationId), false)
+      assert.equal((await entriesOf(other, organizationId)).length, 1)
+    })
+
+    rule('of entries at once only those are left out whose token was claimed before', async ({ store, other }) => {
+      const { organizationId } = await makeOrganization(store)
+      assert.equal(await claim(store, organizationId), true)
+      const written = await Promise.all([
+        store.auditLog.append({ organizationId, time: 1, event: accepted }).then(() => true),
+        claim(store, organizationId),
+        claim(store, organizationId, { jti: 'two' }),
+        claim(store, organizationId, { jti: 'two' }),
+        store.auditLog.append({ organizationId, time: 1, event: accepted }).then(() => true),
+      ])
+      assert.equal(written.filter(Boolean).length, 3)
+      assert.equal(written[1], false)
+      const positions = (await entriesOf(other, organizationId)).map(({ position }) => position)
+      assert.equal(new Set(positions).size, 4)
+    })
+
+    rule('a token whose entry could not be written is not claimed', async ({ store }) => {
+      const { organizationId } = await makeOrganization(store)
+      const event = { ...accepted, itself: {} }
+      event.itself = event
+      await assert.rejects(store.auditLog.appendOnce({ organizationId, time: 10_000, event }, use))
+      assert.equal(await claim(store, organizationId), true)
     })
 
     rule('organization, issuer and jti make a token, and nothing that looks alike', async ({ store }) => {
-      const until = Date.now() + 60_000
-      const uses = [
-        use,
-        { ...use, organizationId: 'org_2' },
-        { ...use, issuerId: 'iss_2' },
-        { ...use, jti: '' },
-        { ...use, jti: 'ONE' },
-        { ...use, jti: 'x'.repeat(10_000) },
-        { organizationId: 'org_1', issuerId: 'iss_1"', jti: ',"one' },
-        { organizationId: 'org_1', issuerId: 'iss_1","', jti: 'one' },
+      const { organizationId } = await makeOrganization(store)
+      const second = await makeOrganization(store)
+      const uses: [string, Partial<TokenUse>][] = [
+        [organizationId, {}],
+        [second.organizationId, {}],
+        [organizationId, { issuerId: 'iss_2' }],
+        [organizationId, { jti: '' }],
+        [organizationId, { jti: 'ONE' }],
+        [organizationId, { jti: 'x'.repeat(10_000) }],
+        [organizationId, { issuerId: 'iss_1"', jti: ',"one' }],
+        [organizationId, { issuerId: 'iss_1","', jti: 'one' }],
       ]
-      for (const each of uses) assert.equal(await store.replayClaims.claim(each, until), true)
-      for (const each of uses) assert.equal(await store.replayClaims.claim(each, until), false)
+      for (const each of uses) assert.equal(await claim(store, ...each), true)
+      for (const each of uses) assert.equal(await claim(store, ...each), false)
     })
 
-    rule('a claim is kept until its time, however many others have ended', async ({ store, clock }) => {
+    rule('a claim is kept until its token has expired, however many others have', async ({ store, clock }) => {
+      const { organizationId } = await makeOrganization(store)
       clock.time = Date.now()
-      assert.equal(await store.replayClaims.claim(use, clock.time + 100_000), true)
-      for (let i = 0; i < 5; i++) await store.replayClaims.claim({ ...use, jti: `${i}` }, clock.time + 10)
+      const mine = { timeExpires: clock.time + 100_000 }
+      assert.equal(await claim(store, organizationId, mine), true)
+      const others = (from: number) =>
+        Array.from({ length: 5 }, (_, n) => ({ jti: `${from + n}`, timeExpires: clock.time + 10 }))
+      for (const each of others(0)) await claim(store, organizationId, each)
       clock.time += 99_999
-      for (let i = 5; i < 10; i++) await store.replayClaims.claim({ ...use, jti: `${i}` }, clock.time + 10)
-      assert.equal(await store.replayClaims.claim(use, clock.time + 100_000), false)
+      for (const each of others(5)) await claim(store, organizationId, each)
+      assert.equal(await claim(store, organizationId, mine), false)
     })
 
     rule('a clock that was nearly a day ahead lets no token pass again', async ({ store, clock }) => {
+      const { organizationId } = await makeOrganization(store)
       clock.time = Date.now()
-      const until = clock.time + 100_000
-      assert.equal(await store.replayClaims.claim(use, until), true)
-      clock.time = until + 86_399_999
-      await store.replayClaims.claim({ ...use, jti: 'later' }, clock.time + 10)
-      clock.time = until - 100_000
-      assert.equal(await store.replayClaims.claim(use, until), false)
+      const timeExpires = clock.time + 100_000
+      assert.equal(await claim(store, organizationId, { timeExpires }), true)
+      clock.time = timeExpires + DAY_MS - 1
+      await claim(store, organizationId, { jti: 'later', timeExpires: clock.time + 10 })
+      clock.time = timeExpires - 100_000
+      assert.equal(await claim(store, organizationId, { timeExpires }), false)
     })
 
-    rule('a claim may end at any fraction of a millisecond, and is kept until then', async ({ store, clock }) => {
+    rule('a token may expire at any fraction of a millisecond, and its claim is kept until then', async (opened) => {
+      const { store, clock } = opened
+      const { organizationId } = await makeOrganization(store)
       clock.time = Date.now()
-      const until = clock.time + 60_000.4
-      assert.equal(await store.replayClaims.claim(use, until), true)
-      clock.time = until
-      assert.equal(await store.replayClaims.claim({ ...use, jti: 'two' }, until + 0.2), true)
-      assert.equal(await store.replayClaims.claim(use, until), false)
+      const timeExpires = clock.time + 60_000.4
+      assert.equal(await claim(store, organizationId, { timeExpires }), true)
+      clock.time = timeExpires
+      assert.equal(await claim(store, organizationId, { jti: 'two', timeExpires: timeExpires + 0.2 }), true)
+      assert.equal(await claim(store, organizationId, { timeExpires }), false)
     })
   })
 }

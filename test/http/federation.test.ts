@@ -168,10 +168,14 @@ test('56, 64: what is not accepted gets one answer, and a policy that is paused,
   await expectRefused()
   assert.equal((await admin('PATCH', `/issuers/${issuerId}`, { jwks: INLINE.jwks })).json.data.revision, 3)
   await expectAccepted()
+  assert.equal((await admin('GET', path)).json.data.issuer_deleted, false)
   assert.equal((await admin('DELETE', `/issuers/${issuerId}`)).status, 204)
   await expectRefused()
+  assert.equal((await admin('GET', path)).json.data.issuer_deleted, true)
   assert.equal((await admin('DELETE', path)).status, 204)
   await expectRefused()
+  const last = (await admin('GET', `/audit?policy_id=${policyId}&reason=policy&limit=1`)).json.data[0]
+  assert.deepEqual([last.type, last.found, last.issuer_id], ['exchange_refused', 'deleted', issuerId])
 })
 
 test('issuers and policies are listed by offset and limit, with how many there are', async () => {
@@ -239,7 +243,7 @@ test('the audit log says what happened, newest first, in pages and by filters', 
   const types = data.map(({ type }: { type: string }) => type)
   assert.deepEqual(types.slice(0, 4), ['exchange_refused', 'exchange_accepted', 'change', 'change'])
   const [refused, accepted, created] = data
-  assert.deepEqual([refused.policy_id, refused.found], [policyId, '"other"'])
+  assert.deepEqual([refused.policy_id, refused.key_id, refused.found], [policyId, keyId, '"other"'])
   const { key_id, subject, issuer_id, client_network } = accepted
   assert.deepEqual([key_id, subject, issuer_id, client_network], [keyId, 'job', issuerId, '127.0.0.1'])
   assert.deepEqual([created.resource, created.resource_id, created.before], ['policy', policyId, null])
@@ -250,7 +254,26 @@ test('the audit log says what happened, newest first, in pages and by filters', 
   const only = async (query: string) => (await admin('GET', `/audit?${query}`)).json.data
   assert.deepEqual(await only('type=exchange_accepted'), [accepted])
   assert.deepEqual(await only(`type=exchange_refused&policy_id=${policyId}&until=${refused.time}`), [])
-  assert.equal((await admin('GET', '/audit?cursor=x')).status, 400)
+  assert.deepEqual(await only('reason=subject'), [refused])
+  assert.deepEqual(await only('subject=job'), [accepted])
+  assert.deepEqual((await only(`key_id=${keyId}`)).slice(0, 2), [refused, accepted])
+  const at = (offsetHours: number) => new Date(Date.parse(refused.time) + offsetHours * 3_600_000).toISOString()
+  const east = `${at(2).slice(0, -1)}%2B02:00`
+  assert.deepEqual(await only(`since=${east}`), await only(`since=${at(0)}`))
+  assert.deepEqual((await only(`since=${at(-3).slice(0, -1)}-03:00`))[0], refused)
+  for (const [query, member] of [
+    ['cursor=x', 'cursor'],
+    ['reason=subjects', 'reason'],
+    ['key_id=x', 'key_id'],
+    ['subject=', 'subject'],
+    ['since=2026-07-01', 'since'],
+    ['since=2026-07-01T12:00:00', 'since'],
+    ['until=2026-07-01T12:00:00+02:00', 'until'],
+  ] as const) {
+    const { status, json } = await admin('GET', `/audit?${query}`)
+    assert.equal(status, 400, query)
+    assert.match(json.error.message, new RegExp(member), query)
+  }
 })
 
 test('a rehearsal says of each check what was expected and found, of a policy that is saved or not', async () => {

@@ -5,6 +5,7 @@ import { claimsOf } from '#services/identity/domain/access-token.ts'
 import type { AuditEntry } from '#services/identity/domain/audit.ts'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
 import type { Policy } from '#services/identity/domain/policy.ts'
+import type { TokenUse } from '#services/identity/ports/audit-log.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import { Exchange, type ExchangeOptions } from '#services/identity/run/exchange/exchange.ts'
 import { ExchangeSteps } from '#services/identity/run/exchange/exchange-steps.ts'
@@ -106,26 +107,27 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
     conditions: new CelConditions(),
     ownIssuer: OUR_ISSUER,
   })
+  const used = new Set<string>()
   const audit = {
     append: async (entry: AuditEntry) => {
       await test.appended()
       test.entries.push(entry)
     },
+    async appendOnce(entry: AuditEntry, { issuerId, jti }: TokenUse) {
+      counts.claims += 1
+      const use = JSON.stringify([entry.organizationId, issuerId, jti])
+      if (used.has(use)) return false
+      await audit.append(entry)
+      used.add(use)
+      return true
+    },
   }
   const refusals = new RefusalLog({ audit, clock, logger: silentLogger })
-  const used = new Set<string>()
   const exchange = new Exchange({
     federation: {
       async findPolicy(policyId) {
         counts.lookups += 1
         return test.grounds.get(policyId)
-      },
-    },
-    claims: {
-      async claim({ organizationId, issuerId, jti }) {
-        counts.claims += 1
-        const use = JSON.stringify([organizationId, issuerId, jti])
-        return !used.has(use) && used.add(use) !== undefined
       },
     },
     tokens: {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { BSON, type Document } from 'mongodb'
-import { openMongo } from '#shared/stores/mongo.ts'
+import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { mongoUri } from './mongo.ts'
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/stores')
@@ -47,18 +47,35 @@ export function layOutFolder(name: string, directory: string, project: string): 
     if (file === 'blobs' || file === 'stores.json')
       cpSync(join(fixture, file), join(directory, file), { recursive: true })
     if (!file.endsWith('.sql')) continue
-    using database = new DatabaseSync(join(directory, file.replace('.sql', '.sqlite')))
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF')
-    database.exec(`BEGIN; ${textOf(join(fixture, file), project)} COMMIT`)
+    layOutFile(join(fixture, file), join(directory, file.replace('.sql', '.sqlite')), project)
   }
   return JSON.parse(textOf(join(fixture, 'expected.json'), project)) as Expected
+}
+
+function layOutFile(statements: string, path: string, project: string): void {
+  using database = new DatabaseSync(path)
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF')
+  database.exec(`BEGIN; ${textOf(statements, project)} COMMIT`)
+}
+
+/** Makes the file `identity.sqlite` of a fixture that has nothing else. */
+export function layOutIdentity(name: string, directory: string): string {
+  const path = join(directory, 'identity.sqlite')
+  layOutFile(join(FIXTURES, name, 'identity.sql'), path, '')
+  return path
 }
 
 /** Fills a database, and makes its project, of a fixture. */
 export async function layOutDatabase(name: string, database: string, project: string): Promise<Expected> {
   makeProject(project)
-  const fixture = join(FIXTURES, name)
   await using mongo = await openMongo({ uri: mongoUri() ?? '', database })
+  await layOutCollections(name, mongo, project)
+  return JSON.parse(textOf(join(FIXTURES, name, 'expected.json'), project)) as Expected
+}
+
+/** Fills collections of a fixture. */
+export async function layOutCollections(name: string, mongo: Mongo, project = ''): Promise<void> {
+  const fixture = join(FIXTURES, name)
   for (const file of readdirSync(fixture)) {
     if (!file.endsWith('.jsonl')) continue
     const lines = textOf(join(fixture, file), project).trim().split('\n')
@@ -67,5 +84,4 @@ export async function layOutDatabase(name: string, database: string, project: st
     if (first?.indexes.length > 0) await collection.createIndexes(first?.indexes)
     if (documents.length > 0) await collection.insertMany(documents)
   }
-  return JSON.parse(textOf(join(fixture, 'expected.json'), project)) as Expected
 }

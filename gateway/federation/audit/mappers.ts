@@ -46,24 +46,27 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
       }
     }
     case 'exchangeRefused': {
-      const { policyId, issuerId, reason, found, clientNetwork } = event.value
+      const { policyId, issuerId, keyId, reason, found, subject, clientNetwork } = event.value
       return {
         type: 'exchange_refused',
         ...shared,
         policy_id: policyId,
         issuer_id: issuerId ?? null,
+        key_id: keyId ?? null,
         reason,
         found: found ?? null,
+        subject: subject ?? null,
         client_network: clientNetwork,
       }
     }
     case 'exchangesRefused': {
-      const { policyId, issuerId, reason, count, firstTime, lastTime } = event.value
+      const { policyId, issuerId, keyId, reason, count, firstTime, lastTime } = event.value
       return {
         type: 'exchanges_refused',
         ...shared,
         policy_id: policyId,
         issuer_id: issuerId ?? null,
+        key_id: keyId ?? null,
         reason,
         count: Number(count),
         first_at: fromMoment(firstTime),

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { operation } from '#gateway/operation.ts'
 import { pageLimit, toPageSize } from '#gateway/records/page.ts'
-import { moment, toTime } from '#gateway/records/time.ts'
+import { anyMoment, toTime } from '#gateway/records/time.ts'
+import { limitedBy } from '#gateway/shape.ts'
 import { ListAuditEntriesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { ADMIN, issuerId, ORGANIZATION_PATH, ofOrganization, policyId } from '../common.ts'
+import { ADMIN, issuerId, keyId, ORGANIZATION_PATH, ofOrganization, policyId } from '../common.ts'
 import { fromEntry, toKind } from './mappers.ts'
 import { auditEntry, kind } from './schemas.ts'
 
+const OFFSET = 'with its offset, `Z` or such as `%2B02:00`'
 const when = (text: string | undefined) => (text === undefined ? undefined : toTime(Date.parse(text)))
 
 export const listAuditEntries = operation({
@@ -22,9 +24,19 @@ export const listAuditEntries = operation({
     cursor: z.string().min(1).optional().meta({ description: '`next_cursor` of an earlier page' }),
     policy_id: policyId.optional(),
     issuer_id: issuerId.optional(),
+    key_id: keyId.optional().meta({
+      description: 'Exchanges of policies that act as this key, and changes of it',
+    }),
+    reason: z.string().min(1).optional().meta({
+      description:
+        'Exchanges that were refused for it: the name of a check, as policies.test shows it, or `issuer_keys`',
+    }),
+    subject: limitedBy(ListAuditEntriesRequestSchema.field.subject, z.string()).optional().meta({
+      description: 'Exchanges of tokens with this `sub`; refused ones, if their signature had been verified',
+    }),
     type: kind.optional().meta({ description: '`exchange_refused` includes those that were only counted' }),
-    since: moment.optional(),
-    until: moment.optional().meta({ description: 'Entries before this time' }),
+    since: anyMoment.optional().meta({ description: `Entries of this time and later; ${OFFSET}` }),
+    until: anyMoment.optional().meta({ description: `Entries before this time; ${OFFSET}` }),
   }),
   answer: z.strictObject({ data: z.array(auditEntry), next_cursor: z.string().nullable() }),
   errors: ['ORGANIZATION_NOT_FOUND', 'INVALID_CURSOR', 'REQUEST_INVALID'],
@@ -36,6 +48,9 @@ export const listAuditEntries = operation({
       pageToken: query.cursor,
       ...(query.policy_id !== undefined && { policyId: query.policy_id }),
       ...(query.issuer_id !== undefined && { issuerId: query.issuer_id }),
+      ...(query.key_id !== undefined && { keyId: query.key_id }),
+      ...(query.reason !== undefined && { reason: query.reason }),
+      ...(query.subject !== undefined && { subject: query.subject }),
       ...(query.type !== undefined && { kind: toKind(query.type) }),
       ...(since === undefined ? {} : { since }),
       ...(until === undefined ? {} : { until }),

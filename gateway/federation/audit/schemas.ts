@@ -11,6 +11,10 @@ const SNAPSHOT = 'The record as it was then, with the members that it had'
 const common = { position: z.int(), time: moment }
 const network = z.string().meta({ description: 'Address that the request came from; of IPv6 the /64' })
 
+const deletedIssuer = z.string().nullable().meta({ description: 'Null: the issuer of the policy has been deleted' })
+const unknownKey = z.string().nullable().meta({ description: 'The key that the policy acts as; null: not recorded' })
+const reason = z.string().meta({ description: 'The check that failed, as policies.test names it, or `issuer_keys`' })
+
 /** Something that happened in an organization. */
 export const auditEntry = z
   .discriminatedUnion('type', [
@@ -32,17 +36,20 @@ export const auditEntry = z
       type: z.literal('exchange_refused'),
       ...common,
       policy_id: z.string(),
-      issuer_id: z.string().nullable(),
-      reason: z.string(),
+      issuer_id: deletedIssuer,
+      key_id: unknownKey,
+      reason,
       found: z.string().nullable().meta({ description: 'What there is where something else is required' }),
+      subject: z.string().nullable().meta({ description: '`sub` of the token; null: its signature was not verified' }),
       client_network: network,
     }),
     z.strictObject({
       type: z.literal('exchanges_refused'),
       ...common,
       policy_id: z.string(),
-      issuer_id: z.string().nullable(),
-      reason: z.string(),
+      issuer_id: deletedIssuer,
+      key_id: unknownKey,
+      reason,
       count: z.int(),
       first_at: moment,
       last_at: moment,

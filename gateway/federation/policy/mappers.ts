@@ -33,8 +33,8 @@ export function toChecks({ scope, token_type: tokenType }: z.output<typeof check
 }
 
 export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
-  const { policyId, settings, workspaceId: workspace = '', revision, createTime, updateTime } = shown ?? {}
-  if (policyId === undefined || settings === undefined) throw new Error('identity answered without a policy')
+  if (shown?.settings === undefined) throw new Error('identity answered without a policy')
+  const { policyId, settings, workspaceId, issuerDeleted, revision, createTime, updateTime } = shown
   const { scope, tokenType } = settings.checks ?? {}
   return {
     id: policyId,
@@ -44,7 +44,8 @@ export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
     audience: settings.audience,
     condition: settings.condition ?? null,
     key_id: settings.keyId,
-    workspace_id: workspaceUuid(workspace),
+    workspace_id: workspaceUuid(workspaceId),
+    issuer_deleted: issuerDeleted,
     enabled: settings.enabled,
     checks: {
       ...(scope === undefined ? {} : { scope }),

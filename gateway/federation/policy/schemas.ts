@@ -51,6 +51,9 @@ export const policy = z
     id: z.string(),
     ...fields,
     workspace_id: workspaceId.meta({ description: 'Workspace of the key' }),
+    issuer_deleted: z.boolean().meta({
+      description: 'Whether its issuer has been deleted: then it refuses every exchange, until it has another one',
+    }),
     enabled: z.boolean(),
     checks,
     revision: z.int().meta({ description: 'Raised by every change' }),

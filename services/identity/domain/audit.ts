@@ -1,4 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
+import type { TokenTarget } from './access-token.ts'
 
 /** An access token was given out. */
 export interface ExchangeAccepted {
@@ -8,7 +9,7 @@ export interface ExchangeAccepted {
   readonly issuerId: string
   readonly issuerRevision: number
   /** The key that the token acts as. */
-  readonly target: { readonly workspaceId: string; readonly keyId: string }
+  readonly target: TokenTarget
   /** `sub` of the token that was exchanged. */
   readonly subject: string
   /** `jti` of the access token. */
@@ -30,6 +31,10 @@ export interface ExchangeRefused {
   /** What there is where something else is required; something of the token only once its signature was verified. */
   readonly found: string | undefined
   readonly clientNetwork: string
+  /** The key that the policy targets; undefined: it was not known, or the entry is older than this member. */
+  readonly target: TokenTarget | undefined
+  /** `sub` of the token; undefined: its signature was not verified, or the entry is older than this member. */
+  readonly subject: string | undefined
 }
 
 /** More exchanges were refused, for one reason, than are recorded one by one. Times are milliseconds since the epoch. */
@@ -41,6 +46,8 @@ export interface ExchangesRefused {
   readonly count: number
   readonly timeFirst: number
   readonly timeLast: number
+  /** As of an {@link ExchangeRefused}. */
+  readonly target: TokenTarget | undefined
 }
 
 /** What can be changed. */

@@ -14,10 +14,24 @@ export interface AuditFilter {
   readonly policyId?: string | undefined
   /** About this issuer: exchanges of its tokens and changes of it. */
   readonly issuerId?: string | undefined
+  /** About this key: exchanges of policies that target it and changes of it. */
+  readonly keyId?: string | undefined
+  /** Exchanges that were refused for this reason, the counted ones too. */
+  readonly reason?: string | undefined
+  /** Exchanges of tokens with this `sub`. */
+  readonly subject?: string | undefined
   /** This time and later. */
   readonly since?: number | undefined
   /** Before this time. */
   readonly until?: number | undefined
+}
+
+/** A token of an issuer, by its `jti` of any length and form. */
+export interface TokenUse {
+  readonly issuerId: string
+  readonly jti: string
+  /** When the token expires, in milliseconds since the epoch; fractions count, as those of `exp` do. */
+  readonly timeExpires: number
 }
 
 /**
@@ -35,6 +49,13 @@ export interface AuditLog {
    * turn of the event loop; MongoDB: one unordered bulk with majority, in which one failure does not sink its neighbours).
    */
   append(entry: AuditEntry): Promise<void>
+  /**
+   * Writes the entry of an exchange and claims the token that was exchanged, in one commit: as `append`, but returns false, and has written
+   * nothing, where the token was claimed before. Of any number of calls for one token, also at once and from several processes,
+   * exactly one returns true. A claim is kept until 24 hours after the token has expired, at least: by then it is refused anyway, unless a
+   * clock that was ahead has stepped back.
+   */
+  appendOnce(entry: AuditEntry, use: TokenUse): Promise<boolean>
   /** Newest first, before a position (undefined: from the newest); at most `limit` (1 or more). */
   list(
     organizationId: string,
@@ -44,7 +65,7 @@ export interface AuditLog {
   ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }>
   /**
    * Removes entries of all organizations from before a time, in milliseconds since the epoch: at most `limit` (1 or more) in one call.
-   * Returns how many.
+   * Returns how many. What is known of policies that were deleted before that time goes with them.
    */
   expire(before: number, limit: number): Promise<number>
 }

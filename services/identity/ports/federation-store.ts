@@ -1,3 +1,4 @@
+import type { TokenTarget } from '../domain/access-token.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { By } from '../domain/audit.ts'
 import type { Issuer, IssuerSettings, KeyHealth } from '../domain/issuer.ts'
@@ -11,6 +12,15 @@ export interface ExchangeGround {
   readonly organization: Pick<Organization, 'plan'>
   /** The key that the policy targets, disabled or expired or not. */
   readonly key: Pick<ApiKey, 'kind' | 'disabled' | 'timeExpires'> | undefined
+}
+
+/** A policy that has been deleted, and whose it was, for as long as the audit log keeps its deletion. */
+export interface DeletedPolicy {
+  readonly deleted: true
+  readonly organizationId: string
+  readonly issuerId: string
+  /** Undefined: it was deleted before this was written down. */
+  readonly target: TokenTarget | undefined
 }
 
 /** An issuer, and what became of fetching its keys. Undefined: nobody has tried since its last change. */
@@ -43,8 +53,8 @@ export interface Slice {
  * not exist.
  */
 export interface FederationStore {
-  /** Everything that an exchange needs, in one read; undefined: no organization has such a policy. Any text may be looked for. */
-  findPolicy(policyId: string): Promise<ExchangeGround | undefined>
+  /** Everything that an exchange needs, in one read; undefined: no organization has or had such a policy. Any text may be looked for. */
+  findPolicy(policyId: string): Promise<ExchangeGround | DeletedPolicy | undefined>
 
   /** Writes an issuer that `decide` makes up, or refuses, knowing how many the organization has. Throws when the id is in use. */
   createIssuer(
@@ -64,6 +74,8 @@ export interface FederationStore {
   ): Promise<Issuer | undefined>
   /** Leaves its policies, which refuse every exchange from then on. Returns whether there was one. */
   deleteIssuer(organizationId: string, issuerId: string, by: By): Promise<boolean>
+  /** Which of these issuers the organization has. */
+  presentIssuers(organizationId: string, issuerIds: readonly string[]): Promise<ReadonlySet<string>>
 
   /** As `createIssuer`. The issuer and the key that it names are not looked for. */
   createPolicy(

@@ -4,7 +4,6 @@ import type { FederationStore } from './federation-store.ts'
 import type { IdentityStore } from './identity-store.ts'
 import type { IssuerHealth } from './issuer-health.ts'
 import type { OrganizationStore } from './organization-store.ts'
-import type { ReplayClaims } from './replay-claims.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** The ports behind which the identity service stores things. */
@@ -14,7 +13,6 @@ export interface Ports {
   readonly federation: FederationStore
   readonly issuerHealth: IssuerHealth
   readonly auditLog: AuditLog
-  readonly replayClaims: ReplayClaims
   readonly signingKeys: SigningKeys
   readonly exchangeCounts: ExchangeCounts
 }

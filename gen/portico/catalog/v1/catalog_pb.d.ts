@@ -136,7 +136,7 @@ export enum PermissionRule_Effect {
   DENY = 2,
 
   /**
-   * Somebody is asked.
+   * Permission is requested.
    *
    * @generated from enum value: EFFECT_ASK = 3;
    */
@@ -500,7 +500,7 @@ export enum McpServer_Status {
   FAILED = 5,
 
   /**
-   * It asks who is calling, and was not shown it.
+   * It needs to know who is calling, and was not shown it.
    *
    * @generated from enum value: STATUS_NEEDS_AUTH = 6;
    */

@@ -1161,8 +1161,8 @@ export declare const CatalogService: GenService<{
     output: typeof ListPluginsResponseSchema;
   },
   /**
-   * Asks the registry whether there are newer versions of plugins that are packages, and lists plugins as ListPlugins does. Where
-   * the registry cannot be asked, it stays as it was. Rejects with PLUGIN_NOT_FOUND.
+   * Looks up in the registry whether there are newer versions of plugins that are packages, and lists plugins as ListPlugins does. Where
+   * the registry cannot be reached, it stays as it was. Rejects with PLUGIN_NOT_FOUND.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.CheckPlugins
    */

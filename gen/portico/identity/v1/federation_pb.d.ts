@@ -228,6 +228,13 @@ export declare type Policy = Message<"portico.identity.v1.Policy"> & {
    * @generated from field: string workspace_id = 6;
    */
   workspaceId: string;
+
+  /**
+   * Whether its issuer has been deleted: then it refuses every exchange, until it has another one.
+   *
+   * @generated from field: bool issuer_deleted = 7;
+   */
+  issuerDeleted: boolean;
 };
 
 /**
@@ -347,7 +354,7 @@ export declare type ExchangeStep = Message<"portico.identity.v1.ExchangeStep"> &
   verdict: ExchangeStep_Verdict;
 
   /**
-   * What the policy or the issuer asks for; absent: nothing to show. Never a token.
+   * What the policy or the issuer requires; absent: nothing to show. Never a token.
    *
    * @generated from field: optional string expected = 3;
    */
@@ -389,7 +396,7 @@ export enum ExchangeStep_Verdict {
   FAILED = 2,
 
   /**
-   * Not made, since one before it failed or the policy does not ask for it.
+   * Not made, since one before it failed or the policy does not require it.
    *
    * @generated from enum value: VERDICT_SKIPPED = 3;
    */
@@ -657,7 +664,7 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
   reason: string;
 
   /**
-   * What there is where something else is asked for; something of the token only once its signature was verified.
+   * What there is where something else is required; something of the token only once its signature was verified.
    *
    * @generated from field: optional string found = 4;
    */
@@ -667,6 +674,20 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
    * @generated from field: string client_network = 5;
    */
   clientNetwork: string;
+
+  /**
+   * The key that the policy acts as; absent: it was not recorded.
+   *
+   * @generated from field: optional string key_id = 6;
+   */
+  keyId?: string | undefined;
+
+  /**
+   * `sub` of the token, once its signature was verified.
+   *
+   * @generated from field: optional string subject = 7;
+   */
+  subject?: string | undefined;
 };
 
 /**
@@ -712,6 +733,13 @@ export declare type AuditEntry_ExchangesRefused = Message<"portico.identity.v1.A
    * @generated from field: optional string issuer_id = 6;
    */
   issuerId?: string | undefined;
+
+  /**
+   * The key that the policy acts as; absent: it was not recorded.
+   *
+   * @generated from field: optional string key_id = 7;
+   */
+  keyId?: string | undefined;
 };
 
 /**

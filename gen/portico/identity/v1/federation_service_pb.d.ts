@@ -805,6 +805,28 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
    * @generated from field: google.protobuf.Timestamp until = 8;
    */
   until?: Timestamp | undefined;
+
+  /**
+   * Only exchanges that were refused for this reason: the name of a step of an exchange, or `issuer_keys`. Absent: all.
+   *
+   * @generated from field: optional string reason = 9;
+   */
+  reason?: string | undefined;
+
+  /**
+   * Only those about this key: exchanges of policies that act as it, and changes of it. Absent: all.
+   *
+   * @generated from field: optional string key_id = 10;
+   */
+  keyId?: string | undefined;
+
+  /**
+   * Only exchanges of tokens with this `sub`: accepted ones, and those that were refused after their signature had been
+   * verified. Absent: all.
+   *
+   * @generated from field: optional string subject = 11;
+   */
+  subject?: string | undefined;
 };
 
 /**
@@ -1169,7 +1191,7 @@ export declare const FederationService: GenService<{
     output: typeof ExchangeTokenResponseSchema;
   },
   /**
-   * Creates an issuer. Rejects with TOO_MANY_ISSUERS when the organization has 100. The network is not asked.
+   * Creates an issuer. Rejects with TOO_MANY_ISSUERS when the organization has 100. Nothing is fetched.
    *
    * @generated from rpc portico.identity.v1.FederationService.CreateIssuer
    */

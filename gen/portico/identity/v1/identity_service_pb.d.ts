@@ -451,7 +451,7 @@ export declare const IdentityService: GenService<{
   },
   /**
    * Creates an API key in the caller's workspace. The response is the only place where the key itself appears. Rejects with
-   * WORKSPACE_NOT_FOUND when the operator names one that is not there, and with OPERATOR_REQUIRED when anybody else asks for a
+   * WORKSPACE_NOT_FOUND when the operator names one that is not there, and with OPERATOR_REQUIRED when anybody else wants a
    * management key.
    *
    * @generated from rpc portico.identity.v1.IdentityService.CreateApiKey

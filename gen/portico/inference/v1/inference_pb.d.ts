@@ -876,7 +876,7 @@ export declare type Reasoning = Message$1<"portico.inference.v1.Reasoning"> & {
   effort?: string | undefined;
 
   /**
-   * `auto`, `concise`, `detailed`; absent: no summary is asked for.
+   * `auto`, `concise`, `detailed`; absent: no summary is wanted.
    *
    * @generated from field: optional string summary = 2;
    */
@@ -1102,7 +1102,7 @@ export declare type Routing = Message$1<"portico.inference.v1.Routing"> & {
 export declare const RoutingSchema: GenMessage<Routing>;
 
 /**
- * What is asked of a model.
+ * A call of a model.
  *
  * @generated from message portico.inference.v1.GenerationRequest
  */
@@ -1297,7 +1297,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   attribution?: Attribution | undefined;
 
   /**
-   * Asks that the gateway place caching markers itself; absent: it does where its setting says so.
+   * Has the service place caching markers itself; absent: it does where its setting says so.
    *
    * @generated from field: portico.inference.v1.CacheControl automatic_cache = 28;
    */
@@ -1606,14 +1606,14 @@ export declare type AppliedPreset = Message$1<"portico.inference.v1.AppliedPrese
   version: number;
 
   /**
-   * What it says, as in CreatePresetVersionRequest; absent: the request did not ask for it.
+   * What it says, as in CreatePresetVersionRequest; absent: the request did not want it.
    *
    * @generated from field: portico.inference.v1.GenerationRequest settings = 4;
    */
   settings?: GenerationRequest | undefined;
 
   /**
-   * Absent: none, or the request did not ask for it.
+   * Absent: none, or the request did not want it.
    *
    * @generated from field: optional string system_prompt = 5;
    */

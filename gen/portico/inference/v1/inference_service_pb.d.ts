@@ -24,7 +24,7 @@ export declare type GenerateRequest = Message<"portico.inference.v1.GenerateRequ
   generation?: GenerationRequest | undefined;
 
   /**
-   * What Authenticate said of the key that admitted this very request; absent: inference asks identity.
+   * What Authenticate said of the key that admitted this very request; absent: inference reads the key from identity.
    *
    * @generated from field: portico.identity.v1.KeyTerms terms = 2;
    */
@@ -65,7 +65,7 @@ export declare type StreamGenerateRequest = Message<"portico.inference.v1.Stream
   generation?: GenerationRequest | undefined;
 
   /**
-   * What Authenticate said of the key that admitted this very request; absent: inference asks identity.
+   * What Authenticate said of the key that admitted this very request; absent: inference reads the key from identity.
    *
    * @generated from field: portico.identity.v1.KeyTerms terms = 2;
    */
@@ -347,7 +347,7 @@ export declare type PartExtended = Message<"portico.inference.v1.PartExtended"> 
   text: string;
 
   /**
-   * Of the tokens of that text; empty: they were not asked for.
+   * Of the tokens of that text; empty: they were not requested.
    *
    * @generated from field: repeated portico.inference.v1.LogProbability log_probabilities = 3;
    */
@@ -471,7 +471,7 @@ export declare type CountTokensRequest = Message<"portico.inference.v1.CountToke
   generation?: GenerationRequest | undefined;
 
   /**
-   * What Authenticate said of the key that admitted this very request; absent: inference asks identity.
+   * What Authenticate said of the key that admitted this very request; absent: inference reads the key from identity.
    *
    * @generated from field: portico.identity.v1.KeyTerms terms = 2;
    */
@@ -594,7 +594,7 @@ export declare const GetProviderResponseSchema: GenMessage<GetProviderResponse>;
  */
 export declare const InferenceService: GenService<{
   /**
-   * Generates an answer and returns it whole: the provider is asked for a whole answer, too. The principal's key is
+   * Generates an answer and returns it whole: the provider sends a whole answer, too. The principal's key is
    * checked before anything is spent. One ledger row is written for each request id, also when the caller hangs up or
    * the provider fails; it may be closed shortly after the answer. Aborting the call aborts the provider's. Rejects with
    * MODEL_NOT_FOUND, REQUEST_INVALID, REQUEST_DUPLICATE, CREDENTIAL_REFUSED, or, with the provider's status in the

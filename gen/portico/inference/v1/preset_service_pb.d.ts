@@ -216,7 +216,7 @@ export declare type CreatePresetVersionRequest = Message<"portico.inference.v1.C
   systemPrompt?: string | undefined;
 
   /**
-   * What the settings mean. `request_id` and messages are ignored; what else says who asks and why (`user`, `session_id`, `origin`,
+   * What the settings mean. `request_id` and messages are ignored; what else says who calls and why (`user`, `session_id`, `origin`,
    * `trace`, `metadata`, `attribution`) is checked and not kept. A preset names no other one. Fields of the settings that are
    * rejected are named as those of a request.
    *
@@ -374,7 +374,7 @@ export declare const ListPresetVersionsRequestSchema: GenMessage<ListPresetVersi
  */
 export declare type ListPresetVersionsResponse = Message<"portico.inference.v1.ListPresetVersionsResponse"> & {
   /**
-   * Fewer than were asked for where they have more than 4 million characters of text, but one at least: the next ones are after them.
+   * Fewer than were requested where they have more than 4 million characters of text, but one at least: the next ones are after them.
    *
    * @generated from field: repeated portico.inference.v1.PresetVersion versions = 1;
    */

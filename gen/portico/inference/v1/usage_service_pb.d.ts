@@ -260,7 +260,7 @@ export declare type Activity = Message<"portico.inference.v1.Activity"> & {
   modelId: string;
 
   /**
-   * Value of the metadata that the list is grouped by; absent: none was asked for, or the requests have none.
+   * Value of the metadata that the list is grouped by; absent: none was requested, or the requests have none.
    *
    * @generated from field: optional string metadata_value = 4;
    */

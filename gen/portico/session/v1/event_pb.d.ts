@@ -1130,7 +1130,7 @@ export declare type SessionViewed = Message<"portico.session.v1.SessionViewed"> 
 export declare const SessionViewedSchema: GenMessage<SessionViewed>;
 
 /**
- * A model was asked outside of the steps.
+ * A model was called outside of the steps.
  *
  * @generated from message portico.session.v1.UsageRecorded
  */
@@ -1182,7 +1182,7 @@ export declare type CompactionStarted = Message<"portico.session.v1.CompactionSt
   messageId: string;
 
   /**
-   * Whether somebody asked for it.
+   * Whether a client requested it.
    *
    * @generated from field: bool manual = 2;
    */

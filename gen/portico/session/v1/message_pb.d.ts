@@ -865,7 +865,7 @@ export declare type Compaction = Message$1<"portico.session.v1.Compaction"> & {
   status: Compaction_Status;
 
   /**
-   * Whether somebody asked for it.
+   * Whether a client requested it.
    *
    * @generated from field: bool manual = 2;
    */

@@ -678,7 +678,7 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
 export declare const InboxItemSchema: GenMessage<InboxItem>;
 
 /**
- * Asks that the conversation be summarized.
+ * A request that the conversation be summarized.
  *
  * @generated from message portico.session.v1.CompactionRequest
  */

@@ -1583,7 +1583,7 @@ export declare type StreamSessionLogResponse = Message<"portico.session.v1.Strea
    */
   message: {
     /**
-     * Events that were asked for have expired: read the session again. What is kept follows.
+     * Events that were requested have expired: read the session again. What is kept follows.
      *
      * @generated from field: portico.session.v1.EventsMissed missed = 1;
      */
@@ -2059,7 +2059,7 @@ export declare const SessionService: GenService<{
     output: typeof AddSyntheticInputResponseSchema;
   },
   /**
-   * Asks that the conversation be summarized, as PromptSession admits an input. Where one waits to be summarized already, returns that item.
+   * Requests that the conversation be summarized, as PromptSession admits an input. Where one waits to be summarized already, returns that item.
    * The same id returns the same item, and wakes the session; it rejects as PromptSession does.
    *
    * @generated from rpc portico.session.v1.SessionService.CompactSession

@@ -21,7 +21,7 @@ export declare const file_portico_session_v1_stats: GenFile;
  */
 export declare type SessionStats = Message<"portico.session.v1.SessionStats"> & {
   /**
-   * Begin of the range: the one asked for, or the time of the first thing counted.
+   * Begin of the range: the requested one, or the time of the first thing counted.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 1;
    */
@@ -75,7 +75,7 @@ export declare type SessionStats = Message<"portico.session.v1.SessionStats"> & 
   costNanos: bigint;
 
   /**
-   * Absent unless asked for.
+   * Absent unless requested.
    *
    * @generated from field: portico.session.v1.ToolStats tools = 9;
    */
@@ -151,7 +151,7 @@ export declare type ToolStats = Message<"portico.session.v1.ToolStats"> & {
   totals?: CallCounts | undefined;
 
   /**
-   * By their calls, most first; absent unless asked for.
+   * By their calls, most first; absent unless requested.
    *
    * @generated from field: portico.session.v1.ToolUsageList usage = 2;
    */
@@ -165,7 +165,7 @@ export declare type ToolStats = Message<"portico.session.v1.ToolStats"> & {
 export declare const ToolStatsSchema: GenMessage<ToolStats>;
 
 /**
- * A message of its own, so that "not asked for" and "none" differ.
+ * A message of its own, so that "not requested" and "none" differ.
  *
  * @generated from message portico.session.v1.ToolUsageList
  */

@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb'
-import type { By, Changed } from '#services/identity/domain/audit.ts'
+import type { AuditEntry, By, Changed } from '#services/identity/domain/audit.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { keysOf } from '../stored/records.ts'
@@ -29,6 +29,11 @@ export async function takePositions(
   return found.last - count + 1
 }
 
+export function documentOf({ organizationId: organization, time, event }: AuditEntry, position: number): AuditDocument {
+  const { kind, policyId, issuerId } = keysOf(event)
+  return { _id: { organization, position }, time, kind, policyId, issuerId, event }
+}
+
 /** Writes the entry of a change at a position that the same transaction has taken. */
 export async function logChange(
   collections: Collections,
@@ -42,7 +47,5 @@ export async function logChange(
     readonly after?: JsonObject
   },
 ): Promise<void> {
-  const { organizationId, time, event } = changeEntry(change)
-  const document: AuditDocument = { _id: { organization: organizationId, position }, time, ...keysOf(event), event }
-  await collections.audit.insertOne(document, { session, ...LIMIT })
+  await collections.audit.insertOne(documentOf(changeEntry(change), position), { session, ...LIMIT })
 }

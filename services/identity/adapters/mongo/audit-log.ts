@@ -1,12 +1,14 @@
-import { type Filter, MongoBulkWriteError } from 'mongodb'
+import { type Filter, MongoBulkWriteError, MongoServerError } from 'mongodb'
 import type { AuditEntry } from '#services/identity/domain/audit.ts'
-import type { AuditFilter, AuditLog, ListedAuditEntry } from '#services/identity/ports/audit-log.ts'
-import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { keysOf, toEntry } from '../stored/records.ts'
-import { takePositions } from './audit-entries.ts'
+import type { AuditFilter, AuditLog, ListedAuditEntry, TokenUse } from '#services/identity/ports/audit-log.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
+import { toEntry } from '../stored/records.ts'
+import { CLAIM_KEPT_MS, useHash } from '../stored/use-hash.ts'
+import { documentOf, takePositions } from './audit-entries.ts'
 import type { AuditDocument, Collections } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+const DUPLICATE_KEY = 11_000
 
 interface Appending {
   readonly entry: AuditEntry
@@ -16,11 +18,13 @@ interface Appending {
 
 /** The audit log in MongoDB. Entries that are appended while others are on their way to the server go together, as the next bulk. */
 export class MongoAuditLog implements AuditLog {
+  readonly #mongo: Mongo
   readonly #collections: Collections
   #waiting: Appending[] = []
   #isSending = false
 
-  constructor(collections: Collections) {
+  constructor(mongo: Mongo, collections: Collections) {
+    this.#mongo = mongo
     this.#collections = collections
   }
 
@@ -33,18 +37,33 @@ export class MongoAuditLog implements AuditLog {
     })
   }
 
+  async appendOnce(entry: AuditEntry, use: TokenUse): Promise<boolean> {
+    const { audit, replayClaims } = this.#collections
+    const position = await takePositions(this.#collections, entry.organizationId, 1)
+    const until = new Date(Math.ceil(use.timeExpires) + CLAIM_KEPT_MS)
+    const claim = { _id: useHash(entry.organizationId, use), until }
+    try {
+      await this.#mongo.transact(async (session) => {
+        await replayClaims.insertOne(claim, { session, ...LIMIT })
+        await audit.insertOne(documentOf(entry, position), { session, ...LIMIT })
+      })
+      return true
+    } catch (error) {
+      // Positions are nobody else's: it is the claim that was there before.
+      if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false
+      throw error
+    }
+  }
+
   async list(
     organization: string,
     filter: AuditFilter,
     before: number | undefined,
     limit: number,
   ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
-    const { kind, policyId, issuerId, since, until } = filter
-    const terms: Filter<AuditDocument>[] = [{ '_id.organization': organization }]
+    const { since, until } = filter
+    const terms = [{ '_id.organization': organization }, ...termsOf(filter)]
     if (before !== undefined) terms.push({ '_id.position': { $lt: before } })
-    if (kind !== undefined) terms.push({ kind })
-    if (policyId !== undefined) terms.push({ policyId })
-    if (issuerId !== undefined) terms.push({ issuerId })
     if (since !== undefined || until !== undefined) {
       const time = { ...(since !== undefined && { $gte: since }), ...(until !== undefined && { $lt: until }) }
       const inWindow = { '_id.organization': organization, time }
@@ -54,7 +73,7 @@ export class MongoAuditLog implements AuditLog {
       terms.push({ time, '_id.position': { $gte: first, $lte: last } })
     }
     const documents = await this.#collections.audit
-      .find({ $and: terms }, LIMIT)
+      .find(filterOf(terms, filter.keyId), LIMIT)
       .sort({ '_id.position': -1 })
       .limit(limit + 1)
       .toArray()
@@ -65,7 +84,8 @@ export class MongoAuditLog implements AuditLog {
   }
 
   async expire(before: number, limit: number): Promise<number> {
-    const { organizations, audit } = this.#collections
+    const { organizations, audit, deletedPolicies } = this.#collections
+    await deletedPolicies.deleteMany({ time: { $lt: before } }, LIMIT)
     let removed = 0
     for await (const { _id: organization } of organizations.find({}, { projection: { _id: 1 }, ...LIMIT })) {
       if (removed === limit) break
@@ -125,16 +145,31 @@ export class MongoAuditLog implements AuditLog {
     try {
       const first = await takePositions(this.#collections, organization, group.length)
       return group.map((appending, index) => {
-        const { time, event } = appending.entry
-        const _id = { organization, position: first + index }
-        const document: AuditDocument = { _id, time, ...keysOf(event), event }
-        return { appending, document }
+        return { appending, document: documentOf(appending.entry, first + index) }
       })
     } catch (error) {
       for (const { reject } of group) reject(error)
       return []
     }
   }
+}
+
+/** What is asked of entries beside their time. */
+function termsOf({ kind, policyId, issuerId, reason, subject }: AuditFilter): Filter<AuditDocument>[] {
+  const terms: Filter<AuditDocument>[] = []
+  if (kind !== undefined) terms.push({ kind })
+  if (policyId !== undefined) terms.push({ policyId })
+  if (issuerId !== undefined) terms.push({ issuerId })
+  if (reason !== undefined) terms.push({ 'event.reason': reason })
+  if (subject !== undefined) terms.push({ 'event.subject': subject })
+  return terms
+}
+
+/** Entries that fit all terms, and one of those about a key where one is asked for; by all of these there are indexes. */
+function filterOf(terms: Filter<AuditDocument>[], keyId: string | undefined): Filter<AuditDocument> {
+  if (keyId === undefined) return { $and: terms }
+  const aboutKey = [{ 'event.target.keyId': keyId }, { 'event.resourceId': keyId, 'event.resource': 'api-key' }]
+  return { $or: aboutKey.map((term) => ({ $and: [...terms, term] })) } as Filter<AuditDocument>
 }
 
 function failuresOf(error: MongoBulkWriteError): Map<number, unknown> {

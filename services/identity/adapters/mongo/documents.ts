@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb'
+import type { TokenTarget } from '#services/identity/domain/access-token.ts'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { AuditEvent } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
@@ -65,7 +66,17 @@ export interface RecordDocument {
   readonly health?: StoredHealth
 }
 
-export interface AuditDocument extends Partial<EntryKeys> {
+/** A policy that was deleted. */
+export interface DeletedPolicyDocument {
+  readonly _id: string
+  readonly organizationId: string
+  readonly issuerId: string
+  readonly target?: TokenTarget
+  /** When it was deleted. */
+  readonly time: number
+}
+
+export interface AuditDocument extends Pick<EntryKeys, 'kind' | 'policyId' | 'issuerId'> {
   readonly _id: { readonly organization: string; readonly position: number }
   readonly time: number
   readonly event: AuditEvent
@@ -100,6 +111,7 @@ export interface Collections {
   readonly deletedKeys: Collection<DeletedKeyDocument>
   readonly issuers: Collection<RecordDocument>
   readonly policies: Collection<RecordDocument>
+  readonly deletedPolicies: Collection<DeletedPolicyDocument>
   readonly audit: Collection<AuditDocument>
   readonly auditPositions: Collection<AuditPositionDocument>
   readonly changeLocks: Collection<ChangeLockDocument>
@@ -116,6 +128,7 @@ export function collectionsOf(db: Db): Collections {
     deletedKeys: db.collection('identity.deleted_keys'),
     issuers: db.collection('identity.issuers'),
     policies: db.collection('identity.policies'),
+    deletedPolicies: db.collection('identity.deleted_policies'),
     audit: db.collection('identity.audit'),
     auditPositions: db.collection('identity.audit_positions'),
     changeLocks: db.collection('identity.change_locks'),

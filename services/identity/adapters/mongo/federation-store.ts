@@ -2,6 +2,7 @@ import type { By } from '#services/identity/domain/audit.ts'
 import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
 import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
 import type {
+  DeletedPolicy,
   ExchangeGround,
   FederationStore,
   ListedIssuer,
@@ -12,7 +13,13 @@ import type { FetchAttempt, FetchedIssuer, IssuerHealth } from '#services/identi
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { issuerKind, policyKind, toRecord } from '../stored/kinds.ts'
 import { healthChanges, toHealth } from '../stored/records.ts'
-import type { ApiKeyDocument, Collections, OrganizationDocument, RecordDocument } from './documents.ts'
+import type {
+  ApiKeyDocument,
+  Collections,
+  DeletedPolicyDocument,
+  OrganizationDocument,
+  RecordDocument,
+} from './documents.ts'
 import type { OrganizationChanges } from './organization-changes.ts'
 import { RecordCollection, recordOf } from './record-collection.ts'
 
@@ -42,11 +49,20 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
     this.#policies = new RecordCollection(changes, collections, policyKind)
   }
 
-  async findPolicy(policyId: string): Promise<ExchangeGround | undefined> {
-    const stages = [{ $match: { _id: policyId } }, ...JOINS]
-    const [found] = await this.#collections.policies.aggregate<GroundDocument>(stages, LIMIT).toArray()
-    const organization = found?.organizations[0]
-    if (found === undefined || organization === undefined) return undefined
+  async findPolicy(policyId: string): Promise<ExchangeGround | DeletedPolicy | undefined> {
+    const match = { $match: { _id: policyId } }
+    // Both in one query, so that it takes no longer to learn that there is none.
+    const stages = [match, ...JOINS, { $unionWith: { coll: 'identity.deleted_policies', pipeline: [match] } }]
+    const [found] = await this.#collections.policies
+      .aggregate<GroundDocument | DeletedPolicyDocument>(stages, LIMIT)
+      .toArray()
+    if (found === undefined) return undefined
+    if ('time' in found) {
+      const { organizationId, issuerId, target } = found
+      return { deleted: true, organizationId, issuerId, target }
+    }
+    const organization = found.organizations[0]
+    if (organization === undefined) return undefined
     const { organizationId } = found
     const key = found.keys.find((each) => each.organizationId === organizationId)
     return {
@@ -87,6 +103,12 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
     return this.#issuers.remove({ organizationId, id }, by)
   }
 
+  async presentIssuers(organizationId: string, issuerIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const filter = { _id: { $in: [...issuerIds] }, organizationId }
+    const found = await this.#collections.issuers.find(filter, { projection: { _id: 1 }, ...LIMIT }).toArray()
+    return new Set(found.map(({ _id }) => _id))
+  }
+
   async record({ organizationId, issuerId, revision }: FetchedIssuer, attempt: FetchAttempt): Promise<void> {
     const changes = Object.entries(healthChanges(attempt)).map(([name, value]) => [`health.${name}`, value])
     await this.#collections.issuers.updateOne(
@@ -120,7 +142,10 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
   }
 
   deletePolicy(organizationId: string, id: string, by: By): Promise<boolean> {
-    return this.#policies.remove({ organizationId, id }, by)
+    return this.#policies.remove({ organizationId, id }, by, ({ issuerId, target }, session) => {
+      const deleted = { organizationId, issuerId, target, time: by.time }
+      return this.#collections.deletedPolicies.replaceOne({ _id: id }, deleted, { upsert: true, session, ...LIMIT })
+    })
   }
 }
 

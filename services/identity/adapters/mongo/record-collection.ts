@@ -82,11 +82,17 @@ export class RecordCollection<S> {
     })
   }
 
-  remove(place: Place, by: By): Promise<boolean> {
+  /** `also`: what else is written in the same transaction. */
+  remove(
+    place: Place,
+    by: By,
+    also: (record: S, session: ClientSession) => Promise<unknown> = async () => {},
+  ): Promise<boolean> {
     return this.#change(place, by, async ({ session, log }) => {
       const record = recordOf(this.#kind, await this.find(place, session))
       if (record === undefined) return false
       await this.#documents.deleteOne({ _id: place.id }, { session, ...LIMIT })
+      await also(record, session)
       await log({ before: this.#kind.snapshot(record) })
       return true
     })

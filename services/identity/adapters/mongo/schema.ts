@@ -1,4 +1,5 @@
 import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
+import type { AuditDocument } from './documents.ts'
 
 /** The steps of what the identity service has in MongoDB. */
 export const SCHEMA: MongoSchema = {
@@ -9,6 +10,7 @@ export const SCHEMA: MongoSchema = {
     { version: 2, name: 'counts of exchanges', up: countsOfExchanges },
     { version: 3, name: 'federation', up: federation },
     { version: 4, name: 'terms of keys', up: termsOfKeys },
+    { version: 5, name: 'filters of the audit log', up: auditFilters },
   ],
 }
 
@@ -59,4 +61,23 @@ async function federation({ db, commit }: MongoStepStore): Promise<void> {
     }
     await organizations.updateMany(older, { $set: { plan: 'enterprise' } }, { session })
   })
+}
+
+/** By what entries are found as well, and what is known of deleted policies. No entry is written: that may be forbidden. */
+async function auditFilters({ db, commit }: MongoStepStore): Promise<void> {
+  const audit = db.collection<AuditDocument>('identity.audit')
+  for (const name of ['event.reason', 'event.subject', 'event.target.keyId', 'event.resourceId']) {
+    const partialFilterExpression = { [name]: { $exists: true } }
+    await audit.createIndex({ '_id.organization': 1, [name]: 1, '_id.position': 1 }, { partialFilterExpression })
+  }
+  const deletions = audit.find({ kind: 'changed', 'event.resource': 'policy', 'event.after': null })
+  for await (const { _id, time, event } of deletions) {
+    if (event.type !== 'changed') continue
+    const { resourceId, before } = event
+    const policy = { organizationId: _id.organization, issuerId: before?.issuer_id, time }
+    await commit(async (session) => {
+      const policies = db.collection<{ readonly _id: string }>('identity.deleted_policies')
+      await policies.replaceOne({ _id: resourceId }, policy, { upsert: true, session })
+    })
+  }
 }

@@ -8,7 +8,6 @@ import { MongoFederationStore } from './federation-store.ts'
 import { MongoIdentityStore } from './identity-store.ts'
 import { OrganizationChanges } from './organization-changes.ts'
 import { MongoOrganizationStore } from './organization-store.ts'
-import { MongoReplayClaims } from './replay-claims.ts'
 import { SCHEMA } from './schema.ts'
 import { MongoSigningKeys } from './signing-keys.ts'
 
@@ -24,8 +23,7 @@ export async function openMongoStores(mongo: Mongo): Promise<Stores> {
     organizations: new MongoOrganizationStore(mongo, changes, collections),
     federation,
     issuerHealth: federation,
-    auditLog: new MongoAuditLog(collections),
-    replayClaims: new MongoReplayClaims(collections),
+    auditLog: new MongoAuditLog(mongo, collections),
     signingKeys: new MongoSigningKeys(mongo),
     exchangeCounts: new MongoExchangeCounts(mongo.db),
     async [Symbol.asyncDispose]() {},

@@ -7,7 +7,7 @@ import { Rejection } from '#shared/rejection.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { changeEntry, keySnapshot } from '../stored/snapshots.ts'
 import { creatorOf, toStoredTerms, toTerms } from '../stored/terms.ts'
-import { writeEntry } from './audit-log.ts'
+import { writeEntry } from './audit-entries.ts'
 
 export interface KeyRow {
   readonly workspace_id: string

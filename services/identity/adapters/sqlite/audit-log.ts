@@ -1,7 +1,11 @@
 import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
-import type { AuditFilter, AuditLog, ListedAuditEntry } from '#services/identity/ports/audit-log.ts'
+import type { AuditFilter, AuditLog, ListedAuditEntry, TokenUse } from '#services/identity/ports/audit-log.ts'
+import type { Clock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { keysOf, toEntry } from '../stored/records.ts'
+import { toEntry } from '../stored/records.ts'
+import { CLAIM_KEPT_MS, useHash } from '../stored/use-hash.ts'
+import { missingOrganization, writeEntries } from './audit-entries.ts'
+import { auditQuery } from './audit-query.ts'
 
 interface EntryRow {
   readonly position: number
@@ -9,43 +13,47 @@ interface EntryRow {
   readonly event: string
 }
 
-const RAISE =
-  'UPDATE organizations SET last_position = last_position + ?2 WHERE id = ?1 RETURNING last_position AS position'
-const INSERT = `INSERT INTO audit_entries (organization_id, position, time, kind, policy_id, issuer_id, event)
-  VALUES (?, ?, ?, ?, ?, ?, ?)`
 const KEEP_FROM = 'UPDATE audit_retention SET kept_from = ?1 WHERE kept_from < ?1'
 const REMOVE = `DELETE FROM audit_entries WHERE organization_id = ?1 AND position IN
   (SELECT position FROM audit_entries WHERE organization_id = ?1 AND time < ?2 LIMIT ?3)`
-/** In a window of time with more entries than this, they are not looked through for bounds: most pages fill before. */
-const FEW = 20_000
-const IN_WINDOW = `(SELECT position FROM audit_entries INDEXED BY audit_entries_time
-  WHERE organization_id = ? AND time >= ? AND time < ? LIMIT ${FEW + 1})`
-// Without bounds of the position a search for a time would read the whole log. Times need not rise with positions.
-const WINDOW = `time >= ? AND time < ?
-  AND position >= (SELECT iif(count(*) > ${FEW}, 0, min(position)) FROM ${IN_WINDOW})
-  AND position <= (SELECT iif(count(*) > ${FEW}, ${Number.MAX_SAFE_INTEGER}, max(position)) FROM ${IN_WINDOW})`
+const FORGET_POLICIES = 'DELETE FROM deleted_policies WHERE time < ?'
+const CLAIM = 'INSERT INTO replay_claims (hash, until) VALUES (?, ?) ON CONFLICT DO NOTHING'
+// Each claim makes room for itself, and for one more.
+const FORGET_CLAIMS = `DELETE FROM replay_claims WHERE hash IN
+  (SELECT hash FROM replay_claims WHERE until < ? ORDER BY until LIMIT 2)`
+
+/** An entry that is to be written, and the token that is to be claimed with it. */
+interface Appending {
+  readonly entry: AuditEntry
+  readonly use: TokenUse | undefined
+}
+
+type Outcome = 'written' | 'claimed before' | 'no organization'
 
 /** Entries that are appended in one turn of the event loop. */
 interface Group {
-  readonly entries: AuditEntry[]
-  /** The organizations that are there; resolves when their entries are durable. */
-  readonly written: Promise<ReadonlySet<string>>
+  readonly appending: Appending[]
+  /** What became of each, in order; resolves when those that were written are durable. */
+  readonly written: Promise<readonly Outcome[]>
 }
 
 /** The audit log in SQLite: triggers refuse to change an entry, and to remove one that is to be kept. */
 export class SqliteAuditLog implements AuditLog {
   readonly #file: SqliteFile
+  readonly #clock: Clock
   #group: Group | undefined
 
-  constructor(file: SqliteFile) {
+  constructor(file: SqliteFile, clock: Clock) {
     this.#file = file
+    this.#clock = clock
   }
 
   async append(entry: AuditEntry): Promise<void> {
-    this.#group ??= this.#beginGroup()
-    this.#group.entries.push(entry)
-    const written = await this.#group.written
-    if (!written.has(entry.organizationId)) throw missing(entry)
+    await this.#append({ entry, use: undefined })
+  }
+
+  appendOnce(entry: AuditEntry, use: TokenUse): Promise<boolean> {
+    return this.#append({ entry, use })
   }
 
   async list(
@@ -54,25 +62,8 @@ export class SqliteAuditLog implements AuditLog {
     before: number | undefined,
     limit: number,
   ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
-    const { kind, policyId, issuerId, since = 0, until = Number.MAX_SAFE_INTEGER } = filter
-    const window = [since, until, organization, since, until, organization, since, until]
-    const isTimed = filter.since !== undefined || filter.until !== undefined
-    const terms: readonly [string, ...(string | number | undefined)[]][] = [
-      ['organization_id = ?', organization],
-      ['position < ?', before],
-      ['kind = ?', kind],
-      // The index of the rarer kinds is taken where the query says what it says.
-      [`kind <> 'exchange-accepted' AND ?`, kind === undefined || kind === 'exchange-accepted' ? undefined : 1],
-      ['policy_id = ?', policyId],
-      ['issuer_id = ?', issuerId],
-      [WINDOW, ...(isTimed ? window : [undefined])],
-    ]
-    const wanted = terms.filter(([, ...values]) => !values.includes(undefined))
-    const where = wanted.map(([term]) => term).join(' AND ')
-    const values = wanted.flatMap(([, ...each]) => each) as (string | number)[]
-    const rows = this.#file
-      .statement(`SELECT position, time, event FROM audit_entries WHERE ${where} ORDER BY position DESC LIMIT ?`)
-      .all(...values, limit + 1) as unknown as EntryRow[]
+    const { sql, values } = auditQuery(organization, filter, before, limit + 1)
+    const rows = this.#file.statement(sql).all(...values) as unknown as EntryRow[]
     const items = rows.slice(0, limit).map(({ position, time, event }) => {
       return { position, entry: toEntry(organization, time, JSON.parse(event) as AuditEvent) }
     })
@@ -82,6 +73,7 @@ export class SqliteAuditLog implements AuditLog {
   expire(before: number, limit: number): Promise<number> {
     return this.#file.write(() => {
       this.#file.statement(KEEP_FROM).run(before)
+      this.#file.statement(FORGET_POLICIES).run(before)
       const organizations = this.#file.statement('SELECT id FROM organizations').all() as unknown as { id: string }[]
       let removed = 0
       for (const { id } of organizations) {
@@ -92,44 +84,47 @@ export class SqliteAuditLog implements AuditLog {
     })
   }
 
+  /** Whether it was written; false: its token was claimed before. */
+  async #append(one: Appending): Promise<boolean> {
+    this.#group ??= this.#beginGroup()
+    const { appending, written } = this.#group
+    const place = appending.push(one) - 1
+    const outcome = (await written)[place]
+    if (outcome === 'no organization') throw missingOrganization(one.entry)
+    return outcome === 'written'
+  }
+
   #beginGroup(): Group {
-    const entries: AuditEntry[] = []
+    const appending: Appending[] = []
     const close = (): void => {
       this.#group = undefined
     }
     const written = this.#file.write(() => {
       close()
-      const groups = Map.groupBy(entries, ({ organizationId }) => organizationId)
-      return new Set(
-        Array.from(groups).flatMap(([id, own]) => (writeEntries(this.#file, id, own) === undefined ? [] : [id])),
-      )
+      return this.#write(appending)
     })
     // A commit that could not begin has not called the job.
     written.catch(close)
-    return { entries, written }
+    return { appending, written }
   }
-}
 
-/** Writes an entry, in a job of the file. Returns its position; throws when there is no such organization. */
-export function writeEntry(file: SqliteFile, entry: AuditEntry): number {
-  const position = writeEntries(file, entry.organizationId, [entry])
-  if (position === undefined) throw missing(entry)
-  return position
-}
-
-/** Writes entries, and returns the position of the last one; undefined: there is no such organization. */
-function writeEntries(file: SqliteFile, organizationId: string, entries: readonly AuditEntry[]): number | undefined {
-  const counter = file.statement(RAISE).get(organizationId, entries.length) as { position: number } | undefined
-  if (counter === undefined) return undefined
-  let position = counter.position - entries.length
-  for (const { time, event } of entries) {
-    const { kind, policyId = null, issuerId = null } = keysOf(event)
-    position++
-    file.statement(INSERT).run(organizationId, position, time, kind, policyId, issuerId, JSON.stringify(event))
+  /** Writes what was appended, in a job of the file. */
+  #write(appending: readonly Appending[]): readonly Outcome[] {
+    const outcomes = appending.map((one): Outcome => (this.#isClaimed(one) ? 'written' : 'claimed before'))
+    const granted = [...appending.entries()].filter(([place]) => outcomes[place] === 'written')
+    for (const [organizationId, own] of Map.groupBy(granted, ([, { entry }]) => entry.organizationId)) {
+      const entries = own.map(([, { entry }]) => entry)
+      if (writeEntries(this.#file, organizationId, entries) !== undefined) continue
+      for (const [place] of own) outcomes[place] = 'no organization'
+    }
+    return outcomes
   }
-  return position
-}
 
-function missing({ organizationId }: AuditEntry): Error {
-  return new Error(`There is no organization ${organizationId}`)
+  /** Whether the token, where there is one, is claimed for this entry. */
+  #isClaimed({ entry, use }: Appending): boolean {
+    if (use === undefined) return true
+    this.#file.statement(FORGET_CLAIMS).run(this.#clock.now())
+    const until = Math.ceil(use.timeExpires) + CLAIM_KEPT_MS
+    return Number(this.#file.statement(CLAIM).run(useHash(entry.organizationId, use), until).changes) > 0
+  }
 }

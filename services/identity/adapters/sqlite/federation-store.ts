@@ -2,6 +2,7 @@ import type { By } from '#services/identity/domain/audit.ts'
 import type { Issuer, IssuerSettings } from '#services/identity/domain/issuer.ts'
 import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
 import type {
+  DeletedPolicy,
   ExchangeGround,
   FederationStore,
   ListedIssuer,
@@ -16,11 +17,20 @@ import { ExchangeGrounds } from './exchange-grounds.ts'
 import { RecordTable } from './record-table.ts'
 
 const HEALTH = `SELECT health FROM issuer_health WHERE issuer_id = ? AND revision = ?`
+const DELETED = 'SELECT organization_id, issuer_id, target FROM deleted_policies WHERE id = ?'
+const INSERT_DELETED = `INSERT OR REPLACE INTO deleted_policies (id, organization_id, issuer_id, target, time)
+  VALUES (?, ?, ?, ?, ?)`
 // A patch removes what it has as null.
 const RECORD = `INSERT INTO issuer_health (issuer_id, revision, health)
   SELECT id, revision, ?4 FROM issuers WHERE organization_id = ?1 AND id = ?2 AND revision = ?3
   ON CONFLICT DO UPDATE SET revision = excluded.revision, health =
     CASE WHEN revision = excluded.revision THEN json_patch(health, excluded.health) ELSE excluded.health END`
+
+interface DeletedRow {
+  readonly organization_id: string
+  readonly issuer_id: string
+  readonly target: string | null
+}
 
 /** Issuers and policies in SQLite. */
 export class SqliteFederationStore implements FederationStore, IssuerHealth {
@@ -36,8 +46,8 @@ export class SqliteFederationStore implements FederationStore, IssuerHealth {
     this.#grounds = new ExchangeGrounds(file)
   }
 
-  async findPolicy(policyId: string): Promise<ExchangeGround | undefined> {
-    return this.#grounds.find(policyId)
+  async findPolicy(policyId: string): Promise<ExchangeGround | DeletedPolicy | undefined> {
+    return this.#grounds.find(policyId) ?? this.#deletedPolicy(policyId)
   }
 
   createIssuer(organizationId: string, id: string, decide: (count: number) => IssuerSettings, by: By): Promise<Issuer> {
@@ -65,6 +75,10 @@ export class SqliteFederationStore implements FederationStore, IssuerHealth {
 
   deleteIssuer(organizationId: string, id: string, by: By): Promise<boolean> {
     return this.#issuers.remove({ organizationId, id }, by)
+  }
+
+  async presentIssuers(organizationId: string, issuerIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set([...new Set(issuerIds)].filter((id) => this.#issuers.has({ organizationId, id })))
   }
 
   async record({ organizationId, issuerId, revision }: FetchedIssuer, attempt: FetchAttempt): Promise<void> {
@@ -96,7 +110,16 @@ export class SqliteFederationStore implements FederationStore, IssuerHealth {
   }
 
   deletePolicy(organizationId: string, id: string, by: By): Promise<boolean> {
-    return this.#policies.remove({ organizationId, id }, by)
+    return this.#policies.remove({ organizationId, id }, by, ({ issuerId, target }) => {
+      this.#file.statement(INSERT_DELETED).run(id, organizationId, issuerId, JSON.stringify(target), by.time)
+    })
+  }
+
+  #deletedPolicy(policyId: string): DeletedPolicy | undefined {
+    const row = this.#file.statement(DELETED).get(policyId) as DeletedRow | undefined
+    if (row === undefined) return undefined
+    const { organization_id: organizationId, issuer_id: issuerId, target } = row
+    return { deleted: true, organizationId, issuerId, target: target === null ? undefined : JSON.parse(target) }
   }
 
   #withHealth(issuer: Issuer): ListedIssuer {

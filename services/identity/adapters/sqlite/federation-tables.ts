@@ -1,3 +1,5 @@
+const NO_UPDATE = refusal('audit_entries_update', 'UPDATE ON audit_entries')
+
 /** Issuers, policies, the audit log and claimed tokens. */
 export const FEDERATION = [
   "ALTER TABLE organizations ADD COLUMN plan TEXT NOT NULL DEFAULT 'enterprise'",
@@ -48,7 +50,7 @@ export const FEDERATION = [
   // Entries from before this time may be removed, and no others; it only goes forward.
   'CREATE TABLE audit_retention (id INTEGER PRIMARY KEY CHECK (id = 1), kept_from INTEGER NOT NULL) STRICT',
   'INSERT INTO audit_retention VALUES (1, 0)',
-  refusal('audit_entries_update', 'UPDATE ON audit_entries'),
+  NO_UPDATE,
   refusal('audit_entries_delete', 'DELETE ON audit_entries', 'OLD.time >= (SELECT kept_from FROM audit_retention)'),
   // A row that replaces another one deletes it, and no trigger would fire.
   refusal(
@@ -64,6 +66,33 @@ export const FEDERATION = [
     until INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`,
   'CREATE INDEX replay_claims_until ON replay_claims (until)',
+]
+
+/** By what entries of the audit log are found as well, and what is known of deleted policies. */
+export const AUDIT_FILTERS = [
+  'ALTER TABLE audit_entries ADD COLUMN key_id TEXT',
+  'ALTER TABLE audit_entries ADD COLUMN reason TEXT',
+  'ALTER TABLE audit_entries ADD COLUMN subject TEXT',
+  // Nothing that an entry says is changed.
+  'DROP TRIGGER audit_entries_update',
+  `UPDATE audit_entries SET reason = event ->> '$.reason', subject = event ->> '$.subject',
+    key_id = iif(event ->> '$.resource' = 'api-key', event ->> '$.resourceId', event ->> '$.target.keyId')`,
+  NO_UPDATE,
+  ...['key_id', 'reason', 'subject'].map(
+    (column) => `CREATE INDEX audit_entries_${column} ON audit_entries (organization_id, ${column}, position)
+      WHERE ${column} IS NOT NULL`,
+  ),
+  `CREATE TABLE deleted_policies (
+    id TEXT NOT NULL PRIMARY KEY,
+    organization_id TEXT NOT NULL REFERENCES organizations (id),
+    issuer_id TEXT NOT NULL,
+    -- JSON; null: not known.
+    target TEXT,
+    time INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`,
+  `INSERT INTO deleted_policies (id, organization_id, issuer_id, time)
+    SELECT policy_id, organization_id, event ->> '$.before.issuer_id', time
+    FROM audit_entries WHERE kind = 'changed' AND policy_id IS NOT NULL AND event ->> '$.after' IS NULL`,
 ]
 
 function refusal(name: string, event: string, condition = 'TRUE'): string {

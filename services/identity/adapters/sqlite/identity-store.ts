@@ -14,7 +14,7 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { changeEntry, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
 import { toNanos } from '../stored/terms.ts'
 import { insertKey, type KeyRow, logKey, toKey, updateKey } from './api-keys.ts'
-import { writeEntry } from './audit-log.ts'
+import { writeEntry } from './audit-entries.ts'
 import { insertOrganization } from './organization-store.ts'
 
 const KEYS =

@@ -5,7 +5,7 @@ import type { NewOrganization, OrganizationStore } from '#services/identity/port
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { changeEntry, organizationSnapshot } from '../stored/snapshots.ts'
 import { insertKey } from './api-keys.ts'
-import { writeEntry } from './audit-log.ts'
+import { writeEntry } from './audit-entries.ts'
 
 interface OrganizationRow {
   readonly id: string

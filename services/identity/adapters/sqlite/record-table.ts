@@ -5,7 +5,7 @@ import type { JsonObject } from '#shared/json.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { type RecordKind, toRecord } from '../stored/kinds.ts'
 import { changeEntry } from '../stored/snapshots.ts'
-import { writeEntry } from './audit-log.ts'
+import { writeEntry } from './audit-entries.ts'
 
 /** A row of a record; a row of a join has its columns with a prefix. */
 interface RecordRow {
@@ -54,6 +54,10 @@ export class RecordTable<S> {
     return row && this.#record(row as unknown as RecordRow)
   }
 
+  has({ organizationId, id }: Place): boolean {
+    return this.#file.statement(`SELECT 1 FROM ${this.#kind.table} WHERE ${OWN}`).get(organizationId, id) !== undefined
+  }
+
   /** `where`: terms over columns of the table, and their values. */
   list(where: string, values: readonly string[], { offset, limit }: Slice): Page<RecordHead & S> {
     const rows = this.#file
@@ -78,11 +82,13 @@ export class RecordTable<S> {
     })
   }
 
-  remove(place: Place, by: By): Promise<boolean> {
+  /** `also`: what else is written in the same commit. */
+  remove(place: Place, by: By, also: (record: S) => void = () => {}): Promise<boolean> {
     return this.#file.write(() => {
       const record = this.get(place)
       if (record === undefined) return false
       this.#log(place, by, { before: this.#kind.snapshot(record) })
+      also(record)
       this.#file.statement(`DELETE FROM ${this.#kind.table} WHERE ${OWN}`).run(place.organizationId, place.id)
       return true
     })

@@ -1,5 +1,5 @@
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
-import { FEDERATION } from './federation-tables.ts'
+import { AUDIT_FILTERS, FEDERATION } from './federation-tables.ts'
 
 const FIRST = [
   `CREATE TABLE IF NOT EXISTS organizations (
@@ -62,4 +62,5 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 3, name: 'federation', up: (database) => database.exec(FEDERATION.join(';\n')) },
   { version: 4, name: 'deleted keys', up: (database) => database.exec(DELETED_KEYS) },
   { version: 5, name: 'terms of keys', up: (database) => database.exec(TERMS.join(';\n')) },
+  { version: 6, name: 'filters of the audit log', up: (database) => database.exec(AUDIT_FILTERS.join(';\n')) },
 ]

@@ -6,7 +6,6 @@ import { SqliteAuditLog } from './audit-log.ts'
 import { SqliteFederationStore } from './federation-store.ts'
 import { SqliteIdentityStore } from './identity-store.ts'
 import { SqliteOrganizationStore } from './organization-store.ts'
-import { SqliteReplayClaims } from './replay-claims.ts'
 import { STEPS } from './schema.ts'
 import { SqliteSigningKeys } from './signing-keys.ts'
 
@@ -20,8 +19,7 @@ export function openSqliteStores(path: string, clock: Clock): Stores {
     organizations: new SqliteOrganizationStore(file),
     federation,
     issuerHealth: federation,
-    auditLog: new SqliteAuditLog(file),
-    replayClaims: new SqliteReplayClaims(file, clock),
+    auditLog: new SqliteAuditLog(file, clock),
     signingKeys: new SqliteSigningKeys(file),
     // One process has it open that takes requests.
     exchangeCounts: new MemoryExchangeCounts(),

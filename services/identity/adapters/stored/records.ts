@@ -44,24 +44,39 @@ export function healthChanges({ time, failure, timeNextTry }: FetchAttempt): Sto
 /** By what an entry is found. */
 export interface EntryKeys {
   readonly kind: 'exchange-accepted' | 'exchange-refused' | 'changed'
-  readonly policyId: string | undefined
-  readonly issuerId: string | undefined
+  readonly policyId?: string | undefined
+  readonly issuerId?: string | undefined
+  readonly keyId?: string | undefined
+  readonly reason?: string | undefined
+  readonly subject?: string | undefined
 }
 
 export function keysOf(event: AuditEvent): EntryKeys {
-  if (event.type !== 'changed') {
-    const kind = event.type === 'exchange-accepted' ? event.type : 'exchange-refused'
-    return { kind, policyId: event.policyId, issuerId: event.issuerId }
+  switch (event.type) {
+    case 'exchange-accepted': {
+      const { type: kind, policyId, issuerId, target, subject } = event
+      return { kind, policyId, issuerId, keyId: target.keyId, subject }
+    }
+    case 'exchange-refused': {
+      const { type: kind, policyId, issuerId, target, reason, subject } = event
+      return { kind, policyId, issuerId, keyId: target?.keyId, reason, subject }
+    }
+    case 'exchanges-refused': {
+      const { policyId, issuerId, target, reason } = event
+      return { kind: 'exchange-refused', policyId, issuerId, keyId: target?.keyId, reason }
+    }
+    case 'changed': {
+      const about = (resource: string) => (event.resource === resource ? event.resourceId : undefined)
+      return { kind: event.type, policyId: about('policy'), issuerId: about('issuer'), keyId: about('api-key') }
+    }
   }
-  const about = (resource: string) => (event.resource === resource ? event.resourceId : undefined)
-  return { kind: event.type, policyId: about('policy'), issuerId: about('issuer') }
 }
 
 /** Members that may be undefined, by the type of the event. */
 const OPTIONAL: Readonly<Record<AuditEvent['type'], readonly string[]>> = {
   'exchange-accepted': [],
-  'exchange-refused': ['issuerId', 'found'],
-  'exchanges-refused': ['issuerId'],
+  'exchange-refused': ['issuerId', 'found', 'target', 'subject'],
+  'exchanges-refused': ['issuerId', 'target'],
   changed: ['before', 'after'],
 }
 

@@ -15,9 +15,9 @@ export interface ClaimRules {
  * access tokens must not buy further ones.
  */
 export function checkIssuer(claims: JsonObject, issuerUrl: string | undefined, ownIssuer: string): Verdict {
+  if (issuerUrl === undefined) return verdict(false, () => ['an issuer that is not deleted', 'deleted'])
   const found = claimOf(claims, 'iss')
-  const passes = issuerUrl !== undefined && found === issuerUrl && found !== ownIssuer
-  return verdict(passes, () => [shown(issuerUrl) ?? 'an issuer that is not deleted', shown(found)])
+  return verdict(found === issuerUrl && found !== ownIssuer, () => [JSON.stringify(issuerUrl), shown(found)])
 }
 
 /** Whether `sub` is the one that a policy names. */

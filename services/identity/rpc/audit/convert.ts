@@ -47,14 +47,23 @@ function eventToProto(event: AuditEvent): NonNullable<MessageInitShape<typeof Au
       }
     }
     case 'exchange-refused': {
-      const { issuerId, found, policyId, reason, clientNetwork } = event
-      const known = { ...(issuerId !== undefined && { issuerId }), ...(found !== undefined && { found }) }
+      const { issuerId, found, policyId, target, reason, subject, clientNetwork } = event
+      const known = {
+        ...(issuerId !== undefined && { issuerId }),
+        ...(found !== undefined && { found }),
+        ...(target !== undefined && { keyId: target.keyId }),
+        ...(subject !== undefined && { subject }),
+      }
       return { case: 'exchangeRefused', value: { policyId, reason, clientNetwork, ...known } }
     }
     case 'exchanges-refused': {
-      const { policyId, issuerId, reason, count, timeFirst, timeLast } = event
-      const times = { firstTime: timestampFromMs(timeFirst), lastTime: timestampFromMs(timeLast) }
-      const known = { ...(issuerId !== undefined && { issuerId }), ...times }
+      const { policyId, issuerId, target, reason, count, timeFirst, timeLast } = event
+      const known = {
+        ...(issuerId !== undefined && { issuerId }),
+        ...(target !== undefined && { keyId: target.keyId }),
+        firstTime: timestampFromMs(timeFirst),
+        lastTime: timestampFromMs(timeLast),
+      }
       return { case: 'exchangesRefused', value: { policyId, reason, count: BigInt(count), ...known } }
     }
     case 'changed':

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { counted, refused } from '#test/support/audit-events.ts'
 import { openFederation } from '#test/support/federation.ts'
 import { openIdentity } from '#test/support/identity.ts'
 import { refusalOf } from '#test/support/rejects.ts'
@@ -62,16 +63,41 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await list({ until: timestampFromMs(time), kind: Kind.EXCHANGE_ACCEPTED }), [])
   })
 
+  test(`exchanges and changes are found by key, reason and subject (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { identity, keyId } = federation
+    const { organizationId, as } = identity
+    const list = async (more: object) =>
+      (await identity.federation.listAuditEntries({ organizationId, ...more }, as('management'))).entries
+    await federation.exchange()
+    await refusalOf(federation.exchange(federation.token({ sub: 'another' })))
+    await identity.client.updateApiKey({ keyId, disabled: true, updateMask: { paths: ['disabled'] } }, as('management'))
+    const [changed, refused, accepted, created] = await list({ keyId })
+    assert.deepEqual(
+      [changed, refused, accepted, created].map((entry) => entry?.event.case),
+      ['change', 'exchangeRefused', 'exchangeAccepted', 'change'],
+    )
+    assert.deepEqual(await list({ keyId: 'key_other' }), [])
+    assert.deepEqual(await list({ reason: 'subject' }), [refused])
+    assert.deepEqual(await list({ reason: 'subject', kind: Kind.EXCHANGE_ACCEPTED }), [])
+    assert.deepEqual(await list({ subject: 'another' }), [refused])
+    assert.deepEqual(await list({ subject: 'a workload', keyId }), [accepted])
+    const { value } = refused?.event.case === 'exchangeRefused' ? refused.event : assert.fail()
+    assert.deepEqual([value.keyId, value.subject, value.found], [keyId, 'another', '"another"'])
+    const { metadata } = await refusalOf(list({ reason: 'subjects' }))
+    assert.equal(metadata.field, 'reason')
+    assert.match(metadata.problem ?? '', /^must be one of policy, plan, .*single_use, issuer_keys$/)
+    assert.equal((await refusalOf(list({ subject: '' }))).metadata.field, 'subject')
+  })
+
   test(`refused exchanges show their issuer, one by one and counted, unless it was deleted (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { identity, stores, policy, issuer } = federation
     const { organizationId, as } = identity
-    const common = { policyId: policy.id, reason: 'subject' }
-    const one = { type: 'exchange-refused', ...common, found: undefined, clientNetwork: '192.0.2.1' } as const
-    const counted = { type: 'exchanges-refused', ...common, count: 7, timeFirst: 1_000, timeLast: 2_000 } as const
-    for (const event of [one, counted]) {
+    const policyId = policy.id
+    for (const event of [refused, counted]) {
       for (const issuerId of [issuer.id, undefined]) {
-        await stores.auditLog.append({ organizationId, time: 2_000, event: { ...event, issuerId } })
+        await stores.auditLog.append({ organizationId, time: 2_000, event: { ...event, policyId, issuerId } })
       }
     }
     const request = { organizationId, kind: Kind.EXCHANGE_REFUSED }

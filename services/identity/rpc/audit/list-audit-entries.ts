@@ -5,13 +5,19 @@ import {
   type ListAuditEntriesRequest,
   ListAuditEntriesRequestSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
+import { STEPS } from '#services/identity/domain/subject-token/step.ts'
 import type { AuditFilter, AuditLog } from '#services/identity/ports/audit-log.ts'
 import { pageSizeParser } from '#shared/page-size.ts'
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
 import { adminOf } from '../parse.ts'
 import { auditEntryToProto, auditKindFromProto } from './convert.ts'
 
 const parsePageSize = pageSizeParser(ListAuditEntriesRequestSchema)
+const checkRequest = checkLimits(ListAuditEntriesRequestSchema)
+/** Why an exchange of a known policy may be refused. A text that is no JWT belongs to no policy. */
+const REASONS: ReadonlySet<string> = new Set([...STEPS.filter((step) => step !== 'form'), 'issuer_keys'])
 
 /** Lists what happened in an organization, newest first. */
 export function listAuditEntries(dependencies: {
@@ -33,11 +39,17 @@ export function listAuditEntries(dependencies: {
   }
 }
 
-function parseFilter({ kind, policyId, issuerId, since, until }: ListAuditEntriesRequest): AuditFilter {
+function parseFilter(request: ListAuditEntriesRequest): AuditFilter {
+  checkRequest(request)
+  const { kind, policyId, issuerId, keyId, reason, subject, since, until } = request
+  check(reason === undefined || REASONS.has(reason), 'reason', `must be one of ${[...REASONS].join(', ')}`)
   return {
     kind: auditKindFromProto(kind),
     policyId,
     issuerId,
+    keyId,
+    reason,
+    subject,
     since: since && timestampMs(since),
     until: until && timestampMs(until),
   }

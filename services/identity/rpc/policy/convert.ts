@@ -8,7 +8,7 @@ import {
 import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
 
 /** A policy as a message. */
-export function policyToProto(policy: Policy): MessageInitShape<typeof PolicySchema> {
+export function policyToProto(policy: Policy, issuerDeleted: boolean): MessageInitShape<typeof PolicySchema> {
   return {
     policyId: policy.id,
     settings: policySettingsToProto(policy),
@@ -16,6 +16,7 @@ export function policyToProto(policy: Policy): MessageInitShape<typeof PolicySch
     createTime: timestampFromMs(policy.timeCreated),
     updateTime: timestampFromMs(policy.timeUpdated),
     workspaceId: policy.target.workspaceId,
+    issuerDeleted,
   }
 }
 

@@ -9,9 +9,9 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { adminOf, byOf, requirePlan } from '../parse.ts'
-import { policyToProto } from './convert.ts'
 import { parsePolicySettings, parseTarget } from './parse.ts'
 import { type IssuerGuard, issuerUrlOf, warningsOf } from './shared-issuers.ts'
+import { shownPolicy } from './shown-policies.ts'
 
 /** Creates a policy. */
 export function createPolicy(
@@ -37,6 +37,6 @@ export function createPolicy(
       return parsed
     }
     const policy = await federation.createPolicy(organizationId, randomUUID(), decide, byOf(admin, clock))
-    return { policy: policyToProto(policy), warnings }
+    return { policy: await shownPolicy(federation, policy), warnings }
   }
 }

@@ -3,8 +3,8 @@ import type { FederationService } from '#gen/portico/identity/v1/federation_serv
 import type { FederationStore } from '#services/identity/ports/federation-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { adminOf } from '../parse.ts'
-import { policyToProto } from './convert.ts'
 import { parsePolicyId } from './parse.ts'
+import { shownPolicy } from './shown-policies.ts'
 
 /** Returns a policy. */
 export function getPolicy(dependencies: {
@@ -16,6 +16,6 @@ export function getPolicy(dependencies: {
     const policyId = parsePolicyId(request.policyId)
     const policy = await federation.getPolicy(organizationId, policyId)
     if (policy === undefined) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId })
-    return { policy: policyToProto(policy) }
+    return { policy: await shownPolicy(federation, policy) }
   }
 }

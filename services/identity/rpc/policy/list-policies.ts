@@ -3,7 +3,7 @@ import { type FederationService, ListPoliciesRequestSchema } from '#gen/portico/
 import type { FederationStore } from '#services/identity/ports/federation-store.ts'
 import { sliceParser } from '#shared/page-size.ts'
 import { adminOf } from '../parse.ts'
-import { policyToProto } from './convert.ts'
+import { shownPolicies } from './shown-policies.ts'
 
 const parseSlice = sliceParser(ListPoliciesRequestSchema)
 
@@ -15,6 +15,6 @@ export function listPolicies(dependencies: {
   return async (request, context) => {
     const { organizationId } = adminOf(context, request.organizationId)
     const { items, total } = await federation.listPolicies(organizationId, parseSlice(request), request.issuerId)
-    return { policies: items.map(policyToProto), totalSize: total }
+    return { policies: await shownPolicies(federation, organizationId, items), totalSize: total }
   }
 }

@@ -208,6 +208,35 @@ test('a policy whose issuer or key has been deleted can be changed in every othe
   assert.deepEqual([changed?.settings?.name, changed?.workspaceId], ['new', policy.workspaceId])
 })
 
+test('a policy shows whether its issuer has been deleted, whatever is asked of it, until it has another one', async () => {
+  await using policies = await openPolicies(connectLocal)
+  const { federation, organizationId, as } = policies.identity
+  const { own, policy } = await policies.added()
+  const admin = as('management')
+  const change = (settings: object, path: string) =>
+    federation.updatePolicy({ ...own, settings, updateMask: { paths: [path] } }, admin)
+  const seen = async () => {
+    const { policies: listed } = await federation.listPolicies({ organizationId }, admin)
+    const answers = [
+      await federation.getPolicy(own, admin),
+      await change({ name: 'new' }, 'name'),
+      await federation.pausePolicy(own, admin),
+      await federation.resumePolicy(own, admin),
+      await federation.addPolicyCheck({ ...own, check: { scope: 'a' } }, admin),
+      await federation.removePolicyCheck({ ...own, check: 'scope' }, admin),
+    ]
+    const all = [...listed, ...answers.map((answer) => answer.policy)]
+    return new Set(all.map((each) => each?.issuerDeleted))
+  }
+  assert.deepEqual([policy.issuerDeleted, await seen()], [false, new Set([false])])
+  await federation.deleteIssuer({ organizationId, issuerId: policies.settings.issuerId }, admin)
+  assert.deepEqual(await seen(), new Set([true]))
+  const issuer = { name: 'another', issuerUrl: 'https://another.example' }
+  const { issuerId = '' } = (await federation.createIssuer({ organizationId, settings: issuer }, admin)).issuer ?? {}
+  assert.equal((await change({ issuerId }, 'issuer_id')).policy?.issuerDeleted, false)
+  assert.deepEqual(await seen(), new Set([false]))
+})
+
 test('another organization, another kind of key and a plan without federation are refused', async () => {
   await using policies = await openPolicies(connectLocal)
   const { federation, organizationId, as }: TestIdentity = policies.identity

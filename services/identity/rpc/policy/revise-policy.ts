@@ -6,8 +6,8 @@ import type { FederationStore } from '#services/identity/ports/federation-store.
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { adminOf, byOf } from '../parse.ts'
-import { policyToProto } from './convert.ts'
 import { parsePolicyId } from './parse.ts'
+import { shownPolicy } from './shown-policies.ts'
 
 /** Changes a policy as an admin of its organization; rejects with what `decide` throws, or POLICY_NOT_FOUND. */
 export async function revisePolicy(
@@ -20,5 +20,5 @@ export async function revisePolicy(
   const policyId = parsePolicyId(request.policyId)
   const policy = await federation.revisePolicy(admin.organizationId, policyId, decide, byOf(admin, clock))
   if (policy === undefined) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId })
-  return { policy: policyToProto(policy) }
+  return { policy: await shownPolicy(federation, policy) }
 }

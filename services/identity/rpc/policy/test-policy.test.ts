@@ -68,6 +68,16 @@ forEachTransport((name, connect) => {
       assert.ok(!JSON.stringify(steps.map(({ found }) => found)).includes(part))
   })
 
+  test(`of a policy whose issuer has been deleted that is what is found (${name})`, async () => {
+    await using federation = await openFederation(connect)
+    const { organizationId, as, federation: client } = federation.identity
+    await client.deleteIssuer({ organizationId, issuerId: federation.issuer.id }, as('management'))
+    const { steps, accepted } = await rehearse(federation, federation.token(), savedOf(federation))
+    const [failed, ...others] = steps.filter(({ verdict }) => verdict === Verdict.FAILED)
+    assert.deepEqual([accepted, failed?.name, others], [false, 'issuer', []])
+    assert.deepEqual([failed?.expected, failed?.found], ['an issuer that is not deleted', 'deleted'])
+  })
+
   test(`a text that is no JWT fails in its form, and the rest is skipped (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { steps, accepted } = await rehearse(federation, 'a.b', savedOf(federation))

@@ -68,7 +68,7 @@ async function groundOf(request: TestPolicyRequest, dependencies: Dependencies):
   const { organizationId, policy: given } = request
   if (given.case === 'policyId') {
     const ground = await federation.findPolicy(parsePolicyId(given.value))
-    if (ground?.policy.organizationId === organizationId) return ground
+    if (ground !== undefined && !('deleted' in ground) && ground.policy.organizationId === organizationId) return ground
     throw new Rejection('POLICY_NOT_FOUND', { policy_id: given.value })
   }
   check(given.case === 'settings', 'policy', 'must be set')

@@ -10,9 +10,10 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { adminOf, byOf, requirePlan } from '../parse.ts'
 import { requireMask, withFields } from '../update-mask.ts'
-import { policySettingsToProto, policyToProto } from './convert.ts'
+import { policySettingsToProto } from './convert.ts'
 import { parsePolicyId, parsePolicySettings, parseTarget } from './parse.ts'
 import { type IssuerGuard, issuerUrlOf, warningsOf } from './shared-issuers.ts'
+import { shownPolicy } from './shown-policies.ts'
 
 /** Checks are added and removed, and policies paused and resumed, by calls of their own. */
 const FIELDS = ['name', 'issuer_id', 'subject', 'audience', 'condition', 'key_id']
@@ -54,6 +55,6 @@ export function updatePolicy(
     }
     const policy = await federation.revisePolicy(organizationId, policyId, decide, byOf(admin, clock))
     if (policy === undefined) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId })
-    return { policy: policyToProto(policy), warnings }
+    return { policy: await shownPolicy(federation, policy), warnings }
   }
 }

@@ -346,6 +346,53 @@ test('where tokens pass once, a jti is claimed after all checks, and its second 
   assert.equal(at?.type === 'exchange-refused' && at.found, '"a"')
 })
 
+test('a token that passes once may come again where its entry could not be written', async () => {
+  await using exchange = openExchange()
+  exchange.grounds.set(POLICY_ID, groundWith(exchange.key, { issuer: { singleUse: true } }))
+  const token = signToken(exchange.claims({ jti: 'a' }), exchange.key)
+  exchange.appended = () => Promise.reject(new Error('the disk is full'))
+  await assert.rejects(exchange.exchange(token), /the disk is full/)
+  exchange.appended = async () => {}
+  assert.equal(await exchange.outcome(token), 'accepted')
+})
+
+test('the audit log shows whose exchange was refused: the key of the policy, and the subject once the signature was verified', async () => {
+  await using exchange = openExchange()
+  const { key, entries } = exchange
+  const { target } = groundWith(key).policy
+  const refusalOf = async (token: string) => {
+    await exchange.outcome(token)
+    const event = entries.at(-1)?.event
+    return event?.type === 'exchange-refused' ? [event.reason, event.subject, event.target] : 'no refusal'
+  }
+  const other = newTokenKey('ES256', 'k1')
+  const fork = { sub: 'repo:acme/fork' }
+  assert.deepEqual(await refusalOf(signToken(exchange.claims(fork), key)), ['subject', fork.sub, target])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims({ exp: 1 }), key)), ['expiry', 'repo:acme/app', target])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims(fork), other)), ['signature', undefined, target])
+  assert.deepEqual(await refusalOf(signToken(exchange.claims({ aud: 1 }), key)), ['claims', undefined, target])
+  exchange.unavailable = true
+  assert.deepEqual(await refusalOf(signToken(exchange.claims(), key)), ['issuer_keys', undefined, target])
+})
+
+test('a policy or an issuer that was deleted is what the audit log shows, and the same steps are taken', async () => {
+  const target = { workspaceId: 'wrk_1', keyId: 'key_1' }
+  const deleted = { deleted: true, organizationId: 'org_1', issuerId: 'iss_1', target } as const
+  await using exchange = openExchange('ES256', { federation: { findPolicy: async () => deleted } })
+  assert.equal(await exchange.outcome(), `${REFUSED} policy`)
+  assert.equal(exchange.counts.verifications, 1)
+  const [entry] = exchange.entries
+  const event = { type: 'exchange-refused', policyId: POLICY_ID, issuerId: 'iss_1', target, reason: 'policy' }
+  const rest = { found: 'deleted', subject: undefined, clientNetwork: '192.0.2.1' }
+  assert.deepEqual(entry, { organizationId: 'org_1', time: NOW, event: { ...event, ...rest } })
+  await using other = openExchange()
+  other.grounds.set(POLICY_ID, { ...groundWith(other.key), issuer: undefined })
+  assert.equal(await other.outcome(), `${REFUSED} issuer`)
+  const [without] = other.entries
+  assert.ok(without?.event.type === 'exchange-refused')
+  assert.deepEqual([without.event.found, without.event.issuerId], ['deleted', undefined])
+})
+
 test('the audit log shows a claim as found only once the signature was verified', async () => {
   await using exchange = openExchange()
   const found = async (token: string) => {

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditEntry } from '#services/identity/domain/audit.ts'
+import { refused } from '#test/support/audit-events.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { RefusalLog } from './refusal-log.ts'
 
-const refusal = {
-  ...{ organizationId: 'org_one', policyId: 'a policy', issuerId: 'iss_one', reason: 'subject' },
-  ...{ found: '"x"', clientNetwork: '192.0.2.1' },
-}
+const { type: _, ...event } = refused
+const refusal = { ...event, organizationId: 'org_one', issuerId: 'iss_one', found: '"x"', subject: 'x' }
 
 function openLog(append?: () => Promise<void>) {
   const entries: AuditEntry[] = []
@@ -29,7 +28,7 @@ test('60 refusals a minute of one policy and reason are written, and the others 
   clock.steady += 60_000
   clock.wall += 60_000
   log.record(refusal)
-  const { found: _, clientNetwork: __, ...same } = event
+  const { found: _, subject: __, clientNetwork: ___, ...same } = event
   const counted = { type: 'exchanges-refused', ...same, count: 940, timeFirst: 1_000_061, timeLast: 1_001_000 }
   assert.deepEqual(entries[60], { organizationId, time: 1_001_000, event: counted })
   assert.equal(entries[61]?.time, 1_061_000)

@@ -85,8 +85,8 @@ export class RefusalLog implements AsyncDisposable {
   #end(place: string, { of, counted: count, timeFirst, timeLast }: Window): void {
     this.#windows.delete(place)
     if (count === 0) return
-    const { organizationId, policyId, issuerId, reason } = of
-    const event = { type: 'exchanges-refused', policyId, issuerId, reason, count, timeFirst, timeLast } as const
+    const { organizationId, policyId, issuerId, target, reason } = of
+    const event = { type: 'exchanges-refused', policyId, issuerId, target, reason, count, timeFirst, timeLast } as const
     this.#append(organizationId, timeLast, event)
   }
 
