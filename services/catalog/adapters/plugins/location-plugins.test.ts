@@ -56,6 +56,7 @@ test('a hook does not wait for longer than its limit for the process of its plug
       hook('instructions', () => 'It is here.')
     } }`,
   })
+  await catalog.client.listTools({}, asOperator)
   const over = new AbortController()
   const calls = Array.from({ length: availableParallelism() }, async (_, i) => {
     const directory = join(catalog.project, String(i))
@@ -70,8 +71,9 @@ test('a hook does not wait for longer than its limit for the process of its plug
   const running = await Promise.all(calls)
   const instructed = async () =>
     (await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)).instructions.includes('It is here.')
-  // The plugin was never loaded here: what it offers is not known.
   assert.equal(await instructed(), false)
+  const { hook, msg } = catalog.warnings.at(-1) ?? assert.fail()
+  assert.deepEqual([hook, msg], ['instructions', 'A hook was passed over'])
   over.abort()
   for (const events of running) await assert.rejects(events.next())
   await waitFor('the plugin', instructed)

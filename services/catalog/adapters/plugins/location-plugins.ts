@@ -146,9 +146,10 @@ export class LocationPlugins implements AsyncDisposable {
     })
     const digest = hash('sha256', JSON.stringify(parts), 'hex')
     if (this.#offer?.digest !== digest) {
-      const { taken, limits } = this.#options
+      const { taken, limits, logger } = this.#options
       const duplicates = this.#duplicates.of(this.#plugins)
-      this.#offer = { digest, value: new PluginSet(this.#plugins, duplicates, taken, limits.hookMs) }
+      const value = new PluginSet(this.#plugins, duplicates, { taken, hookMs: limits.hookMs, logger })
+      this.#offer = { digest, value }
     }
     return this.#offer
   }

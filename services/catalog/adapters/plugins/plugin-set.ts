@@ -20,6 +20,7 @@ import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 import { isObject } from '#shared/json.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import { Rejection } from '#shared/rejection.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 import { readCallChange, readInstructions, readPromptChange, readTextChange } from './changes.ts'
 import type { Plugin } from './plugin.ts'
 import { ThrownByPlugin } from './plugin-run.ts'
@@ -33,6 +34,13 @@ export interface OfferedTool {
   readonly tool: RegisteredTool
 }
 
+interface Options {
+  /** Names that other tools have. */
+  readonly taken: ReadonlySet<string>
+  readonly hookMs: number
+  readonly logger: Logger
+}
+
 const SETTLE_MS = 20_000
 
 /** What the plugins of a location offer at one time. */
@@ -44,16 +52,17 @@ export class PluginSet implements Plugins {
   readonly tools: readonly OfferedTool[]
   readonly #plugins: readonly Plugin[]
   readonly #hookMs: number
+  readonly #logger: Logger
   readonly #all: readonly Plugin[]
 
-  /** `duplicates`: those whose id another one has; `taken`: names that other tools have. */
+  /** `duplicates`: those whose id another one has. */
   constructor(
     plugins: readonly Plugin[],
     duplicates: ReadonlyMap<Plugin, PluginFailure>,
-    taken: ReadonlySet<string>,
-    hookMs: number,
+    { taken, hookMs, logger }: Options,
   ) {
     this.#hookMs = hookMs
+    this.#logger = logger
     this.#plugins = plugins.filter((plugin) => plugin.works && !duplicates.has(plugin))
     this.#all = plugins
     this.list = plugins.map((plugin) => ({ ...plugin.info, failure: plugin.info.failure ?? duplicates.get(plugin) }))
@@ -165,6 +174,8 @@ export class PluginSet implements Plugins {
       if (error instanceof ThrownByPlugin) plugin.fail(`Its hook ${name} threw: ${error.message}`)
       else if (error instanceof TypeError)
         plugin.fail(`What its hook ${name} returned cannot be used: ${error.message}`)
+      else if (!plugin.failed)
+        this.#logger.warn({ err: error, plugin: plugin.declared.key, hook: name }, 'A hook was passed over')
       return undefined
     }
   }

@@ -83,7 +83,8 @@ export class Plugin {
     const { run } = running
     return await makeCall(run.call(name, input, options.progress), options, {
       late: async () => {
-        if (await run.host.answers()) this.fail(`Its hook ${name} took longer than ${(limitMs ?? 0) / 1_000} s`)
+        const what = name === 'validate' ? 'A check of an input' : `Its hook ${name}`
+        if (await run.host.answers()) this.fail(`${what} took longer than ${(limitMs ?? 0) / 1_000} s`)
       },
       stuck: () => {
         if (this.#run === run) this.#breakOff(new RunEnded('Another call of the plugin did not end with its abort'))
