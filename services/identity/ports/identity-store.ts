@@ -61,7 +61,7 @@ export interface ListedApiKey {
  * Workspaces and API keys. Several processes may have one store open and write to it.
  *
  * Every write is one atomic use case, together with its entries in the audit log of the organization (`by` says who and when): it resolves
- * after the durable commit, and after a crash either all of it is there or nothing. A change that changes nothing has no entry. Every read returns what was committed when it was called, whichever process wrote it: nothing is cached. A
+ * after the durable commit, and after a crash either all of it is there or nothing. A change that changes nothing has no entry. Every read returns what was committed when it was called, whichever process wrote it; nobody changes what it returns. A
  * counter on the workspace, raised in the same transaction, numbers its keys; ids never sort anything. Another
  * workspace's key does not exist.
  */

@@ -1,6 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { AuthenticateResponseSchema, type IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import {
+  type AuthenticateResponse,
+  AuthenticateResponseSchema,
+  type IdentityService,
+} from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { check } from '#shared/rpc/parse.ts'
@@ -8,7 +12,6 @@ import { isUsable } from '../domain/api-key.ts'
 import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
 import type { AccessTokens } from '../run/access-token/access-tokens.ts'
 import { hashOf } from '../run/secret.ts'
-import { SharedReads } from '../run/shared-reads.ts'
 import { principalToProto } from './convert.ts'
 import { termsToProto } from './key-terms.ts'
 
@@ -31,11 +34,11 @@ export function authenticate(dependencies: {
   const principal = principalToProto({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
   // One message for all calls: it never differs, and whoever gets it may not change it.
   const localOperator = create(AuthenticateResponseSchema, { principal })
-  const reads = new SharedReads<OwnedApiKey | undefined>()
+  // A store that keeps what it has read returns the same object again.
+  const answers = new WeakMap<OwnedApiKey, AuthenticateResponse>()
 
   const findKey = async (apiKey: string) => {
-    const hash = hashOf(apiKey)
-    const found = await reads.read(hash, () => store.findKey(hash))
+    const found = await store.findKey(hashOf(apiKey))
     if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
     return found
   }
@@ -44,7 +47,7 @@ export function authenticate(dependencies: {
     if (target === undefined) throw new Rejection('CREDENTIAL_REFUSED')
     if (target === 'expired') throw new Rejection('CREDENTIAL_REFUSED', OURS)
     const { workspaceId, keyId } = target
-    const found = await reads.read(`${workspaceId} ${keyId}`, () => store.getKey(workspaceId, keyId))
+    const found = await store.getKey(workspaceId, keyId)
     // No policy targets another kind; nor would a token of one that did be good.
     if (found?.key.kind !== 'workspace' || !isUsable(found.key, clock.now()))
       throw new Rejection('CREDENTIAL_REFUSED', OURS)
@@ -55,8 +58,19 @@ export function authenticate(dependencies: {
     if (credential.case === 'localOperator') return localOperator
     check(credential.case !== undefined, 'credential', 'must be set')
     const found = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
-    const { id: apiKeyId, kind, workspaceId } = found.key
-    const terms = termsToProto(found.key.terms, found.workspaceLimitNanos)
-    return { principal: principalToProto({ organizationId: found.organizationId, workspaceId, apiKeyId, kind }), terms }
+    let answer = answers.get(found)
+    if (answer === undefined) {
+      answer = answerOf(found)
+      answers.set(found, answer)
+    }
+    return answer
   }
+}
+
+function answerOf({ key, organizationId, workspaceLimitNanos }: OwnedApiKey): AuthenticateResponse {
+  const { id: apiKeyId, kind, workspaceId } = key
+  return create(AuthenticateResponseSchema, {
+    principal: principalToProto({ organizationId, workspaceId, apiKeyId, kind }),
+    terms: termsToProto(key.terms, workspaceLimitNanos),
+  })
 }

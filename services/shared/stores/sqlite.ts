@@ -39,6 +39,8 @@ export class SqliteFile implements AsyncDisposable {
   #jobs: Job[] = []
   #scheduled = false
   #closed = false
+  #version = 0
+  #versionOfOthers: unknown
   /** Why nothing more is written. */
   #damage: unknown
   readonly #look: NodeJS.Timeout
@@ -79,6 +81,16 @@ export class SqliteFile implements AsyncDisposable {
       this.#rows.set(sql, statement)
     }
     return statement
+  }
+
+  /** Another number after each commit to the file, whichever process makes it: to ask for it costs a fraction of what a read does. */
+  version(): number {
+    const { 0: others } = this.rows('PRAGMA data_version').get() as Readonly<Record<number, unknown>>
+    if (others !== this.#versionOfOthers) {
+      this.#versionOfOthers = others
+      this.#version += 1
+    }
+    return this.#version
   }
 
   /**
@@ -133,6 +145,8 @@ export class SqliteFile implements AsyncDisposable {
     const jobs = this.#jobs
     this.#jobs = []
     if (jobs.length > 0) this.#transactions.run(jobs)
+    // What was read in the midst of it may have been undone.
+    this.#version += 1
   }
 
   /** An error of SQLite names no file. */

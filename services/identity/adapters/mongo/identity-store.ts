@@ -11,6 +11,7 @@ import type {
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
+import { SharedReads } from '#shared/reads/shared-reads.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
@@ -27,6 +28,7 @@ export class MongoIdentityStore implements IdentityStore {
   readonly #mongo: Mongo
   readonly #changes: OrganizationChanges
   readonly #collections: Collections
+  readonly #reads = new SharedReads<OwnedApiKey | undefined>()
 
   constructor(mongo: Mongo, changes: OrganizationChanges, collections: Collections) {
     this.#mongo = mongo
@@ -47,12 +49,13 @@ export class MongoIdentityStore implements IdentityStore {
     return { organizationId, workspaceId, first: false, keys }
   }
 
-  async findKey(hash: string): Promise<OwnedApiKey | undefined> {
-    return owned(await this.#collections.apiKeys.findOne({ hash }, LIMIT))
+  findKey(hash: string): Promise<OwnedApiKey | undefined> {
+    return this.#reads.read(hash, async () => owned(await this.#collections.apiKeys.findOne({ hash }, LIMIT)))
   }
 
-  async getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined> {
-    return owned(await this.#collections.apiKeys.findOne({ _id: { workspace, id: keyId } }, LIMIT))
+  getKey(workspace: string, id: string): Promise<OwnedApiKey | undefined> {
+    const find = () => this.#collections.apiKeys.findOne({ _id: { workspace, id } }, LIMIT)
+    return this.#reads.read(`${workspace} ${id}`, async () => owned(await find()))
   }
 
   async findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined> {

@@ -10,6 +10,7 @@ import type {
   NewApiKey,
   OwnedApiKey,
 } from '#services/identity/ports/identity-store.ts'
+import { KeptReads } from '#shared/reads/kept-reads.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { changeEntry, keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
 import { toNanos } from '../stored/terms.ts'
@@ -37,9 +38,12 @@ interface OwnedKeyRow extends KeyRow {
 /** Workspaces and keys in SQLite. */
 export class SqliteIdentityStore implements IdentityStore {
   readonly #file: SqliteFile
+  /** Each request asks for its key. */
+  readonly #keys: KeptReads<OwnedApiKey>
 
   constructor(file: SqliteFile) {
     this.#file = file
+    this.#keys = new KeptReads(file)
   }
 
   bootstrap(bootstrap: Bootstrap): Promise<Bootstrapped> {
@@ -57,11 +61,11 @@ export class SqliteIdentityStore implements IdentityStore {
   }
 
   async findKey(hash: string): Promise<OwnedApiKey | undefined> {
-    return this.#read(BY_HASH, hash)
+    return this.#keys.read(hash, () => this.#read(BY_HASH, hash))
   }
 
   async getKey(workspace: string, keyId: string): Promise<OwnedApiKey | undefined> {
-    return this.#read(BY_ID, workspace, keyId)
+    return this.#keys.read(`${workspace} ${keyId}`, () => this.#read(BY_ID, workspace, keyId))
   }
 
   async findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined> {
