@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
+import { sharedIssuerWarning } from '#services/identity/domain/shared-issuer.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { STEPS } from '#services/identity/domain/subject-token/step.ts'
 import { groundWith, openExchange } from '#test/support/exchange.ts'
@@ -45,7 +46,16 @@ for (const name of guides) {
       const inline = [...text.matchAll(/condition `([^`]+)`/g)].map(([, one = '']) => one)
       for (const one of [condition ?? [], inline].flat()) {
         const read = conditions.read(one)
-        assert.ok('usesSubject' in read && read.usesSubject, JSON.stringify(read))
+        assert.ok('pinsSubject' in read, JSON.stringify(read))
+        assert.equal(
+          sharedIssuerWarning(url, (names) => read.pinsSubject(names)),
+          undefined,
+          one,
+        )
+        assert.ok(
+          read.pinsSubject((beginning) => /[/:]./.test(beginning)),
+          one,
+        )
       }
     })
 

@@ -9,8 +9,11 @@ test('a policy on a shared issuer is warned of unless its subject is pinned', ()
     'https://gitlab.com/',
     'https://accounts.google.com',
   ]) {
-    assert.match(sharedIssuerWarning(url, false) ?? '', /everybody who uses it/)
-    assert.equal(sharedIssuerWarning(url, true), undefined)
+    assert.match(sharedIssuerWarning(url, () => false) ?? '', /everybody who uses it/)
+    assert.equal(
+      sharedIssuerWarning(url, () => true),
+      undefined,
+    )
   }
 })
 
@@ -21,6 +24,26 @@ test('the issuer of one organization is not shared, also at the host of a shared
     'https://container.googleapis.com/v1/projects/p/locations/l/clusters/c',
     'https://oidc.vercel.com/a-team',
   ]) {
-    assert.equal(sharedIssuerWarning(url, false), undefined)
+    assert.equal(
+      sharedIssuerWarning(url, () => false),
+      undefined,
+    )
+  }
+})
+
+test('a beginning names somebody once their name has ended', () => {
+  for (const [url, beginning, names] of [
+    ['https://token.actions.githubusercontent.com', 'repo:', false],
+    ['https://token.actions.githubusercontent.com', 'repo:acme', false],
+    ['https://token.actions.githubusercontent.com', 'repo:acme/', true],
+    ['https://token.actions.githubusercontent.com', 'repo:acme@123/app@', true],
+    ['https://token.actions.githubusercontent.com', 'repository_owner_id:12:', true],
+    ['https://token.actions.githubusercontent.com', 'environment:prod:', false],
+    ['https://gitlab.com', 'project_path:acme/', true],
+    ['https://gitlab.com', 'project_path:ac', false],
+    ['https://agent.buildkite.com', 'organization:acme:', true],
+    ['https://accounts.google.com', '1234', false],
+  ] as const) {
+    assert.equal(sharedIssuerWarning(url, (isNamed) => isNamed(beginning)) === undefined, names, `${url} ${beginning}`)
   }
 })

@@ -10,8 +10,11 @@ export interface ConditionClaims {
 
 /** A condition that may be saved. */
 export interface Condition {
-  /** Whether it looks at `subject`. */
-  readonly usesSubject: boolean
+  /**
+   * Whether it is true for such subjects only as it names; `names` says whether a beginning of subjects names somebody. False where that
+   * cannot be seen.
+   */
+  readonly pinsSubject: (names: (beginning: string) => boolean) => boolean
   /** Whether it looks at `scopes`, or at `token_type`, so that a claim of the wrong type refuses the token. */
   readonly usesScopes: boolean
   readonly usesTokenType: boolean

@@ -55,13 +55,70 @@ test('a condition that fails is an error and no yes, unless the rest decides', (
 
 test('what a condition looks at is known', () => {
   const used = (text: string) => {
-    const { usesSubject, usesScopes, usesTokenType } = read(text)
-    return [usesSubject, usesScopes, usesTokenType]
+    const { usesScopes, usesTokenType } = read(text)
+    return [usesScopes, usesTokenType]
   }
-  assert.deepEqual(used('"a" in audience'), [false, false, false])
-  assert.deepEqual(used('audience.exists(a, a == subject)'), [true, false, false])
-  assert.deepEqual(used('true || "x" in scopes'), [false, true, false])
-  assert.deepEqual(used('scopes.map(s, s + token_type) == [subject]'), [true, true, true])
+  assert.deepEqual(used('"a" in audience'), [false, false])
+  assert.deepEqual(used('true || "x" in scopes'), [true, false])
+  assert.deepEqual(used('scopes.map(s, s + token_type) == [subject]'), [true, true])
+})
+
+test('a condition pins the subject where it is true for subjects only that it names', () => {
+  const names = (beginning: string) => /^repo:[^/]+\//.test(beginning)
+  for (const text of [
+    'subject == "repo:acme/app"',
+    '"repo:acme/app" == subject && "a" in scopes',
+    'subject in ["x", "y"]',
+    'subject.startsWith("repo:acme/")',
+    'subject.startsWith("repo:" + "acme/")',
+    'subject == "x" || subject.startsWith("repo:acme/") && subject.endsWith(":main")',
+    '["acme", "emca"].exists(o, subject.startsWith("repo:" + o + "/"))',
+    '["x", "y"].exists(s, subject == s)',
+    'size(scopes) > 0 ? subject == "x" : subject == "y"',
+    'subject == "x" ? "a" in scopes : subject == "y"',
+  ]) {
+    assert.equal(read(text).pinsSubject(names), true, text)
+  }
+  for (const text of [
+    'true',
+    '"a" in audience',
+    'subject != ""',
+    '!(subject == "x")',
+    'subject == "x" || true',
+    'subject == "x" || "a" in scopes',
+    'size(scopes) > 0 ? subject == "x" : true',
+    'subject.startsWith("repo:")',
+    'subject.startsWith("repo:acme")',
+    'subject.startsWith("")',
+    'subject.endsWith(":main") && subject.contains("repo:acme/")',
+    '["acme/", ""].exists(o, subject.startsWith("repo:" + o))',
+    '["x", "y"].all(s, subject != s)',
+    'scopes.exists(s, subject == s)',
+    'subject == token_type',
+    'subject in scopes',
+    'size(subject) > 3',
+  ]) {
+    assert.equal(read(text).pinsSubject(names), false, text)
+  }
+})
+
+test('whoever misspells a name is shown the one that they may have meant', () => {
+  for (const [text, problem] of [
+    ['subjekt == "a"', 'is not a condition: Unknown variable: subjekt (line 1, character 1) (did you mean subject?)'],
+    ['"a" in scope', 'is not a condition: Unknown variable: scope (line 1, character 8) (did you mean scopes?)'],
+    [
+      'tokenType == "a"',
+      'is not a condition: Unknown variable: tokenType (line 1, character 1) (did you mean token_type?)',
+    ],
+    ['email == "a"', 'is not a condition: Unknown variable: email (line 1, character 1); the variables are'],
+    ['subject.startWith("a")', 'must not use startWith() (did you mean startsWith?) (line 1, character 8)'],
+    ['subject.startswith("a")', 'must not use startswith() (did you mean startsWith?) (line 1, character 8)'],
+    ['scopes.exits(s, s == "a")', 'must not use exits() (did you mean exists?) (line 1, character 7)'],
+    ['scopes.any(s, s == "a")', 'must not use any() (line 1, character 7)'],
+    ['length(subject) == 1', 'must not use length() (line 1, character 1)'],
+  ] as const) {
+    assert.ok(problemOf(text).startsWith(problem), `${text}: ${problemOf(text)}`)
+  }
 })
 
 test('what is not in the list is refused when a condition is saved, with its place', () => {

@@ -1,9 +1,13 @@
-import { Environment, ParseError, type ParseResult, TypeError as TypeProblem } from 'cel-js'
+import { type ASTNode, Environment, ParseError, type ParseResult, TypeError as TypeProblem } from 'cel-js'
 import { LRUCache } from 'lru-cache'
 import type { Condition, ConditionProblem, Conditions } from '#services/identity/ports/conditions.ts'
 import { measure, Refusal } from './measure.ts'
-import { VARIABLES } from './shape.ts'
+import { nearName } from './near-name.ts'
+import { pinsSubject } from './pins.ts'
+import { MACROS, METHODS, VARIABLES } from './shape.ts'
 
+/** Everything that is called. */
+const CALLS: readonly string[] = [...METHODS, ...MACROS]
 /** How many characters of conditions are kept, as they were read. */
 const MAX_KEPT = 500_000
 
@@ -34,7 +38,7 @@ export class CelConditions implements Conditions {
     try {
       const parsed = this.#environment.parse(text)
       const { valid, type, error } = parsed.check()
-      if (!valid) throw error
+      if (!valid) throw unknownCall(parsed.ast) ?? error
       if (type !== 'bool') return { problem: `must be true or false (bool), and is of type ${type}` }
       return conditionOf(parsed, measure(parsed.ast))
     } catch (error) {
@@ -45,7 +49,7 @@ export class CelConditions implements Conditions {
 
 function conditionOf(parsed: ParseResult, used: ReadonlySet<string>): Condition {
   return {
-    usesSubject: used.has('subject'),
+    pinsSubject: (names) => pinsSubject(parsed.ast, names),
     usesScopes: used.has('scopes'),
     usesTokenType: used.has('token_type'),
     evaluate({ subject, audience, scopes, tokenType }) {
@@ -68,8 +72,34 @@ function problemOf(error: unknown, text: string): string {
   if (error instanceof Refusal) return `${error.message} (${placeOf(error.at, text)})`
   if (!(error instanceof ParseError || error instanceof TypeProblem)) return 'cannot be read'
   const { summary, range } = error
-  const hint = summary.startsWith('Unknown variable') ? `; the variables are ${[...VARIABLES.keys()].join(', ')}` : ''
+  const [, unknown] = /^Unknown variable: (\w+)/.exec(summary) ?? []
+  const variables = [...VARIABLES.keys()]
+  const hint = unknown === undefined ? '' : `${meant(unknown, variables)}; the variables are ${variables.join(', ')}`
   return `is not a condition: ${summary.slice(0, 200).toWellFormed()} (${placeOf(range?.start ?? 0, text)})${hint}`
+}
+
+/** The first call of something that conditions do not have: what else is wrong follows from it. */
+function unknownCall(node: ASTNode): Refusal | undefined {
+  if (node.op === 'call' || node.op === 'rcall') {
+    const [name] = node.args
+    const at = node.op === 'call' ? node.start : node.args[1].end
+    if (!CALLS.includes(name)) return new Refusal(`must not use ${name}()${meant(name, CALLS)}`, { start: at })
+  }
+  for (const child of childrenOf(node.args)) {
+    const found = unknownCall(child)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function childrenOf(args: unknown): ASTNode[] {
+  if (Array.isArray(args)) return args.flatMap(childrenOf)
+  return typeof args === 'object' && args !== null && 'op' in args ? [args as ASTNode] : []
+}
+
+function meant(written: string, names: readonly string[]): string {
+  const near = nearName(written, names)
+  return near === undefined || near === written ? '' : ` (did you mean ${near}?)`
 }
 
 /** A place for people: lines and characters, from 1. */

@@ -12,14 +12,12 @@ import {
   searched,
   sized,
 } from './cost.ts'
-import { BOOL, joined, type Shape, VARIABLES } from './shape.ts'
+import { BOOL, joined, MACROS, METHODS, type Shape, VARIABLES } from './shape.ts'
 
 /** What one evaluation may cost, as `cost.ts` measures: far below 5 ms. */
 const BUDGET = 2_000_000
 const INT64_END = 2n ** 63n
 
-const METHODS = ['startsWith', 'endsWith', 'contains', 'size']
-const MACROS = ['all', 'exists', 'exists_one', 'filter', 'map']
 const COMPARISONS = ['==', '!=', '<', '<=', '>', '>=', 'in']
 const NAMES: Readonly<Record<string, string>> = {
   '.': 'fields',

@@ -26,6 +26,9 @@ const PAYLOAD = 12_288
 const LONGEST: Shape = { type: 'string', length: 1024 }
 const FULL = PAYLOAD / 1024
 
+export const METHODS: readonly string[] = ['startsWith', 'endsWith', 'contains', 'size']
+export const MACROS: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map']
+
 /** The variables of a condition, as large as the largest token makes them. */
 export const VARIABLES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ['subject', LONGEST],

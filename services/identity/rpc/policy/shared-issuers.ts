@@ -30,7 +30,7 @@ export async function unwisePolicies(
   { organizationId, issuerId }: { readonly organizationId: string; readonly issuerId: string },
   issuerUrl: string,
 ): Promise<{ policyId: string; warning: string }[]> {
-  if (sharedIssuerWarning(issuerUrl, false) === undefined) return []
+  if (sharedIssuerWarning(issuerUrl, () => false) === undefined) return []
   const { items } = await federation.listPolicies(organizationId, { offset: 0, limit: MAX_POLICIES }, issuerId)
   return items.flatMap((policy) => {
     const warning = warningOf(conditions, issuerUrl, policy)
@@ -55,6 +55,8 @@ export function warningsOf(
 
 function warningOf(conditions: Conditions, issuerUrl: string, { subject, condition }: Pinning): string | undefined {
   const read = condition === undefined ? undefined : conditions.read(condition)
-  const pinned = subject !== undefined || (read !== undefined && 'usesSubject' in read && read.usesSubject)
-  return sharedIssuerWarning(issuerUrl, pinned)
+  return sharedIssuerWarning(
+    issuerUrl,
+    (names) => subject !== undefined || (read !== undefined && 'pinsSubject' in read && read.pinsSubject(names)),
+  )
 }
