@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { type ExchangeCounts, STEPS } from '#services/identity/ports/exchange-counts.ts'
+import { type ExchangeCounts, INTERVALS } from '#services/identity/ports/exchange-counts.ts'
 
 /** One place where several processes count, where there can be several. */
 export interface CountsPlace extends AsyncDisposable {
@@ -11,7 +11,7 @@ const NOW = 900_000_000
 
 /** Counts by age without the zeros at the end. */
 function short({ network, counts }: { network: string; counts: readonly number[] }) {
-  assert.ok(counts.length <= STEPS)
+  assert.ok(counts.length <= INTERVALS)
   return { network, counts: counts.slice(0, counts.findLastIndex((count) => count > 0) + 1) }
 }
 
@@ -56,9 +56,9 @@ export function exchangeCountsSuite(name: string, create: () => Promise<CountsPl
 
     test('what is older than the steps that are kept does not count, and its place is used again', async () => {
       await add(one, NOW, 'a', 3)
-      assert.deepEqual(await add(one, NOW + STEPS - 1, 'a', 1), [1, ...Array<number>(STEPS - 2).fill(0), 3])
-      assert.deepEqual(await add(other, NOW + STEPS, 'a', 2), [2, 1])
-      assert.deepEqual(await add(other, NOW + 10 * STEPS, 'a', 4), [4])
+      assert.deepEqual(await add(one, NOW + INTERVALS - 1, 'a', 1), [1, ...Array<number>(INTERVALS - 2).fill(0), 3])
+      assert.deepEqual(await add(other, NOW + INTERVALS, 'a', 2), [2, 1])
+      assert.deepEqual(await add(other, NOW + 10 * INTERVALS, 'a', 4), [4])
     })
 
     test('of what is added at once nothing is lost', async () => {

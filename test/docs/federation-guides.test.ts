@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { sharedIssuerWarning } from '#services/identity/domain/shared-issuer.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
-import { STEPS } from '#services/identity/domain/subject-token/step.ts'
+import { STEP_NAMES } from '#services/identity/domain/subject-token/step.ts'
 import { groundWith, openExchange } from '#test/support/exchange.ts'
 import { signToken } from '#test/support/subject-tokens.ts'
 
@@ -30,7 +30,7 @@ test('there is a guide for each provider, and the list has them all', () => {
 test('what is said of refusals has every reason', () => {
   const [, table = ''] = readFileSync(`${folder}README.md`, 'utf8').split('| Reason |')
   const reasons = [...table.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name)
-  for (const name of [...STEPS, 'issuer_keys']) assert.ok(name === 'form' || reasons.includes(name), name)
+  for (const name of [...STEP_NAMES, 'issuer_keys']) assert.ok(name === 'form' || reasons.includes(name), name)
 })
 
 for (const name of guides) {
@@ -85,7 +85,7 @@ for (const name of guides) {
       const [, advice = ''] = text.split('## When it is refused')
       assert.ok(advice.includes('- `single_use`'))
       for (const [, reason = ''] of advice.matchAll(/^- `([a-z_]+)`/gm))
-        assert.ok(STEPS.some((step) => step === reason))
+        assert.ok(STEP_NAMES.some((step) => step === reason))
     })
   })
 }

@@ -7,7 +7,7 @@ import { readConfig } from '#gateway/config.ts'
 import { listen } from '#gateway/http/listen.ts'
 import type { ExchangeTokenRequest } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { MemoryExchangeCounts } from '#services/identity/adapters/memory/exchange-counts.ts'
-import { type ExchangeCounts, STEP_MS } from '#services/identity/ports/exchange-counts.ts'
+import { type ExchangeCounts, INTERVAL_MS } from '#services/identity/ports/exchange-counts.ts'
 import { countExchanges } from '#services/identity/rpc/federation/count-exchanges.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { ReasonTable } from '#shared/reasons.ts'
@@ -271,7 +271,7 @@ test('59: two gateways let through together at most the limit, and what arrives 
     return answers.filter(({ status }) => status === 200).length
   }
   const reported = async (total: number) => {
-    const [known] = await counts.add(Math.floor(Date.now() / STEP_MS), [{ network: '127.0.0.1', counts: [] }])
+    const [known] = await counts.add(Math.floor(Date.now() / INTERVAL_MS), [{ network: '127.0.0.1', counts: [] }])
     return known?.counts.reduce((sum, count) => sum + count, 0) === total
   }
   const learnt = async (total: number) => {

@@ -59,12 +59,12 @@ export async function callTool(client: Client, call: ToolCall): Promise<ToolOutc
 }
 
 /** Whether a request was not answered in time. */
-export function isTimeout(error: unknown): boolean {
+export function isRequestTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
 }
 
 function toFailure(error: unknown, timeoutMs: number): ToolOutcome {
-  if (isTimeout(error)) {
+  if (isRequestTimeout(error)) {
     return failedCall(
       'timeout',
       `The server was silent for more than ${timeoutMs} ms; the call was cancelled: ${UNKNOWN}`,

@@ -5,7 +5,7 @@ import type { McpTarget } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 import type { StartCommand } from '../commands/command.ts'
 import { quoted } from '../commands/quoted.ts'
-import { callTool, isTimeout, type ToolCall } from './call-tool.ts'
+import { callTool, isRequestTimeout, type ToolCall } from './call-tool.ts'
 import { HttpTransport } from './http-transport.ts'
 import { listTools, type ServerTools } from './list-tools.ts'
 import { StdioTransport } from './stdio-transport.ts'
@@ -78,7 +78,7 @@ export async function connect(
   }
   const endIfHung = async (timeoutMs: number): Promise<void> => {
     await client.ping({ timeout: Math.min(timeoutMs, PING_MS) }).catch((error: unknown) => {
-      if (isTimeout(error)) return transport.end('it does not answer')
+      if (isRequestTimeout(error)) return transport.end('it does not answer')
     })
   }
   return {

@@ -28,7 +28,7 @@ import { cut, pieceOf } from './said.ts'
 import { forAWhile } from './waiting.ts'
 
 /** A tool of a plugin, under the name that it has in its location. */
-export interface OfferedTool {
+export interface NamedTool {
   readonly name: string
   readonly plugin: Plugin
   readonly tool: RegisteredTool
@@ -49,7 +49,7 @@ export class PluginSet implements Plugins {
   readonly hooks: ReadonlySet<HookName>
   readonly agents: AgentDocument
   readonly skills: readonly Skill[]
-  readonly tools: readonly OfferedTool[]
+  readonly tools: readonly NamedTool[]
   readonly #plugins: readonly Plugin[]
   readonly #hookMs: number
   readonly #logger: Logger
@@ -186,7 +186,7 @@ function idOf({ registration }: Plugin): string {
 }
 
 /** Names that nobody else has, and that providers take. */
-function nameTools(plugins: readonly Plugin[], taken: ReadonlySet<string>): OfferedTool[] {
+function nameTools(plugins: readonly Plugin[], taken: ReadonlySet<string>): NamedTool[] {
   const names = new Set(taken)
   return plugins.flatMap((plugin) => {
     const { id = '', tools = [] } = plugin.registration ?? {}

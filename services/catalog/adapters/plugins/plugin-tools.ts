@@ -5,7 +5,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { PluginFailed } from './plugin-context.ts'
 import { RunEnded, ThrownByPlugin } from './plugin-run.ts'
-import type { OfferedTool } from './plugin-set.ts'
+import type { NamedTool } from './plugin-set.ts'
 import { readResult } from './said.ts'
 
 /** Longest silence of a call, which its reports interrupt, and longest time of one, however much it reports. */
@@ -15,11 +15,11 @@ const MAX_PROBLEM = 500
 
 /** The tools of a location's plugins, as they were registered. */
 export class PluginTools implements Tools {
-  readonly #tools: ReadonlyMap<string, OfferedTool>
+  readonly #tools: ReadonlyMap<string, NamedTool>
   readonly #descriptions: readonly ToolDescription[]
   readonly #validateMs: number
 
-  constructor(tools: readonly OfferedTool[], validateMs: number) {
+  constructor(tools: readonly NamedTool[], validateMs: number) {
     this.#tools = new Map(tools.map((offered) => [offered.name, offered]))
     this.#descriptions = tools.map(({ name, tool: { description, inputSchema } }) => ({
       name,
@@ -48,7 +48,7 @@ export class PluginTools implements Tools {
   }
 
   /** In the plugin's own thread: a schema that takes for ever is its own problem. */
-  async #validate({ name, plugin, tool }: OfferedTool, input: JsonObject): Promise<void> {
+  async #validate({ name, plugin, tool }: NamedTool, input: JsonObject): Promise<void> {
     const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
     const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch((error: unknown) => {
       const problem = error instanceof RunEnded ? `${error.message}; the call was not begun` : problemOf(error)
@@ -66,7 +66,7 @@ interface RunOptions {
 }
 
 async function run(
-  { plugin, tool }: OfferedTool,
+  { plugin, tool }: NamedTool,
   { directory }: Location,
   input: JsonObject,
   { signal, progress, identity }: RunOptions,

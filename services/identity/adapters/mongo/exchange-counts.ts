@@ -1,8 +1,13 @@
 import type { Collection, Db, Document } from 'mongodb'
-import { type ExchangeCounts, type RecentExchanges, STEP_MS, STEPS } from '#services/identity/ports/exchange-counts.ts'
+import {
+  type ExchangeCounts,
+  INTERVAL_MS,
+  INTERVALS,
+  type RecentExchanges,
+} from '#services/identity/ports/exchange-counts.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 
-/** What a network was let through, in slots that are used in turn: a step has the one of its number modulo their count. */
+/** What a network was let through, in slots that are used in turn: an interval has the one of its number modulo their count. */
 interface CountsDocument {
   readonly _id: string
   readonly slots: Readonly<Record<string, { readonly step: number; readonly count: number }>>
@@ -10,7 +15,7 @@ interface CountsDocument {
   readonly timeForgotten: Date
 }
 
-const KEPT_MS = 2 * STEPS * STEP_MS
+const KEPT_MS = 2 * INTERVALS * INTERVAL_MS
 /** Counts are not worth waiting for the majority. */
 const LIMIT = { maxTimeMS: MAX_TIME_MS, writeConcern: { w: 1 } } as const
 
@@ -22,10 +27,10 @@ export class MongoExchangeCounts implements ExchangeCounts {
     this.#documents = db.collection('identity.exchange_counts')
   }
 
-  async add(step: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]> {
+  async add(interval: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]> {
     if (admitted.length === 0) return []
     const updates = admitted.map(({ network, counts }) => ({
-      updateOne: { filter: { _id: network }, update: [{ $set: changesOf(step, counts) }], upsert: true },
+      updateOne: { filter: { _id: network }, update: [{ $set: changesOf(interval, counts) }], upsert: true },
     }))
     await this.#documents.bulkWrite(updates, { ordered: false, ...LIMIT })
     const networks = admitted.map(({ network }) => network)
@@ -34,26 +39,26 @@ export class MongoExchangeCounts implements ExchangeCounts {
       { maxTimeMS: MAX_TIME_MS, readConcern: { level: 'local' } },
     )
     const slots = new Map((await found.toArray()).map((document) => [document._id, document.slots]))
-    return networks.map((network) => ({ network, counts: countsOf(step, slots.get(network)) }))
+    return networks.map((network) => ({ network, counts: countsOf(interval, slots.get(network)) }))
   }
 }
 
-/** A slot that still holds an older step begins anew. */
+/** A slot that still holds an older interval begins anew. */
 function changesOf(now: number, counts: readonly number[]): Document {
   const changes = counts.flatMap((count, age): [string, Document][] => {
     if (count === 0) return []
-    const step = now - age
-    const slot = `slots.${step % STEPS}`
-    const there = { $gte: [`$${slot}.step`, step] }
+    const interval = now - age
+    const slot = `slots.${interval % INTERVALS}`
+    const there = { $gte: [`$${slot}.step`, interval] }
     const added = { step: `$${slot}.step`, count: { $add: [`$${slot}.count`, count] } }
-    return [[slot, { $cond: [there, added, { step, count }] }]]
+    return [[slot, { $cond: [there, added, { step: interval, count }] }]]
   })
   return { ...Object.fromEntries(changes), timeForgotten: { $add: ['$$NOW', KEPT_MS] } }
 }
 
 function countsOf(now: number, slots: CountsDocument['slots'] = {}): number[] {
-  return Array.from({ length: STEPS }, (_, age) => {
-    const slot = slots[(now - age) % STEPS]
+  return Array.from({ length: INTERVALS }, (_, age) => {
+    const slot = slots[(now - age) % INTERVALS]
     return slot?.step === now - age ? slot.count : 0
   })
 }

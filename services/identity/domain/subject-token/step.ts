@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 
 /** What an exchange checks, in the order in which it does. */
-export const STEPS = [
+export const STEP_NAMES = [
   'form',
   'policy',
   'plan',
@@ -20,7 +20,7 @@ export const STEPS = [
   'single_use',
 ] as const
 
-export type StepName = (typeof STEPS)[number]
+export type StepName = (typeof STEP_NAMES)[number]
 
 /** What became of a step. `skipped`: the policy does not require it, or what it needs is missing. */
 export interface Verdict {

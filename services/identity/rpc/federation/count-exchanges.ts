@@ -4,7 +4,7 @@ import {
   type FederationService,
   RecentExchangesSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { type ExchangeCounts, STEP_MS } from '#services/identity/ports/exchange-counts.ts'
+import { type ExchangeCounts, INTERVAL_MS } from '#services/identity/ports/exchange-counts.ts'
 import type { Clock } from '#shared/clock.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 
@@ -20,7 +20,7 @@ export function countExchanges(dependencies: {
   return async (request) => {
     checkRequest(request)
     for (const [i, recent] of request.admitted.entries()) checkRecent(recent, `admitted[${i}]`)
-    const totals = await exchangeCounts.add(Math.floor(clock.now() / STEP_MS), request.admitted)
+    const totals = await exchangeCounts.add(Math.floor(clock.now() / INTERVAL_MS), request.admitted)
     return { totals: totals.map(({ network, counts }) => ({ network, counts: [...counts] })) }
   }
 }

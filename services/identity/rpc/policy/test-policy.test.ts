@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { ExchangeStep_Verdict as Verdict } from '#gen/portico/identity/v1/federation_pb.js'
 import type { TestPolicyRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { STEPS } from '#services/identity/domain/subject-token/step.ts'
+import { STEP_NAMES } from '#services/identity/domain/subject-token/step.ts'
 import { AUDIENCE, openFederation, type TestFederation } from '#test/support/federation.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { newTokenKey, signToken } from '#test/support/subject-tokens.ts'
@@ -39,7 +39,7 @@ forEachTransport((name, connect) => {
       assert.equal(accepted, true)
       assert.deepEqual(
         steps.map((step) => step.name),
-        [...STEPS],
+        [...STEP_NAMES],
       )
       assert.ok(steps.every(({ verdict }) => verdict === Verdict.PASSED || verdict === Verdict.SKIPPED))
     }
@@ -86,7 +86,7 @@ forEachTransport((name, connect) => {
       [accepted, form?.verdict, form?.found],
       [false, Verdict.FAILED, 'a text that is not three parts of base64url'],
     )
-    assert.ok(others.length === STEPS.length - 1 && others.every(({ verdict }) => verdict === Verdict.SKIPPED))
+    assert.ok(others.length === STEP_NAMES.length - 1 && others.every(({ verdict }) => verdict === Verdict.SKIPPED))
   })
 
   test(`nothing is claimed, recorded or given out (${name})`, async () => {

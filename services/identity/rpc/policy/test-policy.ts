@@ -7,7 +7,7 @@ import {
   TestPolicyRequestSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
-import { SKIPPED, STEPS, type Step, stepOf, verdict } from '#services/identity/domain/subject-token/step.ts'
+import { SKIPPED, STEP_NAMES, type Step, stepOf, verdict } from '#services/identity/domain/subject-token/step.ts'
 import type { Conditions } from '#services/identity/ports/conditions.ts'
 import type { FederationStore } from '#services/identity/ports/federation-store.ts'
 import type { IdentityStore } from '#services/identity/ports/identity-store.ts'
@@ -60,7 +60,7 @@ const FORM = 'a JWT'
 
 function formFailed(problem: string): readonly Step[] {
   const failed = verdict(false, () => [FORM, `a text that ${problem}`])
-  return STEPS.map((name) => stepOf(name, name === 'form' ? failed : SKIPPED))
+  return STEP_NAMES.map((name) => stepOf(name, name === 'form' ? failed : SKIPPED))
 }
 
 async function groundOf(request: TestPolicyRequest, dependencies: Dependencies): Promise<Candidate['ground']> {

@@ -14,7 +14,7 @@ export interface EncryptionKeys {
 }
 
 /** What was opened, and whether it was encrypted with the first key. */
-export interface Opened {
+export interface Unsealed {
   readonly bytes: Buffer
   readonly isCurrent: boolean
 }
@@ -36,7 +36,7 @@ export class KeySeal {
   }
 
   /** Undefined: none of the keys opens it. */
-  open(kid: string, sealed: Uint8Array): Opened | undefined {
+  open(kid: string, sealed: Uint8Array): Unsealed | undefined {
     for (const [index, key] of this.#keys.entries()) {
       const bytes = decrypt(key, kid, sealed)
       if (bytes !== undefined) return { bytes, isCurrent: index === 0 }

@@ -4,7 +4,7 @@ import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts
 import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
 import { NodeVerifier } from '#services/identity/adapters/node-crypto/node-verifier.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
-import { STEPS } from '#services/identity/domain/subject-token/step.ts'
+import { STEP_NAMES } from '#services/identity/domain/subject-token/step.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 import { groundWith, NOW, OUR_ISSUER, openExchange, POLICY_ID, type TestExchange } from '#test/support/exchange.ts'
 import { randomOf } from '#test/support/generated-conditions.ts'
@@ -27,7 +27,7 @@ test('every step is there, in the order of an exchange, with what was expected a
   })
   const token = signToken(exchange.claims({ sub: 'repo:acme/fork', scopes: ['write'] }), key)
   const { steps, failed, verified } = await exchange.steps.all(candidateOf(exchange, token, ground))
-  assert.deepEqual(['form', ...steps.map(({ name }) => name)], [...STEPS])
+  assert.deepEqual(['form', ...steps.map(({ name }) => name)], [...STEP_NAMES])
   assert.equal(verified, true)
   assert.equal(failed?.name, 'policy')
   const shown = Object.fromEntries(steps.map(({ name, ...rest }) => [name, rest]))

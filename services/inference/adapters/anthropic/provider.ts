@@ -1,8 +1,8 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import { type CostFactors, cachesLong } from '#services/inference/domain/ledger/cost-factors.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import { type Exchange, jsonObject, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
 import { countAt } from '../http/json.ts'
+import { jsonObject, type ProviderCall, streamedAnswer, wholeAnswer } from '../http/provider-call.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import type { Upstream } from '../http/upstream.ts'
 import { ANTHROPIC, headersOf } from './extension.ts'
@@ -25,11 +25,11 @@ export class AnthropicProvider implements ModelProvider {
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    return wholeAnswer(this.#exchange(request, comesWhole(request), signal))
+    return wholeAnswer(this.#call(request, comesWhole(request), signal))
   }
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    return streamedAnswer(this.#exchange(request, false, signal))
+    return streamedAnswer(this.#call(request, false, signal))
   }
 
   costFactors(request: GenerationRequest): CostFactors {
@@ -51,9 +51,9 @@ export class AnthropicProvider implements ModelProvider {
     }
   }
 
-  #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
+  #call(request: GenerationRequest, whole: boolean, signal: AbortSignal): ProviderCall {
     const tools = new AnthropicTools(request)
-    const send: Exchange['send'] = () => {
+    const send: ProviderCall['send'] = () => {
       const body = JSON.stringify(anthropicBody(request, whole, tools))
       return this.#upstream.post('/v1/messages', {
         headers: headersOf(request),

@@ -1,6 +1,6 @@
 import { textOf } from '#services/inference/domain/conversation.ts'
 import type { Tool } from '#services/inference/domain/tools.ts'
-import type { Exchange } from './exchanges.ts'
+import type { MadeCall } from './made-calls.ts'
 import type { ScriptedCall } from './script.ts'
 
 /** A link ends in `@`, a directory in `/`. */
@@ -12,7 +12,7 @@ const HOW_TO_GO_ON =
   'OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or name a file in PORTICO_CONFIG, and start again.'
 
 /** The next look into the project: its directory first, then its README. Undefined: all that is to be seen was seen. */
-export function nextLook(tools: readonly Tool[], done: readonly Exchange[]): ScriptedCall | undefined {
+export function nextLook(tools: readonly Tool[], done: readonly MadeCall[]): ScriptedCall | undefined {
   const list = tools.find(({ name }) => name === 'list')
   const read = tools.find(({ name }) => name === 'read')
   if (list === undefined || read === undefined) return undefined
@@ -24,7 +24,7 @@ export function nextLook(tools: readonly Tool[], done: readonly Exchange[]): Scr
 }
 
 /** Says what was seen. */
-export function describeProject(done: readonly Exchange[]): string {
+export function describeProject(done: readonly MadeCall[]): string {
   const listing = done.find(({ call }) => call.name === 'list')
   const reading = done.find(({ call }) => call.name === 'read')
   const sentences: string[] = []
@@ -57,7 +57,7 @@ function describeReadme(text: string): string[] {
   return [`Its README is called “${heading ?? 'README'}”${beginning === '' ? '.' : ` and begins: ${beginning}`}`]
 }
 
-function entriesOf({ result }: Exchange): string[] {
+function entriesOf({ result }: MadeCall): string[] {
   if (result === undefined || result.failed) return []
   return textOf(result.content)
     .split('\n')

@@ -1,7 +1,7 @@
 import { textOf } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { Tool } from '#services/inference/domain/tools.ts'
-import { type Exchange, exchangesOf } from './exchanges.ts'
+import { type MadeCall, madeCallsOf } from './made-calls.ts'
 import { minimalInstance } from './minimal-instance.ts'
 import { describeProject, nextLook } from './project.ts'
 import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'
@@ -47,7 +47,7 @@ export function decideTurn(request: GenerationRequest): EchoTurn {
     return { script: parseScript(''), calls: [], answer: summaryOf(said), stopText: undefined }
   }
   const script = parseScript(said)
-  const done = exchangesOf(request.messages.slice(last + 1))
+  const done = madeCallsOf(request.messages.slice(last + 1))
   const tools = callable(request)
   const wanted = script.calls.filter(({ name }) => tools.some((tool) => tool.name === name))
   const calls = callsOf(request, script, tools, pendingOf(wanted, done), done).map((call) => callOf(call, tools))
@@ -56,7 +56,7 @@ export function decideTurn(request: GenerationRequest): EchoTurn {
 }
 
 /** What is left to call. By name, not by number: a tool of which a former step did not know may be offered by now. */
-function pendingOf(wanted: readonly ScriptedCall[], done: readonly Exchange[]): readonly ScriptedCall[] {
+function pendingOf(wanted: readonly ScriptedCall[], done: readonly MadeCall[]): readonly ScriptedCall[] {
   const made = done.map(({ call }) => call.name)
   return wanted.filter(({ name }) => {
     const at = made.indexOf(name)
@@ -103,7 +103,7 @@ function callsOf(
   script: EchoScript,
   tools: readonly Tool[],
   pending: readonly ScriptedCall[],
-  done: readonly Exchange[],
+  done: readonly MadeCall[],
 ): readonly ScriptedCall[] {
   if (pending.length > 0) return request.parallelToolCalls === false ? pending.slice(0, 1) : pending
   const look = looksAround(script) ? nextLook(tools, done) : undefined
@@ -118,7 +118,7 @@ function answerOf(
   request: GenerationRequest,
   script: EchoScript,
   tools: readonly Tool[],
-  done: readonly Exchange[],
+  done: readonly MadeCall[],
 ): string {
   const format = request.responseFormat
   if (format?.type === 'json-schema') return JSON.stringify(minimalInstance(format.schema))

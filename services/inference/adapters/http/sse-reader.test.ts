@@ -7,7 +7,7 @@ import { fixture } from '#test/support/provider-stub.ts'
 import { AnthropicMapper } from '../anthropic/mapper.ts'
 import { OpenaiMapper } from '../openai/mapper.ts'
 import { ResponsesMapper } from '../openai-responses/mapper.ts'
-import { type ProviderMapper, streamedAnswer } from './exchange.ts'
+import { type ProviderMapper, streamedAnswer } from './provider-call.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
 

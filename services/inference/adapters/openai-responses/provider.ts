@@ -2,7 +2,7 @@ import type { GenerationEvent, GenerationRequest } from '#services/inference/dom
 import type { CostFactors } from '#services/inference/domain/ledger/cost-factors.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
+import { type ProviderCall, streamedAnswer, wholeAnswer } from '../http/provider-call.ts'
 import type { Upstream } from '../http/upstream.ts'
 import type { OpenaiDialect } from '../openai/dialect.ts'
 import { tierFactors } from '../openai/tiers.ts'
@@ -23,11 +23,11 @@ export class ResponsesProvider implements ModelProvider {
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    return wholeAnswer(this.#exchange(request, true, signal))
+    return wholeAnswer(this.#call(request, true, signal))
   }
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    return streamedAnswer(this.#exchange(request, false, signal))
+    return streamedAnswer(this.#call(request, false, signal))
   }
 
   costFactors({ serviceTier, speed }: GenerationRequest): CostFactors {
@@ -35,9 +35,9 @@ export class ResponsesProvider implements ModelProvider {
     return { format: OPENAI_FORMAT, ...tierFactors(tier, this.#dialect === 'openai') }
   }
 
-  #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
+  #call(request: GenerationRequest, whole: boolean, signal: AbortSignal): ProviderCall {
     const omissions = new Omissions(responsesWarnings(request))
-    const send: Exchange['send'] = async () => {
+    const send: ProviderCall['send'] = async () => {
       const body = JSON.stringify(responsesBody(request, omissions, whole))
       const own = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.headers
       return await this.#upstream.post('/responses', {

@@ -3,7 +3,7 @@ import type { GenerationEvent, GenerationRequest } from '#services/inference/dom
 import type { CostFactors } from '#services/inference/domain/ledger/cost-factors.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import { type Exchange, streamedAnswer, wholeAnswer } from '../http/exchange.ts'
+import { type ProviderCall, streamedAnswer, wholeAnswer } from '../http/provider-call.ts'
 import type { Upstream } from '../http/upstream.ts'
 import type { ChatProfile } from './dialect.ts'
 import { OpenaiMapper } from './mapper.ts'
@@ -24,11 +24,11 @@ export class OpenaiProvider implements ModelProvider {
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    return wholeAnswer(this.#exchange(request, true, signal))
+    return wholeAnswer(this.#call(request, true, signal))
   }
 
   stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
-    return streamedAnswer(this.#exchange(request, false, signal))
+    return streamedAnswer(this.#call(request, false, signal))
   }
 
   costFactors({ serviceTier, speed }: GenerationRequest): CostFactors {
@@ -37,9 +37,9 @@ export class OpenaiProvider implements ModelProvider {
     return tierFactors(tier, dialect === 'openai')
   }
 
-  #exchange(request: GenerationRequest, whole: boolean, signal: AbortSignal): Exchange {
+  #call(request: GenerationRequest, whole: boolean, signal: AbortSignal): ProviderCall {
     const omissions = new Omissions(openaiWarnings(request, this.#profile))
-    const send: Exchange['send'] = async () => {
+    const send: ProviderCall['send'] = async () => {
       const body = JSON.stringify(openaiBody(request, { profile: this.#profile, omissions }, whole))
       const { providerHeaders: headers, providerTimeouts: timeouts } = request
       return await this.#upstream.post('/chat/completions', { headers, body, whole, timeouts, signal })

@@ -11,15 +11,15 @@ import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import type { Table } from './collections.ts'
 
 /** A place in the server's log of changes: the text in a resume token. Places sort as their texts do. */
-export type Place = string
+export type LogPlace = string
 
 /** Answers where the log ends now: what is changed later lies behind it. */
-export function endOfLog(db: Db, table: Table): Promise<Place> {
+export function endOfLog(db: Db, table: Table): Promise<LogPlace> {
   return openStream(db, table, {})
 }
 
 /** Whether the server knows a place and still has what follows on it. */
-export async function isKnown(db: Db, table: Table, place: Place): Promise<boolean> {
+export async function isKnown(db: Db, table: Table, place: LogPlace): Promise<boolean> {
   try {
     await openStream(db, table, { startAfter: tokenOf(place) })
     return true
@@ -49,10 +49,10 @@ export function isLost(error: unknown): boolean {
 export async function* changesAfter<T extends Document>(
   collection: Collection<T>,
   pipeline: readonly Document[],
-  place: Place,
+  place: LogPlace,
   signal: AbortSignal,
   maxAwaitTimeMS: number,
-): AsyncGenerator<{ readonly place: Place; readonly change: ChangeStreamDocument<T> | undefined }> {
+): AsyncGenerator<{ readonly place: LogPlace; readonly change: ChangeStreamDocument<T> | undefined }> {
   const stream = collection.watch<T, ChangeStreamDocument<T>>([...pipeline], {
     startAfter: tokenOf(place),
     maxAwaitTimeMS,
@@ -90,7 +90,7 @@ function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | 
 }
 
 /** The driver's own streams show their place only after a wait; a bare cursor shows it at once. */
-function openStream(db: Db, table: Table, $changeStream: Document): Promise<Place> {
+function openStream(db: Db, table: Table, $changeStream: Document): Promise<LogPlace> {
   return db.client.withSession(async (session) => {
     const { cursor } = await db.command(
       {
@@ -108,10 +108,10 @@ function openStream(db: Db, table: Table, $changeStream: Document): Promise<Plac
   })
 }
 
-function tokenOf(place: Place): ResumeToken {
+function tokenOf(place: LogPlace): ResumeToken {
   return { _data: place }
 }
 
-function placeOf(token: ResumeToken): Place {
+function placeOf(token: ResumeToken): LogPlace {
   return (token as { readonly _data: string })._data
 }

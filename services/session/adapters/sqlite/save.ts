@@ -21,7 +21,7 @@ import { useBlobs } from './blob-uses.ts'
 import type { SqliteEventLog } from './event-log.ts'
 
 /** A session, and its number in the file. */
-export interface SessionKey {
+export interface NumberedKey {
   readonly workspace: string
   readonly id: string
   readonly number: number
@@ -48,7 +48,7 @@ const updateMessage = 'UPDATE messages SET data = ?, unfinished = ?, attempt = ?
 const answerRequest = 'UPDATE requests SET reply = ?, message = ? WHERE workspace = ? AND id = ?'
 
 /** Writes what a revision changes; to be called in a job. */
-export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: SessionKey, revision: Revision): void {
+export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, revision: Revision): void {
   for (const write of revision.writes) save(file, log, session, write)
   const changes = toStateChanges(revision.changes) as Readonly<Record<string, SQLInputValue>>
   if (Object.keys(changes).length > 0) updateSession(file, session.number, changes)
@@ -79,7 +79,7 @@ function saveSession(file: SqliteFile, number: number, of: SessionRecord): void 
   )
 }
 
-function save(file: SqliteFile, log: SqliteEventLog, session: SessionKey, write: Write): void {
+function save(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, write: Write): void {
   const { workspace, id: sessionId, number } = session
   switch (write.type) {
     case 'admit': {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { changesAfter, endOfLog, isKnown, isLost, type Place } from '../change-stream.ts'
+import { changesAfter, endOfLog, isKnown, isLost, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { EventFeed } from './event-feed.ts'
 import { EventTexts } from './event-texts.ts'
@@ -18,7 +18,7 @@ const EXPIRED = 1_000
 /** Where a reader stands: its number in the feed's ring, while it has one, and its place in the server's log. */
 interface Cursor {
   number: number | undefined
-  place: Place
+  place: LogPlace
 }
 
 /**
@@ -107,7 +107,7 @@ export class MongoEventLog implements AsyncDisposable {
   }
 
   /** The server's log may go back further than what is kept. Undefined: the reader has gone. */
-  async #itemOf(record: EventRecord, place: Place, signal: AbortSignal): Promise<TailItem | undefined> {
+  async #itemOf(record: EventRecord, place: LogPlace, signal: AbortSignal): Promise<TailItem | undefined> {
     if (record.timeCreated < this.#expiredBefore) return { type: 'missed' }
     const event = await this.#texts.complete(record, signal)
     return event && { type: 'event', event: { ...event, position: place } }
@@ -119,7 +119,7 @@ export class MongoEventLog implements AsyncDisposable {
   }
 
   /** The server takes a place that is yet to come for one that it knows. */
-  async #isKnown(position: string, last: Place): Promise<boolean> {
+  async #isKnown(position: string, last: LogPlace): Promise<boolean> {
     const { db } = this.#collections
     if (!PLACE.test(position) || (position > last && position > (await endOfLog(db, 'events')))) return false
     return isKnown(db, 'events', position)
@@ -185,6 +185,6 @@ export class MongoEventLog implements AsyncDisposable {
   }
 }
 
-function later(a: Place, b: Place): Place {
+function later(a: LogPlace, b: LogPlace): LogPlace {
   return a > b ? a : b
 }

@@ -1,5 +1,5 @@
 import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
-import type { Place } from '../change-stream.ts'
+import type { LogPlace } from '../change-stream.ts'
 
 /** So many events, and characters of them, are kept for readers at most. */
 const MAX_EVENTS = 1_000
@@ -7,21 +7,21 @@ const MAX_CHARACTERS = 8 * 1024 * 1024
 
 /** An event, and its place in the server's log. */
 export interface PlacedEvent {
-  readonly place: Place
+  readonly place: LogPlace
   readonly record: EventRecord
 }
 
 /** The newest events, without a gap after `floor`. Readers hold the number of the next event that they want. */
 export class EventRing {
   /** Events after this place are here. */
-  floor: Place
+  floor: LogPlace
   #events: PlacedEvent[] = []
   /** Number of the first event. */
   #start = 0
   #characters = 0
   readonly #hidden = new WeakSet<PlacedEvent>()
 
-  constructor(floor: Place) {
+  constructor(floor: LogPlace) {
     this.floor = floor
   }
 
@@ -30,8 +30,8 @@ export class EventRing {
     return this.#start + this.#events.length
   }
 
-  /** Place of the newest event. */
-  get last(): Place {
+  /** LogPlace of the newest event. */
+  get last(): LogPlace {
     return this.#events.at(-1)?.place ?? this.floor
   }
 
@@ -48,7 +48,7 @@ export class EventRing {
   }
 
   /** Begins anew after a gap: whoever reads here has to fill it elsewhere. */
-  reset(floor: Place): void {
+  reset(floor: LogPlace): void {
     this.#start = this.end + 1
     this.#events = []
     this.#characters = 0
@@ -59,7 +59,7 @@ export class EventRing {
    * The first event from a number on that lies after a place; undefined when it has not come yet. Readers that come from the
    * server's log, or from another process, may be further on than what is here.
    */
-  next(number: number, place: Place): (PlacedEvent & { readonly number: number }) | undefined {
+  next(number: number, place: LogPlace): (PlacedEvent & { readonly number: number }) | undefined {
     for (let n = number; n < this.end; n++) {
       const event = this.#events[n - this.#start]
       if (event !== undefined && event.place > place && !this.#hidden.has(event)) return { ...event, number: n }
@@ -82,14 +82,14 @@ export class EventRing {
   }
 
   /** Number of the first event after a place; undefined when the place lies before what is here. */
-  after(place: Place): number | undefined {
+  after(place: LogPlace): number | undefined {
     if (place < this.floor) return undefined
     const index = this.#events.findIndex((event) => event.place > place)
     return index < 0 ? this.end : this.#start + index
   }
 
   /** Whether an event has exactly that place. */
-  has(place: Place): boolean {
+  has(place: LogPlace): boolean {
     return this.#events.some((event) => event.place === place)
   }
 }

@@ -32,7 +32,7 @@ export interface ProviderMapper {
 }
 
 /** One request to a provider, and who understands the answer. */
-export interface Exchange {
+export interface ProviderCall {
   readonly providerId: string
   /** Sends the request. */
   readonly send: () => Promise<ResponseReader>
@@ -50,12 +50,12 @@ export interface Exchange {
  * Requests a whole answer, and maps it. Some servers stream whatever was requested; that is collected. A conversation that is too long
  * for the model is an error: nothing was said of which a whole answer could be made.
  */
-export async function* wholeAnswer(exchange: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
-  const { providerId, mapper } = exchange
-  const reader = await exchange.send()
+export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
+  const { providerId, mapper } = call
+  const reader = await call.send()
   const { headers } = await reader.head()
   if (isEventStream(headers)) {
-    yield* streamedAnswer({ ...exchange, send: async () => reader, whole: true })
+    yield* streamedAnswer({ ...call, send: async () => reader, whole: true })
     return
   }
   let failure: Failure | undefined
@@ -67,16 +67,16 @@ export async function* wholeAnswer(exchange: Exchange): AsyncGenerator<readonly 
     reader.close()
   }
   yield mapper.take()
-  if (failure !== undefined) throw exchange.upstream.withoutSecrets(failure.error)
+  if (failure !== undefined) throw call.upstream.withoutSecrets(failure.error)
 }
 
 /**
  * Requests a stream, and pulls the answer through the mapper: one batch for each network read, and the connection back to its
  * pool at the end. Nothing is sent before the first pull. A connection that breaks after an answer that was whole ends it.
  */
-export async function* streamedAnswer(exchange: Exchange): AsyncGenerator<readonly GenerationEvent[]> {
-  const { providerId, mapper, signal } = exchange
-  const reader = await send(exchange)
+export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
+  const { providerId, mapper, signal } = call
+  const reader = await send(call)
   if (reader === undefined) {
     yield mapper.take()
     return
@@ -86,11 +86,11 @@ export async function* streamedAnswer(exchange: Exchange): AsyncGenerator<readon
     while (!mapper.done) {
       const read = await next(events)
       let failure = read.batch === undefined ? end(mapper, signal, read) : push(mapper, read.batch)
-      if (failure !== undefined && endsForLength(exchange, failure.error)) failure = undefined
+      if (failure !== undefined && endsForLength(call, failure.error)) failure = undefined
       const happened = mapper.take()
       if (mapper.done) reader.release()
       if (happened.length > 0) yield happened
-      if (failure !== undefined) throw exchange.upstream.withoutSecrets(failure.error)
+      if (failure !== undefined) throw call.upstream.withoutSecrets(failure.error)
     }
   } finally {
     if (!mapper.done) reader.close()
@@ -98,15 +98,15 @@ export async function* streamedAnswer(exchange: Exchange): AsyncGenerator<readon
 }
 
 /** The reader of an answer; undefined: the conversation is too long for the model, and so the answer has ended. */
-async function send(exchange: Exchange): Promise<ResponseReader | undefined> {
+async function send(call: ProviderCall): Promise<ResponseReader | undefined> {
   try {
-    return await exchange.send()
+    return await call.send()
   } catch (error) {
-    if (!endsForLength(exchange, error)) throw error
+    if (!endsForLength(call, error)) throw error
   }
 }
 
-function endsForLength({ mapper, origin, whole }: Exchange, error: unknown): boolean {
+function endsForLength({ mapper, origin, whole }: ProviderCall, error: unknown): boolean {
   if (mapper.done || whole || !isEndForLength(error, origin)) return false
   mapper.overflow(OVERFLOW)
   return true
