@@ -7,7 +7,7 @@ import { RecentCounts } from './recent-counts.ts'
 
 const time = { ms: 1_000_000 }
 const clock = { now: () => time.ms, monotonic: () => time.ms }
-const step = (): number => Math.floor(time.ms / 2_000)
+const interval = (): number => Math.floor(time.ms / 2_000)
 
 /** What the replicas report to. */
 function sharedStore() {
@@ -18,11 +18,11 @@ function sharedStore() {
     return admitted.map(({ network, counts }) => {
       const total = totals.get(network) ?? new RecentCounts()
       totals.set(network, total)
-      total.addAll(step(), counts)
-      return { network, counts: [...total.at(step())] }
+      total.addAll(interval(), counts)
+      return { network, counts: [...total.at(interval())] }
     })
   }
-  return { report, reports, total: (network: string): number => totals.get(network)?.total(step()) ?? 0 }
+  return { report, reports, total: (network: string): number => totals.get(network)?.total(interval()) ?? 0 }
 }
 
 /** How many of `times` exchanges are let through, and what the refused ones say of when to come back. */
@@ -110,17 +110,20 @@ test('with the store away each replica goes on with its own count, and reports i
   await waitFor('all is reported', () => store.total('10.0.0.1') === 600)
 })
 
-test('a step of the clock of those who count for all takes back nothing of what a replica let through', async () => {
+test('a jump of the clock of those who count for all takes back nothing of what a replica let through', async () => {
   for (const jump of [-3_600_000, -30_000, 30_000, 3_600_000]) {
     time.ms = 1_000_000
     const wall = { ahead: 0 }
-    const steps = new Map<number, number>()
+    const intervals = new Map<number, number>()
     let reports = 0
     const report: ReportExchanges = async ([counted = assert.fail()]) => {
       const now = Math.floor((time.ms + wall.ahead) / 2_000)
-      for (const [age, count] of counted.counts.entries()) steps.set(now - age, (steps.get(now - age) ?? 0) + count)
+      for (const [age, count] of counted.counts.entries())
+        intervals.set(now - age, (intervals.get(now - age) ?? 0) + count)
       reports += 1
-      return [{ network: counted.network, counts: Array.from({ length: 32 }, (_, age) => steps.get(now - age) ?? 0) }]
+      return [
+        { network: counted.network, counts: Array.from({ length: 32 }, (_, age) => intervals.get(now - age) ?? 0) },
+      ]
     }
     const limit = new ExchangeLimit({ clock, limit: 600, report })
     const reported = async (times: number): Promise<void> => waitFor('a report', () => reports === times)

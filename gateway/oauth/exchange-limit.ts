@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { RecentCounts, STEP_MS } from './recent-counts.ts'
+import { INTERVAL_MS, RecentCounts } from './recent-counts.ts'
 
 /** Client networks that are remembered; when there are more, the one that was silent longest is forgotten. */
 const NETWORKS = 10_000
@@ -11,7 +11,7 @@ const RETRY_MS = 1_000
 /** Networks of one report. */
 const MOST_REPORTED = 1_000
 
-/** What one client network exchanged within the last steps of time, newest first. */
+/** What one client network exchanged within the last intervals of time, newest first. */
 export interface Counted {
   readonly network: string
   readonly counts: number[]
@@ -50,15 +50,15 @@ export class ExchangeLimit {
 
   /** Counts an exchange, or refuses it with TOO_MANY_EXCHANGES. */
   admit(network: string): void {
-    const step = this.#step()
+    const interval = this.#interval()
     const client = this.#clients.get(network) ?? newClient()
-    if (client.known.total(step) >= this.#limit) {
-      const ms = client.known.stepBelow(step, this.#limit) * STEP_MS - this.#clock.monotonic()
+    if (client.known.total(interval) >= this.#limit) {
+      const ms = client.known.intervalBelow(interval, this.#limit) * INTERVAL_MS - this.#clock.monotonic()
       throw new Rejection('TOO_MANY_EXCHANGES', { retry_after: String(Math.max(1, Math.ceil(ms / 1_000))) })
     }
-    client.known.add(step)
-    client.own.add(step)
-    client.unreported.add(step)
+    client.known.add(interval)
+    client.own.add(interval)
+    client.unreported.add(interval)
     this.#clients.delete(network)
     this.#clients.set(network, client)
     this.#toReport.set(network, client)
@@ -71,8 +71,8 @@ export class ExchangeLimit {
     this.#toReport.delete(network)
   }
 
-  #step(): number {
-    return Math.floor(this.#clock.monotonic() / STEP_MS)
+  #interval(): number {
+    return Math.floor(this.#clock.monotonic() / INTERVAL_MS)
   }
 
   #reportIn(ms: number): void {
@@ -84,25 +84,25 @@ export class ExchangeLimit {
     const reported = [...this.#toReport].slice(0, MOST_REPORTED)
     const admitted = reported.map(([network, { unreported }]) => ({
       network,
-      counts: [...unreported.take(this.#step())],
+      counts: [...unreported.take(this.#interval())],
     }))
     for (const [network] of reported) this.#toReport.delete(network)
     let next = REPORT_MS
     try {
       const totals = await this.#report(admitted)
-      const step = this.#step()
+      const interval = this.#interval()
       for (const [i, [, client]] of reported.entries()) {
-        client.known.take(step)
-        client.known.addAll(step, totals[i]?.counts ?? [])
-        client.known.addAll(step, client.unreported.at(step))
-        // The reports go by a wall clock, which may step and then forgets what was let through.
-        client.known.raiseTo(step, client.own.at(step))
+        client.known.take(interval)
+        client.known.addAll(interval, totals[i]?.counts ?? [])
+        client.known.addAll(interval, client.unreported.at(interval))
+        // The reports go by a wall clock, which may jump and then forgets what was let through.
+        client.known.raiseTo(interval, client.own.at(interval))
       }
     } catch {
       // What was let through meanwhile is reported by its age once that is possible.
-      const step = this.#step()
+      const interval = this.#interval()
       for (const [i, [network, client]] of reported.entries()) {
-        client.unreported.addAll(step, admitted[i]?.counts ?? [])
+        client.unreported.addAll(interval, admitted[i]?.counts ?? [])
         if (this.#clients.has(network)) this.#toReport.set(network, client)
       }
       next = RETRY_MS

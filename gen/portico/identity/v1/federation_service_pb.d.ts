@@ -1136,7 +1136,7 @@ export declare type RecentExchanges = Message<"portico.identity.v1.RecentExchang
   network: string;
 
   /**
-   * By age, in steps of two seconds, newest first: within the step that has begun, the one before it, and so on.
+   * By age, in intervals of two seconds, newest first: within the interval that has begun, the one before it, and so on.
    *
    * @generated from field: repeated uint32 counts = 2;
    */
