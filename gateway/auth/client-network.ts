@@ -19,7 +19,7 @@ export class ClientNetworks {
   /**
    * What one client has: its IPv4 address, or the first 64 bits of its IPv6 address. The client is who the connection comes from, and
    * behind trusted proxies the right-most address of `X-Forwarded-For` that is not one of theirs: what stands left of it was written by
-   * whoever wanted to. An entry that is no address, which a proxy writes for a client that it does not know, counts as the proxy.
+   * whoever wanted to. An entry that is not an address, which a proxy writes for a client that it does not know, counts as the proxy.
    */
   of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     let client = bare(socket.remoteAddress ?? '')

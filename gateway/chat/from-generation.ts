@@ -154,7 +154,7 @@ const REASONS: { readonly [reason in FinishReason]?: ChatFinishReason } = {
   [FinishReason.CONTENT_FILTER]: 'content_filter',
 }
 
-/** Why a generation ended; a provider's reason that is no other one is its normal end. */
+/** Why a generation ended; a provider's reason that is not known counts as its normal end. */
 export function fromReason(reason: FinishReason): ChatFinishReason {
   return REASONS[reason] ?? 'stop'
 }

@@ -123,7 +123,7 @@ interface Unapplied extends Named {
     | undefined
 }
 
-/** Names of the members of a body that are known and mean nothing here yet. One that wants nothing is none of them. */
+/** Names of the members of a body that are known and mean nothing here yet. One that wants nothing does not count. */
 export function notApplied(body: Unapplied): string[] {
   const served = modelOf(body)
   const other = (model: string): boolean => model !== served

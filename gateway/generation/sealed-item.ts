@@ -8,7 +8,7 @@ export function sealItem(item: JsonObject): string {
   return PREFIX + Buffer.from(JSON.stringify(item)).toString('base64url')
 }
 
-/** The item of a sealed text; undefined: it is none that Portico made. */
+/** The item of a sealed text; undefined: Portico did not make it. */
 export function openItem(text: string): JsonObject | undefined {
   if (!text.startsWith(PREFIX)) return undefined
   try {

@@ -90,7 +90,7 @@ function citationsOf(own: unknown, sources: readonly Source[]): Record<string, u
   })
 }
 
-/** Objects only are called with; what is none is kept as Anthropic advises for JSON that is not valid. */
+/** A tool is called with an object; anything else is kept as Anthropic advises for JSON that is not valid. */
 function inputOf({ custom, arguments: text }: ToolCallPart): Record<string, unknown> {
   if (custom) return { input: text }
   if (text === '') return {}

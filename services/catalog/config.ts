@@ -86,7 +86,7 @@ export function readConfig(env: Environment): Config {
   })
 }
 
-/** What npm says is its registry, unless that is none that Portico can use. */
+/** What npm says is its registry, unless Portico cannot use that. */
 function npmsRegistry(address: string | undefined): string {
   const { data } = urlVariable().refine(hasNoCredentials).safeParse(address)
   return data ?? NPM_REGISTRY

@@ -39,7 +39,7 @@ KINDS[QUOTE] = TEXT
 
 /**
  * Counts what a JSON text consists of while its bytes arrive, before anything is parsed. It understands no more of JSON than
- * strings and brackets: a text that is no JSON is counted somehow, and refused by the parser.
+ * strings and brackets: a text that is not JSON is counted somehow, and refused by the parser.
  */
 export class JsonGauge {
   readonly #limits: JsonLimits

@@ -14,7 +14,7 @@ const SPECIFIER = new RegExp(`^(?<name>(?:@${PART}/)?${PART})(?:@(?<wanted>.*))?
 const ELSEWHERE = /[:/\\%]/
 const WANTED = /^[\w.+~^<>=*|\s-]*$/
 
-/** Reads a specifier. Throws PackageError for what is no package of the registry: git, URLs, files, aliases. */
+/** Reads a specifier. Throws PackageError for what is not a package of the registry: git, URLs, files, aliases. */
 export function parsePackageSpecifier(target: string): PackageSpecifier {
   const { name, wanted } = SPECIFIER.exec(target)?.groups ?? {}
   const shown = JSON.stringify(target.slice(0, MOST_CHARACTERS))

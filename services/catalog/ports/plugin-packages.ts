@@ -35,7 +35,7 @@ export interface PluginPackages extends AsyncDisposable {
   /**
    * Asks the registry, past all caches and at the same time, whether there are newer versions that fit the specifiers, and notes
    * the answers in their states. What is not installed is left out; where the answer is an error, or none comes within ten seconds,
-   * the state stays as it was. Throws PackageError for what is no specifier, and the signal's reason.
+   * the state stays as it was. Throws PackageError for what is not a specifier, and the signal's reason.
    */
   check(targets: readonly string[], signal: AbortSignal): Promise<void>
 

@@ -18,7 +18,7 @@ export interface Condition {
   /** Whether it looks at `scopes`, or at `token_type`, so that a claim of the wrong type refuses the token. */
   readonly usesScopes: boolean
   readonly usesTokenType: boolean
-  /** What it says of the claims; `error`: it could not be evaluated, which is no yes. Never throws, and takes at most 5 ms. */
+  /** What it says of the claims; `error`: it could not be evaluated, which does not count as true. Never throws, and takes at most 5 ms. */
   evaluate(claims: ConditionClaims): boolean | 'error'
 }
 

@@ -29,7 +29,7 @@ export interface IssuerProblem {
 export interface IssuerKeys {
   /**
    * The keys that may have signed a token. Never throws for what an issuer says or does, nor waits longer than 6 s; for newer keys than those
-   * that are known no longer than 100 ms, which is no waiting. A key is the same object for as long as it is kept, so that what was made
+   * that are known no longer than 100 ms, which does not count as waiting. A key is the same object for as long as it is kept, so that what was made
    * of it can be kept beside it.
    */
   candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer>

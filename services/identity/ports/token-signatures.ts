@@ -10,7 +10,7 @@ export interface SignedParts {
 /** Verifies the signatures of tokens. */
 export interface SignatureVerifier {
   /**
-   * Whether one of the keys has signed that. A key of another kind than the algorithm's, or one that is none at all, has not. Never
+   * Whether one of the keys has signed that. A key of another kind than the algorithm's, or something that is not a key, has not. Never
    * throws. What is made of a key is kept for as long as the object of the key lives.
    */
   verify(parts: SignedParts, keys: readonly PublicKey[]): Promise<boolean>

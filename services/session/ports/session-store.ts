@@ -109,7 +109,7 @@ export interface SessionStore extends SessionLists, SessionRemoval, SessionStagi
 
   /**
    * Calls the listener when something of a session may have changed for those who wait: at once for writes of this
-   * process, within two seconds for those of others. A run's own writes are none of that. Never throws, and the listener
+   * process, within two seconds for those of others. A run's own writes do not count. Never throws, and the listener
    * must not either; ends when the returned object is disposed.
    */
   onChange(listener: (change: SessionChange) => void): Disposable

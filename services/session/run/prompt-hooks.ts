@@ -15,7 +15,7 @@ const KNOWN_MS = 1_000
 /** How long the catalog may look for one: it waits 5 s itself for plugins that load. */
 const LOOKUP_MS = 6_000
 const MOST_KNOWN = 4_096
-/** Why what plugins want is no prompt. */
+/** Why what plugins want is not a prompt. */
 const NO_PROMPT: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ATTACHMENT_INVALID'])
 
 /** Lets the plugins of a location change prompts before they are admitted. Where none does, that costs a call a second. */
@@ -36,7 +36,7 @@ export class PromptHooks {
 
   /**
    * What `read` makes of a prompt as the plugins want it; undefined: it goes on as it was, since they do not change it, could not be
-   * called, or want what is no prompt. Throws what else `read` throws, and the call's reason when that aborts.
+   * called, or want what is not a prompt. Throws what else `read` throws, and the call's reason when that aborts.
    */
   async edit<T>(
     call: PeerCall,

@@ -90,7 +90,7 @@ export class Slot implements Disposable {
     })
   }
 
-  /** Waits for something that is no work. While every part of the run does, the slot is given up. */
+  /** Waits for something that is not work. While every part of the run does, the slot is given up. */
   async rest<T>(wait: () => Promise<T>): Promise<T> {
     const part = this.#current.getStore() ?? this.#whole
     part.resting++

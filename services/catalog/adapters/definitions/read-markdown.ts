@@ -11,7 +11,7 @@ const PLAIN_VALUE = /^([A-Za-z_][\w-]*):[ \t]+(?![\s"'|>#]|[[{][^\]}\n]*$)(.*[^[
 
 /**
  * Reads a Markdown file of at most `limit` bytes: what the YAML before its text says, in at most 16,384 characters (undefined or
- * null: nothing), and its text. Where that is no YAML, a value that is none by itself is the text it looks like (`description: Use
+ * null: nothing), and its text. Where that is not YAML, a value that is not YAML by itself is the text it looks like (`description: Use
  * when: a release is due`), as in OpenCode and Claude Code. Throws when it is not of that form either; the message names the file's line.
  */
 export async function readMarkdown(

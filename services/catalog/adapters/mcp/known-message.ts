@@ -5,7 +5,7 @@ const NOTIFICATIONS = new Set(['notifications/tools/list_changed', 'notification
 
 /**
  * A message of a server that matters here: an answer, a request, or one of a few notifications. Undefined: anything else, also
- * what is no message; servers write such things where messages belong.
+ * what is not a message; servers write such things where messages belong.
  */
 export function knownMessage(text: string): JSONRPCMessage | undefined {
   // What is no object at all is not worth an exception.

@@ -8,7 +8,7 @@ const MAX_DEPTH = 64
 const MAX_PIECES = 16
 const MAX_METADATA = 32 << 10
 
-/** Reads what a plugin sent. Throws for what is none of the messages, or deeper than 64 levels. */
+/** Reads what a plugin sent. Throws for what is not one of the messages, or is deeper than 64 levels. */
 export function readMessage(text: string): FromPlugin {
   checkDepth(text)
   const message: unknown = wellFormed(JSON.parse(text))

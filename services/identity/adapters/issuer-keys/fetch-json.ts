@@ -89,7 +89,7 @@ async function respond(url: URL, options: RequestOptions): Promise<IncomingMessa
   request.on('error', () => {})
   request.end()
   const [response, socket] = await Promise.race([responded, switched])
-  // Its status is none that is taken.
+  // Its status is not accepted.
   socket?.destroy()
   return response
 }

@@ -44,7 +44,7 @@ function readRequired(claims: JsonObject): RequiredClaims | string {
   return long === undefined ? { issuer, subject, audience } : `an entry of scopes ${problemOf(long)}`
 }
 
-/** What is wrong with what is no text. */
+/** What is wrong with a value that is not a text. */
 function problemOf(value: JsonValue | undefined): string {
   if (value === undefined) return 'is missing'
   return typeof value === 'string' ? `is longer than ${MAX_CHARACTERS} characters` : 'is not a string'

@@ -57,7 +57,7 @@ export class Exchange {
   }
 
   /**
-   * Makes an access token, once the audit log holds durably that it does. Rejects with SUBJECT_TOKEN_INVALID for what is no JWT, with
+   * Makes an access token, once the audit log holds durably that it does. Rejects with SUBJECT_TOKEN_INVALID for what is not a JWT, with
    * ISSUER_KEYS_UNAVAILABLE (`retry_after`: seconds) where only the signature is open, and with GRANT_REFUSED for everything else:
    * after one read of the policy and one look at a signature, whether there is such a policy or not; where keys were waited for
    * after another read, so that what was changed meanwhile counts. Only the audit log gets to know why.

@@ -5,7 +5,7 @@ import { ANTHROPIC } from './extension.ts'
 
 /**
  * Members that have a place of their own: those of a message, and of the event that ends one, of a usage, and of the blocks that are parts.
- * Another gateway's word for who answered, and at what price, is none for the clients of this one.
+ * What another gateway says of who answered, and at what price, is not for the clients of this one.
  */
 const OF_MESSAGE: ReadonlySet<string> = new Set([
   ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage', 'delta'],

@@ -77,7 +77,7 @@ async function settleHeld(
   const ids = held.map(({ _id: { workspace }, hold: { requestId } }) => ({ workspace, requestId }))
   const names = new Set(held.map(({ _id, hold }) => `${_id.workspace} ${hold.name}`))
   const read = () => rows.find({ _id: { $in: ids } }, LIMIT).toArray()
-  // A row of another opening under the same id is none of what is settled.
+  // A row of another opening under the same id is not settled.
   const open = (await read()).filter((row) => row.status === 'open' && names.has(nameOf(row)))
   if (open.length > 0) {
     const updates = open.map((row) => ({

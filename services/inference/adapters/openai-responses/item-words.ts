@@ -4,7 +4,7 @@ import { listAt, objectAt, textAt } from '../http/json.ts'
 /** What a model says words for. */
 const PHASES: ReadonlySet<unknown> = new Set(['commentary', 'final_answer'])
 
-/** What the words of a message are said for; undefined: the model does not say, or it is no message. */
+/** What the words of a message are said for; undefined: the model does not say, or it is not a message. */
 export function phaseOf({ type, phase }: JsonObject): string | undefined {
   return type === 'message' && PHASES.has(phase) ? textAt(phase) : undefined
 }

@@ -76,7 +76,7 @@ export class ResponsesItems {
     if (part !== undefined && part.text !== '') this.#writer.extend(part, '\n\n')
   }
 
-  /** The arguments of a call grow; without its tool it is none yet. */
+  /** The arguments of a call grow; without its tool it is not a call yet. */
   extendCall(key: unknown, delta: string): void {
     const part = this.#items.get(key)?.parts.get('call')
     if (part !== undefined && delta !== '') this.#writer.extend(part, delta)

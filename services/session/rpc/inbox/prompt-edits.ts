@@ -42,7 +42,7 @@ export function withEdits(request: PromptSessionRequest, wanted: EditablePrompt)
   })
 }
 
-/** The first that is what is sought, which is no longer in the list. */
+/** Takes the first one that is sought out of the list. */
 function take<T>(from: T[], isSought: (one: T) => boolean): T | undefined {
   const at = from.findIndex(isSought)
   return at < 0 ? undefined : from.splice(at, 1)[0]
