@@ -92,7 +92,7 @@ const MOST = {
 }
 
 /** Who calls, for the ledger. What is too long is cut: it is no reason to refuse a request. */
-export function attributionOf(headers: GenerationHeaders): Attribution | undefined {
+function attributionOf(headers: GenerationHeaders): Attribution | undefined {
   const said = {
     referer: short(headers['http-referer'], MOST.referer),
     title: short(headers['x-openrouter-title'] ?? headers['x-title'], MOST.title),

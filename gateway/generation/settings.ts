@@ -39,7 +39,7 @@ export const endUser = limitedBy(userField, z.string())
 /** Groups the requests of one conversation. */
 export const sessionId = limitedBy(sessionField, z.string())
 /** Slug of a preset. */
-export const presetSlug = limitedBy(presetField, z.string().min(1))
+const presetSlug = limitedBy(presetField, z.string().min(1))
 /** Name of a model besides the one that is sent to the service. */
 export const modelName = z.string().min(1).max(MOST_IN_MODEL)
 /** Models that are tried one after the other. */

@@ -37,11 +37,11 @@ const other = z
 export const contentBlock = z.union([z.discriminatedUnion('type', OWN), other]).meta({ id: 'Messages.ContentBlock' })
 
 /** Why an answer ended. */
-export const STOP_REASONS = [
+const STOP_REASONS = [
   ...['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'pause_turn', 'refusal'],
   ...['model_context_window_exceeded', 'compaction'],
 ] as const
-export const stopReason = z.enum(STOP_REASONS)
+const stopReason = z.enum(STOP_REASONS)
 
 const ANTHROPICS = 'As Anthropic says it; null where another provider answered.'
 const own = freeObject(ANTHROPICS).nullable()

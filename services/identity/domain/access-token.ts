@@ -47,7 +47,7 @@ export const MAX_TOKEN_SECONDS = 900
 export const MAX_TOKEN_LENGTH = 8_192
 
 /** What the tokens of an issuer, which is an origin, are meant for. */
-export const audienceOf = (issuer: string): string => `${issuer}/api/v1`
+const audienceOf = (issuer: string): string => `${issuer}/api/v1`
 
 /**
  * When a token that is made now (milliseconds since the epoch) expires, in seconds since the epoch: it lives for 15 minutes, but no

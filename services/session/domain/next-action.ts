@@ -85,7 +85,7 @@ export function stepsSinceInput(conversation: readonly Message[]): number {
 }
 
 /** Whether a step was cut off, or too long for its model, before any of its tool calls began: it is repeated as if it had never been. */
-export function isCutOff(message: AssistantMessage): boolean {
+function isCutOff(message: AssistantMessage): boolean {
   const { error, timeStreamed } = message
   return (error?.type === STEP_ABORTED.type || error?.type === CONTEXT_OVERFLOW) && timeStreamed === undefined
 }

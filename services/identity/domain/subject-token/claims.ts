@@ -4,8 +4,8 @@ import { claimOf, shown, type Verdict, verdict } from './step.ts'
 /** Most characters, counted as Unicode does, of `sub`, of each `aud` and of each scope. */
 export const MAX_CHARACTERS = 512
 /** Most values of `aud`. */
-export const MAX_AUDIENCES = 64
-export const MAX_SCOPES = 16
+const MAX_AUDIENCES = 64
+const MAX_SCOPES = 16
 
 /** What the rules of a policy look at. */
 export interface RequiredClaims {

@@ -36,7 +36,7 @@ export interface AccountState {
   readonly revision: number
 }
 
-export const NO_ACCOUNT: AccountState = { account: EMPTY_ACCOUNT, holds: [], revision: 0 }
+const NO_ACCOUNT: AccountState = { account: EMPTY_ACCOUNT, holds: [], revision: 0 }
 
 /** The state of a document; it has to be read without promoting Longs. */
 export function stateOf(document: AccountDocument | null): AccountState {
@@ -60,7 +60,7 @@ export function stateOf(document: AccountDocument | null): AccountState {
   }
 }
 
-export function holdOf(hold: HoldEntry): HoldEntry {
+function holdOf(hold: HoldEntry): HoldEntry {
   return { ...hold, nanos: bigintOf(hold.nanos), inputTokens: bigintOf(hold.inputTokens) }
 }
 

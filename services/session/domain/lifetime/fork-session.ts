@@ -47,7 +47,7 @@ export function forkedSession(
 }
 
 /** A title with the mark of a fork, or with the next number in it. */
-export function forkTitle(title: string | undefined): string | undefined {
+function forkTitle(title: string | undefined): string | undefined {
   if (title === undefined) return undefined
   const number = Number(FORK_MARK.exec(title)?.[1] ?? 0) + 1
   return `${title.replace(FORK_MARK, '').slice(0, MAX_TITLE_LENGTH).toWellFormed()} (fork #${number})`
