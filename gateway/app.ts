@@ -36,7 +36,9 @@ export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Expre
 
 /** What every request goes through: one middleware, because Express itself takes a microsecond or more for each. */
 function handle(facade: Facade, areas: readonly Area[]): Handler {
-  const [begin, admitted, toArea] = [beginCall(facade), admission(facade), dispatch(facade, areas)]
+  const begin = beginCall(facade)
+  const admitted = admission(facade)
+  const toArea = dispatch(facade, areas)
   return function handleRequest(request, response, next) {
     return begin(request, response, () => (admitted(request, response) ? toArea(request, response, next) : undefined))
   }

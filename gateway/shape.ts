@@ -84,7 +84,8 @@ export function mostIn(field: DescField): string {
 /** A whole number as text, from 1 to the limit of the field that it is sent in, which is at least 10. */
 export function countUpTo(field: DescField) {
   const { most } = limitOf(field)
-  const [digits, rest] = [String(most), String(most).length - 1]
+  const digits = String(most)
+  const rest = String(most).length - 1
   const asLong = [...digits].flatMap((digit, i) => {
     const least = i === 0 ? 1 : 0
     return Number(digit) > least ? [`${digits.slice(0, i)}[${least}-${Number(digit) - 1}]\\d{${rest - i}}`] : []

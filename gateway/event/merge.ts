@@ -108,7 +108,8 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
   }
 
   #giveHeld(): void {
-    const [waiting, held] = [this.#waiting, this.#held]
+    const waiting = this.#waiting
+    const held = this.#held
     this.#waiting = this.#held = undefined
     if (held !== undefined) waiting?.resolve(held)
   }

@@ -28,7 +28,8 @@ export const listKeys = operation({
   errors: ['WORKSPACE_NOT_FOUND'],
   async handle(clients, { query, call }) {
     requireWorkspace(query.workspace_id, call)
-    const [offset, enabledOnly] = [Number(query.offset ?? 0), query.include_disabled !== 'true']
+    const offset = Number(query.offset ?? 0)
+    const enabledOnly = query.include_disabled !== 'true'
     const { apiKeys } = await clients.identity.listApiKeys(
       { pageSize: KEYS_ON_PAGE, offset, enabledOnly },
       call.options(),

@@ -43,7 +43,8 @@ const tokensOf = (tokens: bigint | undefined): number | null => (tokens === unde
 
 export function fromModel(shown: Model): JsonOf<typeof model> {
   const context = tokensOf(shown.contextLength)
-  const [slash, { name }] = [shown.name.indexOf('/'), shown]
+  const slash = shown.name.indexOf('/')
+  const { name } = shown
   const path = `${encodeURIComponent(name.slice(0, slash))}/${encodeURIComponent(name.slice(slash + 1))}`
   return {
     id: name,

@@ -139,7 +139,8 @@ interface PageQuery {
 }
 
 function pageOf(models: readonly Model[], path: string, query: PageQuery) {
-  const [offset, limit] = [Number(query.offset ?? 0), Number(query.limit ?? DEFAULT_LIMIT)]
+  const offset = Number(query.offset ?? 0)
+  const limit = Number(query.limit ?? DEFAULT_LIMIT)
   const end = offset + limit
   const given = Object.entries({ ...query, offset: String(end), limit: String(limit) }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,

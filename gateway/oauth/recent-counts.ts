@@ -25,7 +25,9 @@ export class RecentCounts {
   /** Adds as little as is needed to count, of any time up to now, at least as many as were counted elsewhere. */
   raiseTo(interval: number, ages: readonly number[]): void {
     const counts = this.at(interval)
-    let [here, elsewhere, most] = [0, 0, 0]
+    let here = 0
+    let elsewhere = 0
+    let most = 0
     for (let age = 0; age < Math.max(counts.length, ages.length); age++) {
       here += counts[age] ?? 0
       elsewhere += ages[age] ?? 0

@@ -134,7 +134,8 @@ const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required
 function toAllowed(
   tools: Extract<Choice, { type: 'allowed_tools' }>['tools'],
 ): MessageInitShape<typeof AllowedToolsSchema> {
-  const [names, hostedTypes] = [new Set<string>(), new Set<string>()]
+  const names = new Set<string>()
+  const hostedTypes = new Set<string>()
   for (const tool of tools) {
     if (tool.type === 'function' || tool.type === 'custom') names.add(String(tool.name))
     else hostedTypes.add(tool.type)

@@ -41,7 +41,8 @@ export const listAuditEntries = operation({
   answer: z.strictObject({ data: z.array(auditEntry), next_cursor: z.string().nullable() }),
   errors: ['ORGANIZATION_NOT_FOUND', 'INVALID_CURSOR', 'REQUEST_INVALID'],
   handle({ federation }, { params: { organizationID: organizationId }, query, call }) {
-    const [since, until] = [when(query.since), when(query.until)]
+    const since = when(query.since)
+    const until = when(query.until)
     const request = {
       organizationId,
       pageSize: toPageSize(query.limit),

@@ -155,7 +155,8 @@ class Parser {
 
   /** The string that was read. */
   #string(isName: boolean): string {
-    const [start, end] = [this.#at, this.#read]
+    const start = this.#at
+    const end = this.#read
     this.#read = 0
     this.#at = end + 1
     if (!this.#escapes && end - start < COPIED) return this.#text.slice(start + 1, end)

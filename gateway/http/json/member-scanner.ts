@@ -58,7 +58,8 @@ export class MemberScanner {
   }
 
   *scan(chunk: Buffer): Generator<Found> {
-    let [from, at] = [0, 0]
+    let from = 0
+    let at = 0
     while (at < chunk.length) {
       if (this.#string !== 'none') {
         const end = this.#stringEnd(chunk, at)

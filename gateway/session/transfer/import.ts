@@ -76,7 +76,8 @@ class ImportJob {
 
   async commit() {
     await this.#send()
-    const [begun, info] = [this.#begun(), this.#info as ImportedInfo]
+    const begun = this.#begun()
+    const info = this.#info as ImportedInfo
     const request = { import: begun, session: toImportedSession(info), directory: this.#directory }
     const fieldName = (field: string): string => (field === 'directory' ? 'location.directory' : ofInfo(field))
     this.#call.publicField = fieldName
@@ -140,7 +141,8 @@ class ImportJob {
   }
 
   async #send(): Promise<void> {
-    const [messages, places] = [this.#batch, this.#places]
+    const messages = this.#batch
+    const places = this.#places
     this.#batch = []
     this.#places = []
     this.#bytes = 0

@@ -32,7 +32,8 @@ export function readAttachmentUri(uri: string, limit: number): AttachmentUri {
   if (uri.length > MAX_FILE_URI) throw new AttachmentUriError('it is longer than any path')
   const url = URL.parse(uri)
   if (url === null) throw new AttachmentUriError('it is not a URI')
-  const [start, end] = [lineOf(url, 'start'), lineOf(url, 'end')]
+  const start = lineOf(url, 'start')
+  const end = lineOf(url, 'end')
   if (start !== undefined && end !== undefined && end < start) throw new AttachmentUriError('end lies before start')
   return { type: 'file', url, start, end }
 }

@@ -33,7 +33,10 @@ function compileSegment(segment: string): Matcher | '**' {
 
 // Matches a sequence against parts, where `**` stands for any number of them: greedy, going back to the last one only.
 function matchSequence(matchers: readonly (Matcher | '**')[], parts: readonly string[]): boolean {
-  let [at, part, star, resume] = [0, 0, -1, 0]
+  let at = 0
+  let part = 0
+  let star = -1
+  let resume = 0
   while (part < parts.length) {
     const matcher = matchers[at]
     if (matcher === '**') {

@@ -21,7 +21,8 @@ export function plainSignature(der: Uint8Array): Buffer {
 /** The DER of a signature as tokens carry it; undefined: it is none, since it has another length. */
 export function derSignature(plain: Uint8Array): Buffer | undefined {
   if (plain.length !== 2 * SIZE) return undefined
-  const [r, s] = [integerOf(plain.subarray(0, SIZE)), integerOf(plain.subarray(SIZE))]
+  const r = integerOf(plain.subarray(0, SIZE))
+  const s = integerOf(plain.subarray(SIZE))
   return Buffer.from([0x30, r.length + s.length, ...r, ...s])
 }
 

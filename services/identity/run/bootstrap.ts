@@ -68,7 +68,8 @@ function wanted(kind: ApiKeyKind, variable: string, secret: string | undefined):
 
 function toRecord({ kind, secret }: Wanted, timeCreated: number): NewApiKey {
   const name = `bootstrap ${kind} key`
-  const [hash, prefix] = [hashOf(secret), prefixOf(secret)]
+  const hash = hashOf(secret)
+  const prefix = prefixOf(secret)
   return { id: randomId('key'), hash, kind, name, prefix, timeCreated, timeExpires: undefined }
 }
 

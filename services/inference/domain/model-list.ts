@@ -91,7 +91,9 @@ export function endpointOf(provider: ProviderEntry, model: Omit<ModelEntry, 'dis
   const { pricing, contextLength, outputLimit } = model
   const isSaid = provider.policy !== undefined || model.policy !== undefined
   const policy = isSaid ? { ...UNKNOWN_POLICY, ...provider.policy, ...model.policy } : UNKNOWN_POLICY
-  const [providerId, modelId, { without }] = [provider.id, model.id, provider]
+  const providerId = provider.id
+  const modelId = model.id
+  const { without } = provider
   return { providerId, modelId, pricing, contextLength, outputLimit, policy, without }
 }
 
@@ -106,7 +108,10 @@ export function isAllowed(
 
 /** Takes one step back at most for each star, so that no pattern takes long. */
 function matches(pattern: string, text: string): boolean {
-  let [at, from, star, taken] = [0, 0, -1, 0]
+  let at = 0
+  let from = 0
+  let star = -1
+  let taken = 0
   while (at < text.length) {
     if (pattern[from] === '*') {
       star = from

@@ -117,7 +117,8 @@ function rejectionOf(refusal: Refusal, now: number): Rejection {
     })
   }
   const { limit, leftNanos, neededNanos, affordableTokens } = refusal
-  const [needed, left] = [dollarsOf(neededNanos), dollarsOf(leftNanos)]
+  const needed = dollarsOf(neededNanos)
+  const left = dollarsOf(leftNanos)
   const pays = affordableTokens > 0n ? `, which pays for at most ${affordableTokens} output tokens` : ''
   return new Rejection('CREDIT_INSUFFICIENT', {
     limit,

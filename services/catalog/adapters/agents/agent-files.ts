@@ -32,7 +32,8 @@ const MAX_DEPTH = 8
 export async function findAgentFiles(configDirectory: string, location: Location): Promise<AgentFiles> {
   const project = location.project.directory
   const levels = levelsOf(location)
-  const [global, local] = [new Search(undefined), new Search(project)]
+  const global = new Search(undefined)
+  const local = new Search(project)
   const found = [
     await global.filesOf(configDirectory),
     ...(await Promise.all(levels.map((level) => local.documentsOf(level)))),

@@ -50,7 +50,8 @@ export class ReapedCommand implements Command {
 
   /** Starts a command. Throws ToolError when the system cannot. */
   static async start(supervisor: Supervisor, options: CommandOptions): Promise<ReapedCommand> {
-    const [name, value] = ['CATALOG_TOOL_CALL', randomUUID()]
+    const name = 'CATALOG_TOOL_CALL'
+    const value = randomUUID()
     const child = await startProcess(supervisor.program, [...supervisor.words, options.shell], {
       cwd: options.directory,
       // A session of its own: what ends groups or sessions around this process does not meet it.
@@ -114,7 +115,8 @@ class Reports {
     const closed = Promise.withResolvers<void>()
     const lines = createInterface({ input: source })
     lines.on('line', (line) => {
-      const [word, number] = [line.split(' ')[0], Number(line.split(' ')[1])]
+      const word = line.split(' ')[0]
+      const number = Number(line.split(' ')[1])
       if (word === 'pipe') pipe.resolve(number)
       if (word === 'pid') this.group = number
       if (word === 'exit') end.resolve({ code: number, signal: null })

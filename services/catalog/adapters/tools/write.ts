@@ -31,7 +31,8 @@ export const writeTool: Tool<Input> = {
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         const { created } = await exclusively(real, signal, () => replaceFile(directory, real, content))
-        const [name, bytes] = [nameIn(directory, real), Buffer.byteLength(content)]
+        const name = nameIn(directory, real)
+        const bytes = Buffer.byteLength(content)
         return textOf(`${created ? 'Created' : 'Replaced'} ${name} (${bytes} bytes)`, { path: name, created, bytes })
       },
     }

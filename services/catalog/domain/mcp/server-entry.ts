@@ -60,7 +60,8 @@ export function readMcpEntries(documents: readonly ConfigurationDocument[]): Mcp
     for (const [name, value] of Object.entries(isObject(mcp) ? mcp : {}))
       given.set(name, overlaid(given.get(name), value, document))
   }
-  let [trusted, others] = [0, 0]
+  let trusted = 0
+  let others = 0
   return [...given].flatMap(([name, entry]): McpEntry[] => {
     const place = entry?.document.trusted ? trusted++ : others++
     if (place >= 2 * MAX_SERVERS) return []

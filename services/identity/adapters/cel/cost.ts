@@ -66,7 +66,8 @@ export function sized(measured: Measured): Measured {
 
 /** Looks for one string in another. Strings that were put together are written out for it. */
 export function searched(method: string, text: Measured, part: Measured): Measured {
-  const [length, sought] = [lengthOf(text.shape), lengthOf(part.shape)]
+  const length = lengthOf(text.shape)
+  const sought = lengthOf(part.shape)
   // At worst, the part is compared at each place where it still fits: at most a quarter of the square of the length.
   const compared = method === 'contains' ? length * (SOUGHT_COST + Math.min(sought, Math.ceil(length / 4))) : 0
   return made(BOOL, [text, part], length + sought + compared)
@@ -79,7 +80,8 @@ export function iterated(
   { count, full, least, element }: Extract<Shape, { type: 'list' }> & { readonly element: Shape },
   bodyOn: (element: Shape) => readonly Measured[],
 ): Measured {
-  const [onFull, onEmpty] = [bodyOn(element), bodyOn(emptied(element))]
+  const onFull = bodyOn(element)
+  const onEmpty = bodyOn(emptied(element))
   const parts = [...onFull, ...onEmpty]
   const caught = parts.some((part) => part.fails) ? CAUGHT_COST : 0
   const each = (body: readonly Measured[]): number => made(BOOL, body, NODE_COST + caught).cost
@@ -88,7 +90,8 @@ export function iterated(
   if (macro === 'filter') return { shape: { type: 'list', count, full, least: 0, element }, cost, fails }
   if (macro !== 'map') return { shape: BOOL, cost, fails }
   // With a filter, any number of elements is left.
-  const [longest, all] = [onFull.at(-1)?.shape, onFull.length === 1]
+  const longest = onFull.at(-1)?.shape
+  const all = onFull.length === 1
   return { shape: { type: 'list', count, full: count, least: all ? least : 0, element: longest }, cost, fails }
 }
 

@@ -39,7 +39,8 @@ export class KeptByOrganization<T extends object> {
   }
 
   #forgetOne(): void {
-    let [largest, most] = ['', 0]
+    let largest = ''
+    let most = 0
     for (const [organizationId, { calculatedSize }] of this.#of) {
       if (calculatedSize > most) [largest, most] = [organizationId, calculatedSize]
     }

@@ -38,7 +38,8 @@ async function federation({ db, commit }: MongoStepStore): Promise<void> {
   for (const name of ['issuers', 'policies']) {
     await db.collection(`identity.${name}`).createIndex({ organizationId: 1, seq: 1 }, { unique: true })
   }
-  const [organization, position] = ['_id.organization', '_id.position']
+  const organization = '_id.organization'
+  const position = '_id.position'
   await db
     .collection('identity.audit')
     .createIndexes([

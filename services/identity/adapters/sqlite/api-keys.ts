@@ -54,7 +54,8 @@ export function insertKey(file: SqliteFile, workspaceId: string, newKey: NewApiK
   if (owner === undefined) throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspaceId })
   const { id, hash, kind, name, prefix, terms = NO_TERMS, timeCreated, timeExpires } = newKey
   const creatorKeyId = creatorOf(by)
-  const [creator, expires] = [creatorKeyId ?? null, timeExpires ?? null]
+  const creator = creatorKeyId ?? null
+  const expires = timeExpires ?? null
   file
     .statement(INSERT_KEY)
     .run(

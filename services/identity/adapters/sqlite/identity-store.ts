@@ -76,7 +76,8 @@ export class SqliteIdentityStore implements IdentityStore {
     workspace: string,
     { after, offset, limit, kinds, enabledOnly }: KeyQuery,
   ): Promise<{ items: readonly ListedApiKey[]; more: boolean }> {
-    const [any, only] = [enabledOnly ? 0 : 1, JSON.stringify(kinds)]
+    const any = enabledOnly ? 0 : 1
+    const only = JSON.stringify(kinds)
     const rows = this.#file
       .statement(PAGE)
       .all(workspace, after, any, only, only, limit + 1, offset) as unknown as OwnedKeyRow[]

@@ -64,7 +64,8 @@ const PUBLISHED_X = 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'
 function readP256({ crv, x, y }: Jwk): PublicKey | string {
   if (crv !== 'P-256') return 'its crv is not P-256'
   if (x === PUBLISHED_X) return 'its private half is published, in RFC 7515'
-  const [first, second] = [numberIn(x, 256), numberIn(y, 256)]
+  const first = numberIn(x, 256)
+  const second = numberIn(y, 256)
   if (first === undefined || second === undefined || first >= P || second >= P) return 'its x or y is not a coordinate'
   if ((second * second - first * first * first + 3n * first - B) % P !== 0n) return 'its point is not on the curve'
   return { kty: 'EC', crv, x: x as string, y: y as string }

@@ -26,7 +26,9 @@ export function requiredClaims(claims: JsonObject): RequiredClaims | undefined {
 
 /** The claims that every token carries, or what is wrong with them, in words that hold nothing of the token. */
 function readRequired(claims: JsonObject): RequiredClaims | string {
-  const [issuer, subject, aud] = [claimOf(claims, 'iss'), claimOf(claims, 'sub'), claimOf(claims, 'aud')]
+  const issuer = claimOf(claims, 'iss')
+  const subject = claimOf(claims, 'sub')
+  const aud = claimOf(claims, 'aud')
   if (typeof issuer !== 'string') return `iss ${issuer === undefined ? 'is missing' : 'is not a string'}`
   if (!isText(subject)) return `sub ${problemOf(subject)}`
   if (subject === '') return 'sub is empty'

@@ -16,7 +16,8 @@ export interface KeyChoice {
  * whatever else could bring a key or an address along (`jwk`, `jku`, `x5c`, `x5u`) is not looked at, nor is `typ`.
  */
 export function keyChoiceOf(header: JsonObject): KeyChoice | undefined {
-  const [alg, kid] = [claimOf(header, 'alg'), claimOf(header, 'kid')]
+  const alg = claimOf(header, 'alg')
+  const kid = claimOf(header, 'kid')
   const algorithm = ALGORITHMS.find((known) => known === alg)
   const extended = Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')
   if (algorithm === undefined || extended) return undefined

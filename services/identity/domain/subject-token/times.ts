@@ -15,7 +15,9 @@ export interface TokenTimes {
 
 /** The times of a token; undefined: `exp` is missing, one has no meaning, or it was issued after it expired. */
 export function timesOf(claims: JsonObject): TokenTimes | undefined {
-  const [exp, iat, nbf] = [claimOf(claims, 'exp'), claimOf(claims, 'iat'), claimOf(claims, 'nbf')]
+  const exp = claimOf(claims, 'exp')
+  const iat = claimOf(claims, 'iat')
+  const nbf = claimOf(claims, 'nbf')
   if (!isTime(exp) || !isOptionalTime(iat) || !isOptionalTime(nbf)) return undefined
   return iat === undefined || iat <= exp ? { expires: exp, issued: iat, notBefore: nbf } : undefined
 }

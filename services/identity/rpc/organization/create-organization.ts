@@ -24,7 +24,8 @@ export function createOrganization(dependencies: {
   return async (request, context) => {
     const by = byOf(operatorOf(context), clock)
     checkRequest(request)
-    const [plan, secret] = [parsePlan(request.plan), newSecret('management')]
+    const plan = parsePlan(request.plan)
+    const secret = newSecret('management')
     const kept = { hash: hashOf(secret), prefix: prefixOf(secret), timeCreated: by.time, timeExpires: undefined }
     const key = { id: randomId('key'), kind: 'management', name: 'first management key', ...kept } as const
     const workspace = { id: randomId('wrk'), name: 'Default' }

@@ -62,7 +62,8 @@ class WrongKeyError extends ConfigError {
 
 function decrypt(key: Buffer, kid: string, sealed: Uint8Array): Buffer | undefined {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
-  const [nonce, body] = [sealed.subarray(0, NONCE_BYTES), sealed.subarray(NONCE_BYTES, -TAG_BYTES)]
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  const body = sealed.subarray(NONCE_BYTES, -TAG_BYTES)
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(kid))
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
   try {

@@ -148,7 +148,8 @@ export class ExchangeSteps {
     const condition = this.#options.conditions.read(policy.condition)
     const expected = policy.condition
     if ('problem' in condition) return verdict(false, () => [expected, `the condition ${condition.problem}`])
-    const [scopes, tokenType] = [scopesOf(claims), tokenTypeOf(claims)]
+    const scopes = scopesOf(claims)
+    const tokenType = tokenTypeOf(claims)
     if (condition.usesScopes && scopes === undefined) {
       return verdict(false, () => [expected, `scopes is ${shown(claimOf(claims, 'scopes'))}, not a list of strings`])
     }

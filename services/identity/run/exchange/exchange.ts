@@ -93,7 +93,8 @@ export class Exchange {
     const { tokens, audit, clock } = this.#options
     const { ground, token, clientNetwork, throwIfGone } = attempt
     const { policy, issuer, key } = ground
-    const [subject, times] = [claimOf(token.claims, 'sub'), timesOf(token.claims)]
+    const subject = claimOf(token.claims, 'sub')
+    const times = timesOf(token.claims)
     if (issuer === undefined || typeof subject !== 'string' || times === undefined) throw new Error('a step is missing')
     const { target, id: policyId, revision: policyRevision } = policy
     const { id: issuerId, revision: issuerRevision } = issuer

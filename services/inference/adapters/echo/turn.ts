@@ -10,7 +10,8 @@ import { tale } from './words.ts'
 /** Characters of a question that are repeated. */
 const MAX_SAID = 1_000_000
 /** Words of the beginning and of the end of a conversation, and of all that is looked at. */
-const [SUMMARY_WORDS, MAX_WORDS] = [60, 1_000_000]
+const SUMMARY_WORDS = 60
+const MAX_WORDS = 1_000_000
 /** Characters of a title. */
 const MAX_TITLE = 50
 
@@ -83,7 +84,8 @@ function stopped(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answ
 /** The beginning and the end of what is to be summarized. */
 function summaryOf(said: string): string {
   const words = said.split(/\s+/, MAX_WORDS)
-  const [first, last] = [words.slice(0, SUMMARY_WORDS), words.slice(SUMMARY_WORDS).slice(-SUMMARY_WORDS)]
+  const first = words.slice(0, SUMMARY_WORDS)
+  const last = words.slice(SUMMARY_WORDS).slice(-SUMMARY_WORDS)
   return `portico/echo cannot summarize. The conversation begins: ${first.join(' ')}\n\nIt ends: ${last.join(' ')}`
 }
 

@@ -71,12 +71,14 @@ function pricesAbove(price: ModelPrice, start: number | undefined): Pricing | un
     const dollars = tiers.at(-1)?.price ?? (typeof each === 'object' ? each.base : each)
     return BigInt(Math.round(dollars * 1e9))
   }
-  const [inputNanos, outputNanos] = [nanos('input_mtok'), nanos('output_mtok')]
+  const inputNanos = nanos('input_mtok')
+  const outputNanos = nanos('output_mtok')
   if (inputNanos === undefined || outputNanos === undefined) return undefined
   const cacheReadNanos = nanos('cache_read_mtok') ?? inputNanos
   const cacheWriteNanos = nanos('cache_write_mtok') ?? inputNanos
   const longCacheWriteNanos = nanos('cache_write_1h_mtok')
-  const [webSearches, fileSearches] = [nanos('web_searches_kcount'), nanos('storage_searches_kcount')]
+  const webSearches = nanos('web_searches_kcount')
+  const fileSearches = nanos('storage_searches_kcount')
   return {
     inputNanos,
     outputNanos,

@@ -110,7 +110,8 @@ export class Upstream {
     const { providerId } = this.#options
     const { message: given, code } = saidBy(body)
     const message = this.#masked(given)
-    const [isSuccess, refuses] = [status < 300, typeOfWord(code) !== undefined]
+    const isSuccess = status < 300
+    const refuses = typeOfWord(code) !== undefined
     if (isSuccess && !refuses) return unavailable(providerId, message || 'The answer is not an event stream')
     // Some servers say 200 whatever they say.
     const said = isSuccess ? 400 : status

@@ -143,7 +143,8 @@ interface Decided {
 /** What becomes of an account when jobs decide one after the other. */
 function decideAll(before: AccountState, jobs: readonly Job[]): Decided {
   let { account, holds } = before
-  const [added, removed] = [new Set<HoldEntry>(), new Set<string>()]
+  const added = new Set<HoldEntry>()
+  const removed = new Set<string>()
   const results = jobs.map(({ decide }) => {
     const change = decide({ account, holds })
     if (!('account' in change)) return change.result

@@ -74,7 +74,8 @@ async function correct(
   { own, process, now }: Closer,
 ): Promise<void> {
   const { workspace, requestId } = closing
-  const [before, name] = [spentOf(row), randomText(16)]
+  const before = spentOf(row)
+  const name = randomText(16)
   // Whoever has taken it for lost may have come no further than that.
   await settleHolds(book, row, row.hold, before, now)
   own.begin(closing, name)

@@ -71,7 +71,9 @@ export class MongoLedger implements Ledger {
 
   async open(opening: LedgerOpening, maxCost: MaxCost, terms: KeyTerms | undefined): Promise<Admission> {
     const { workspace, requestId, apiKeyId } = opening
-    const [now, name, process] = [this.#clock.now(), randomText(16), this.#lease.process]
+    const now = this.#clock.now()
+    const name = randomText(16)
+    const process = this.#lease.process
     const { book, rows } = this.#collections
     this.#own.begin(opening, name)
     let isSent = false
@@ -137,7 +139,8 @@ export class MongoLedger implements Ledger {
 
   async settle(): Promise<void> {
     const judgesLeases = await this.#lease.renew()
-    const [now, from] = [this.#clock.now(), this.#clock.monotonic()]
+    const now = this.#clock.now()
+    const from = this.#clock.monotonic()
     await closeUncalled(this.#collections.rows, this.#own.uncalled, now)
     await settleLost(this.#collections, { process: this.#lease.process, judgesLeases, own: this.#own, now })
     this.#own.forgetFailed(from - LATEST_MS)

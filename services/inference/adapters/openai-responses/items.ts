@@ -150,7 +150,8 @@ export class ResponsesItems {
   #thought(live: LiveItem, item: JsonObject): void {
     if (!live.parts.has('summary')) this.#grow(live, 'summary', 'reasoning-summary', textsOf(item.summary))
     if (!live.parts.has('thought')) this.#grow(live, 'thought', 'reasoning', textsOf(item.content))
-    const [encrypted, id] = [textAt(item.encrypted_content), textAt(item.id)]
+    const encrypted = textAt(item.encrypted_content)
+    const id = textAt(item.id)
     const part = live.parts.get('summary') ?? live.parts.get('thought')
     if (encrypted === '') return
     if (part === undefined) {

@@ -10,7 +10,8 @@ export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObj
   const { type } = annotation
   const cited = objectAt(annotation[String(type)]) ?? annotation
   // A file has one place only.
-  const [start, end] = [placeAt(cited.start_index) ?? placeAt(cited.index), placeAt(cited.end_index)]
+  const start = placeAt(cited.start_index) ?? placeAt(cited.index)
+  const end = placeAt(cited.end_index)
   if (type === 'url_citation') {
     const { url, title } = { url: wordAt(cited.url), title: wordAt(cited.title) }
     writer.cite(part, { url, title, start, end, citedText: wordAt(cited.content) })

@@ -51,7 +51,10 @@ export class OpenaiDeltas {
 
   /** OpenRouter sends a thought twice: as text, and in details that carry its signature and who made it. */
   #reasoning(text: string, details: unknown): void {
-    let [thought, rest, signature, format] = ['', text, '', '']
+    let thought = ''
+    let rest = text
+    let signature = ''
+    let format = ''
     let kind: GrowingKind = 'reasoning'
     const think = (): void => {
       if (thought !== '') this.grow(kind, thought)

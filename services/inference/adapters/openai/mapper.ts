@@ -154,7 +154,8 @@ export class OpenaiMapper implements ProviderMapper {
     // Some servers say `stop` beside tool calls, or nothing at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
     const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
-    const [stopText, serviceTier] = [this.#stopText, this.#serviceTier]
+    const stopText = this.#stopText
+    const serviceTier = this.#serviceTier
     const details = { ...(stopText && { stopText }), ...(serviceTier && { serviceTier }) }
     this.#writer.finish(reason, this.#rawReason, details)
   }

@@ -20,9 +20,11 @@ type Row = Readonly<Record<string, unknown>>
 /** Sums the rows of a query by their metadata, piece by piece, so that what is to be written meanwhile does not wait. */
 export async function sumByMetadata(file: SqliteFile, query: ActivityQuery): Promise<ActivitySum[]> {
   const { workspace, day, keyId = null, metadataKey = null } = query
-  const [start, end] = [startOfDay(day), startOfDay(day + 1)]
+  const start = startOfDay(day)
+  const end = startOfDay(day + 1)
   const sums = new Map<string, ActivitySum>()
-  const [last, sum] = [file.statement(LAST), file.statement(SUM)]
+  const last = file.statement(LAST)
+  const sum = file.statement(SUM)
   last.setReadBigInts(false)
   sum.setReadBigInts(true)
   for (let from: readonly [number, string] | undefined = [start, '']; from !== undefined; ) {
@@ -64,7 +66,8 @@ export function sumOf(row: Row): ActivitySum {
 }
 
 function together(one: ActivitySum, other: ActivitySum): ActivitySum {
-  const [a, b] = [one.usage, other.usage]
+  const a = one.usage
+  const b = other.usage
   return {
     ...one,
     requestCount: one.requestCount + other.requestCount,

@@ -43,7 +43,8 @@ export class SqlitePresetStore implements PresetStore {
 
   createVersion(workspace: string, slug: string, draft: PresetDraft): Promise<DesignatedPreset> {
     const { id, presetId, config, systemPrompt = null, settings, creatorKeyId, createdAt } = draft
-    const [said, meant] = [JSON.stringify(config), JSON.stringify(settings)]
+    const said = JSON.stringify(config)
+    const meant = JSON.stringify(settings)
     return this.#file.write(() => {
       const head = this.#file.statement(RAISE).get(workspace, slug, presetId, createdAt, creatorKeyId) as Row
       const insert = this.#file.statement(INSERT)

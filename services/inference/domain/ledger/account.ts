@@ -82,7 +82,8 @@ export function monthOf(day: number): number {
  * that end when they should, and its minute is over: else no request would be admitted until the time that it had said.
  */
 export function accountAt(account: Account, now: number): Account {
-  const [day, minute] = [dayOf(now), minuteOf(now)]
+  const day = dayOf(now)
+  const minute = minuteOf(now)
   if (account.day > day + 1) return accountAt({ ...account, day }, now)
   const newMinute = minute > account.minute || account.minute > minute + 1
   if (day <= account.day && !newMinute) return account

@@ -34,7 +34,9 @@ export function openInputOf(
 ): OpenInput {
   let mediaTokens = 0
   for (const { parts } of messages) for (const part of parts) mediaTokens += openTokensOf(part, modelId)
-  let [uses, searches, fileSearches] = [0, 0, 0]
+  let uses = 0
+  let searches = 0
+  let fileSearches = 0
   for (const { definition } of hostedTools) {
     const type = String(definition.type)
     if (READS_NOTHING.test(type)) continue

@@ -154,7 +154,8 @@ function mergedExtensions(
   return united(preset, request, ({ format }) => format).map((extension) => {
     const kept = preset.find(({ format }) => format === extension.format)
     if (kept === undefined || kept === extension) return extension
-    const [before, after] = [kept.body?.tools, extension.body?.tools]
+    const before = kept.body?.tools
+    const after = extension.body?.tools
     const both = Array.isArray(before) && Array.isArray(after) ? { tools: [...united(before, after, nameIn)] } : {}
     const body = merged(merged(kept.body, extension.body), both)
     return { format: extension.format, headers: { ...kept.headers, ...extension.headers }, body }

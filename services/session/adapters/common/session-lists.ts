@@ -26,7 +26,8 @@ export function fitting(
   sizes: Iterable<Sized>,
   most = Number.POSITIVE_INFINITY,
 ): { readonly count: number; readonly all: boolean } {
-  let [count, sum] = [0, 0]
+  let count = 0
+  let sum = 0
   for (const { bytes } of sizes) {
     sum += bytes
     if (sum > most && count > 0) return { count, all: false }

@@ -85,7 +85,8 @@ export function partFromProto({ part }: PartMessage): AssistantPart {
 
 function toTool(call: AssistantTool): ToolPart {
   const { callId, name, partialInput: rawInput = '', input = {}, content, metadata, error, executed } = call
-  const [state, timeCreated] = [states.fromProto(call.state), timeFromProto(call.createTime)]
+  const state = states.fromProto(call.state)
+  const timeCreated = timeFromProto(call.createTime)
   check(state !== undefined && timeCreated !== undefined, 'state', 'must be there, and the time')
   return {
     type: 'tool',

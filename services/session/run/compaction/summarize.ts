@@ -23,9 +23,11 @@ const BYTES = 3.5
 /** Bytes that a model is shown first, where nobody knows how long its context is. */
 const FIRST_ROOM = 400_000
 /** So often a conversation that was too long is shown shortened, to that share. */
-const [MOST_SHRINKS, SHRUNK] = [8, 2 / 3]
+const MOST_SHRINKS = 8
+const SHRUNK = 2 / 3
 /** Most words of a summary, and most bytes; both also by the context of the model that summarizes, and of the one that goes on. */
-const [MOST_WORDS, MOST_BYTES] = [1_000, 32_000]
+const MOST_WORDS = 1_000
+const MOST_BYTES = 32_000
 
 /** Nothing came of it. */
 export class CompactionFailure extends Error {

@@ -93,9 +93,11 @@ function charactersOf({ data }: VolatileEvent): number {
 /** One event that says what two neighbours say, with the id and time of the first; undefined where there is none. */
 function join(first: VolatileEvent, second: VolatileEvent): VolatileEvent | undefined {
   if (first.afterSeq !== second.afterSeq) return undefined
-  const [one, two] = [first.data, second.data]
+  const one = first.data
+  const two = second.data
   if (one.type === 'part-extended' && two.type === 'part-extended') {
-    const [{ messageId, kind, ordinal }, next] = [one.part, two.part]
+    const { messageId, kind, ordinal } = one.part
+    const next = two.part
     const same = messageId === next.messageId && kind === next.kind && ordinal === next.ordinal
     return same ? { ...first, data: { ...one, delta: one.delta + two.delta } } : undefined
   }

@@ -17,7 +17,8 @@ export async function readConversation(
   { workspace, sessionId }: SessionKey,
 ): Promise<Conversation> {
   const newest: Message[] = []
-  let [lastSeq, bytes] = [0, 0]
+  let lastSeq = 0
+  let bytes = 0
   let behind: number | undefined
   try {
     for await (const { seq, message } of readMessages(store, workspace, sessionId, 'descending')) {

@@ -58,7 +58,8 @@ function byMessage(from: string): Emptier {
   return (file, session) => {
     const found = file.statement(`SELECT workspace, id FROM ${from} LIMIT 1`).get(session)
     if (found === undefined) return 0
-    const [workspace, id] = [found.workspace as string, found.id as string]
+    const workspace = found.workspace as string
+    const id = found.id as string
     if (deleteParts(file, workspace, id) < ROWS) deleteMessage(file, workspace, id)
     return 1
   }
