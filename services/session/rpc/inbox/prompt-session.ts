@@ -18,7 +18,7 @@ import { type ParsedPrompt, parsePrompt } from './parse-prompt.ts'
 import { type Attached, type Attaching, prepareAttachments } from './prepare-attachments.ts'
 import { editable, withEdits } from './prompt-edits.ts'
 
-interface Prompting extends Attaching {
+interface Dependencies extends Attaching {
   readonly store: SessionStore
   readonly promptHooks: PromptHooks
 }
@@ -29,7 +29,7 @@ const NO_FILES: Attached = { files: [] }
  * Admits one input: plugins may change it first, then its files and skills are read and kept. The answer means that all of it is
  * durable. An id that was admitted before is answered from the store, and nothing of it is read again.
  */
-export function promptSession(dependencies: Prompting): ServiceImpl<typeof SessionService>['promptSession'] {
+export function promptSession(dependencies: Dependencies): ServiceImpl<typeof SessionService>['promptSession'] {
   const { store, blobs, promptHooks } = dependencies
   return async (request, context) => {
     const admitter = principalOf(context)
