@@ -5,7 +5,7 @@ import {
   type ListAuditEntriesRequest,
   ListAuditEntriesRequestSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { STEPS } from '#services/identity/domain/subject-token/step.ts'
+import { STEP_NAMES } from '#services/identity/domain/subject-token/step.ts'
 import type { AuditFilter, AuditLog } from '#services/identity/ports/audit-log.ts'
 import { pageSizeParser } from '#shared/page-size.ts'
 import { decodePageToken, encodePageToken } from '#shared/page-token.ts'
@@ -17,7 +17,7 @@ import { auditEntryToProto, auditKindFromProto } from './convert.ts'
 const parsePageSize = pageSizeParser(ListAuditEntriesRequestSchema)
 const checkRequest = checkLimits(ListAuditEntriesRequestSchema)
 /** Why an exchange of a known policy may be refused. A text that is no JWT belongs to no policy. */
-const REASONS: ReadonlySet<string> = new Set([...STEPS.filter((step) => step !== 'form'), 'issuer_keys'])
+const REASONS: ReadonlySet<string> = new Set([...STEP_NAMES.filter((step) => step !== 'form'), 'issuer_keys'])
 
 /** Lists what happened in an organization, newest first. */
 export function listAuditEntries(dependencies: {
