@@ -39,7 +39,7 @@ async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<
     },
     async contents() {
       await store[Symbol.asyncDispose]()
-      const found = readTables(path)
+      const found = withWorkspaces(readTables(path))
       store = withUseCases(await openSqliteSessionStore({ path, clock }))
       return found
     },
@@ -52,6 +52,16 @@ async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<
       await rm(directory, { recursive: true })
     },
   }
+}
+
+type Tables = ReturnType<typeof readTables>
+
+/** Rows that name a workspace by its number name it by its id. */
+function withWorkspaces(tables: Tables): Tables {
+  const workspaces = tables.workspaces as readonly { readonly number: number; readonly id: string }[]
+  const ids = new Map<unknown, string>(workspaces.map(({ number, id }) => [number, id]))
+  const events = (tables.events ?? []) as readonly { readonly workspace: number }[]
+  return { ...tables, events: events.map((row) => ({ ...row, workspace: ids.get(row.workspace) })) }
 }
 
 sessionStoreSuite('SQLite', open)

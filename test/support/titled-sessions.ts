@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { withFoldedSearch } from '#services/session/adapters/common/fold-case.ts'
 import { STEPS } from '#services/session/adapters/sqlite/schema.ts'
 import { BLOCK } from '#services/session/adapters/sqlite/titles/place-sets.ts'
-import { endOfIndex, TitleIndex } from '#services/session/adapters/sqlite/titles/title-index.ts'
+import { endOfIndex, lastPlace, TitleIndex } from '#services/session/adapters/sqlite/titles/title-index.ts'
 import { searchTitles } from '#services/session/adapters/sqlite/titles/title-search.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
@@ -22,7 +22,7 @@ export type Query = Pick<SessionQuery, 'order'> & Partial<SessionQuery> & { read
 /** A file of sessions, and what may happen to them. */
 export class TitledSessions implements AsyncDisposable {
   readonly file: SqliteFile
-  readonly titles: TitleIndex
+  readonly #titles: TitleIndex | undefined
   readonly #directory: string
   #now = START
   #count = 0
@@ -30,7 +30,13 @@ export class TitledSessions implements AsyncDisposable {
   constructor(directory: string, steps = STEPS) {
     this.#directory = directory
     this.file = new SqliteFile(join(directory, 'session.sqlite'), { steps, exclusive: true })
-    this.titles = new TitleIndex(this.file)
+    // Files of earlier versions have none.
+    this.#titles = steps === STEPS ? new TitleIndex(this.file) : undefined
+  }
+
+  get titles(): TitleIndex {
+    assert.ok(this.#titles)
+    return this.#titles
   }
 
   /** Some more sessions, each so many milliseconds after the one before. */
@@ -54,21 +60,23 @@ export class TitledSessions implements AsyncDisposable {
             ...[number, number % 50 === 0 ? 'wrk_two' : W, `ses_${number}`, number % 3 === 0 ? 'ses_1' : null],
             ...[number % 2 === 0 ? 'even' : 'odd', number % 7 === 0 ? '/a' : '/b', title(number), this.#now, this.#now],
           )
+        this.#titles?.move(number)
       }
     })
   }
 
+  /** Changes what sessions are found by. */
   change(set: string, where: string): void {
+    const numbers = this.file.statement(`SELECT number FROM sessions WHERE ${where}`).all()
     this.file.statement(`UPDATE sessions SET ${set} WHERE ${where}`).run()
+    for (const { number } of numbers) this.#titles?.move(number as number)
   }
 
   /** Activity, so many hours later. */
   async prompt(where: string, hours: number): Promise<void> {
     this.#now += hours * HOUR_MS
     await this.file.write(() => {
-      const rows = this.file.statement(`SELECT number, timeUpdated FROM sessions WHERE ${where}`).all()
       this.change(`timeUpdated = ${this.#now}`, where)
-      for (const row of rows) this.titles.touched(row.number as number, row.timeUpdated as number, this.#now)
     })
   }
 
@@ -85,7 +93,7 @@ export class TitledSessions implements AsyncDisposable {
     this.titles.look()
     await waitFor('the index', () => {
       this.titles.look()
-      return this.count(`titlePlaces WHERE place >= ${endOfIndex(this.file) + BLOCK - 1}`) === 0
+      return lastPlace(this.file) < endOfIndex(this.file) + BLOCK - 1
     })
   }
 

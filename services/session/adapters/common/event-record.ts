@@ -1,6 +1,7 @@
 import type { DurableEvent, DurableEventData, Usage } from '#services/session/domain/event.ts'
 import type { PartPlace } from '#services/session/domain/event-part.ts'
 import type { ToolPart } from '#services/session/domain/message.ts'
+import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { Write } from '#services/session/domain/write.ts'
 
 export interface EventRecord {
@@ -26,13 +27,44 @@ export interface StoredEvent {
   readonly source: EventSource | undefined
 }
 
-export function eventRecord(
-  workspace: string,
-  sessionId: string,
-  write: Extract<Write, { type: 'event' }>,
-): EventRecord {
+export function eventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
   const { id, seq, directory, timeCreated, data, part } = write
   return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(stored(data, part)) }
+}
+
+/**
+ * Likewise, without what the record says besides, or what a new session begins with: it is a third as long for most sessions. Processes
+ * of older versions cannot read it, so that it is not for stores that several have open.
+ */
+export function shortEventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
+  const { id, seq, directory, timeCreated, data, part } = write
+  const short = shortened(data, write) ?? stored(data, part)
+  return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(short) }
+}
+
+type EventWrite = Extract<Write, { type: 'event' }>
+
+function shortened(data: DurableEventData, { directory, timeCreated }: EventWrite): object | undefined {
+  const ifNot = <T>(usual: T, value: T): T | undefined => (value === usual ? undefined : value)
+  if (data.type === 'inbox-enqueued') {
+    const { type, id, delivery } = data.item
+    return { type: data.type, item: { type, id, delivery, timeCreated: ifNot(timeCreated, data.item.timeCreated) } }
+  }
+  if (data.type !== 'session-created') return undefined
+  const { session } = data
+  const { location, costNanos, tokens } = session
+  return {
+    type: data.type,
+    session: {
+      ...session,
+      id: undefined,
+      location: { ...location, directory: ifNot(directory, location.directory) },
+      costNanos: ifNot('0', costNanos.toString()),
+      tokens: ifNot(NO_TOKENS, tokens),
+      timeCreated: ifNot(timeCreated, session.timeCreated),
+      timeUpdated: ifNot(timeCreated, session.timeUpdated),
+    },
+  }
 }
 
 function stored(data: DurableEventData, part: PartPlace | undefined): object {
@@ -65,21 +97,32 @@ function storedUsage(usage: Usage | undefined): object | undefined {
 }
 
 /** Reads an event as far as its own record goes. Events of the first form lack nothing. */
-export function parseEvent({ data: text }: EventRecord): StoredEvent {
-  const { source, ...data } = JSON.parse(text)
+export function parseEvent(record: EventRecord): StoredEvent {
+  const { source, ...data } = JSON.parse(record.data)
   if (data.type === 'step-ended' || data.type === 'usage-recorded') data.costNanos = BigInt(data.costNanos)
   for (const name of ['usage', 'sessionUsage']) {
     if (data[name] !== undefined) data[name].costNanos = BigInt(data[name].costNanos)
   }
-  if (data.type === 'session-created') data.session.costNanos = BigInt(data.session.costNanos)
+  if (data.type === 'session-created') lengthen(data.session, record)
   if (data.type === 'inbox-enqueued') {
+    const { sessionId, timeCreated } = record
     // In the first form there were no others.
-    data.item.type ??= 'prompt'
+    data.item = { type: 'prompt', sessionId, timeCreated, ...data.item }
     if (data.item[data.item.type] === undefined) return { data, source: { type: 'item', id: data.item.id } }
   }
   if (data.type === 'synthetic-added') return { data, source: { type: 'item', id: data.messageId } }
   if (source === undefined) return { data, source }
   return { data, source: { type: 'part', message: data.messageId ?? data.part.messageId, ...source } }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
+function lengthen(session: any, { sessionId, directory, timeCreated }: EventRecord): void {
+  session.id ??= sessionId
+  session.location.directory ??= directory
+  session.costNanos = BigInt(session.costNanos ?? 0)
+  session.tokens ??= NO_TOKENS
+  session.timeCreated ??= timeCreated
+  session.timeUpdated ??= timeCreated
 }
 
 /** Events that hold so many characters are a page of a session's log, however few they are. */

@@ -6,19 +6,18 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { completeEvent, type EventRecord, isKept, PAGE_CHARACTERS, parseEvent } from '../common/event-record.ts'
 import { ExpiredEvents } from './expired-events.ts'
 import type { HiddenSessions } from './hidden/hidden-sessions.ts'
+import type { WorkspaceNumbers } from './workspace-numbers.ts'
 
 const BATCH = 100
 
-/** The position of the last event of any workspace; steps from workspace to workspace. */
-const LAST = `WITH RECURSIVE workspaces (name) AS (
-    SELECT min(workspace) FROM events
-    UNION ALL SELECT (SELECT min(workspace) FROM events WHERE workspace > name) FROM workspaces WHERE name IS NOT NULL)
-  SELECT coalesce(max((SELECT max(position) FROM events WHERE workspace = name)), 0) AS last FROM workspaces`
+/** The position of the last event of any workspace. */
+const LAST = `SELECT coalesce(max((SELECT max(position) FROM events WHERE workspace = number)), 0) AS last FROM workspaces`
 
-const APPEND = `INSERT INTO events (workspace, position, id, sessionId, session, seq, directory, timeCreated, data)
+const APPEND = `INSERT INTO events (workspace, position, session, seq, id, sessionId, directory, timeCreated, data)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-const AFTER = 'SELECT * FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?'
-const OF_SESSION = 'SELECT * FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?'
+const COLUMNS = 'position, session, seq, id, sessionId, directory, timeCreated, data'
+const AFTER = `SELECT ${COLUMNS} FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?`
+const OF_SESSION = `SELECT ${COLUMNS} FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?`
 const PART = 'SELECT data FROM parts WHERE workspace = ? AND message = ? AND attempt = ? AND ordinal = ?'
 const ITEM = 'SELECT data FROM inbox WHERE workspace = ? AND id = ?'
 
@@ -31,27 +30,30 @@ export class SqliteEventLog implements Disposable {
   readonly expired: ExpiredEvents
   readonly #file: SqliteFile
   readonly #hidden: HiddenSessions
+  readonly #workspaces: WorkspaceNumbers
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #closing = new AbortController()
   readonly #id: string
   #last: number
 
   /** Gives a new file its id; to be called in a job. */
-  constructor(file: SqliteFile, hidden: HiddenSessions) {
+  constructor(file: SqliteFile, hidden: HiddenSessions, workspaces: WorkspaceNumbers) {
     this.#file = file
     this.#hidden = hidden
+    this.#workspaces = workspaces
     file.statement('INSERT INTO log (id) SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
     const log = file.statement('SELECT id, expired FROM log').get() as { readonly id: string; readonly expired: number }
     this.#id = log.id
-    this.expired = new ExpiredEvents(file, log.expired)
+    this.expired = new ExpiredEvents(file, workspaces, log.expired)
     this.#last = Math.max(file.statement(LAST).get()?.last as number, this.expired.last)
   }
 
   /** Writes an event, to be deleted with its session unless that is null; to be called in a job. */
   append(record: EventRecord, session: number | null): void {
-    const { workspace, id, sessionId, seq, directory, timeCreated, data } = record
+    const { id, sessionId, seq, directory, timeCreated, data } = record
+    const workspace = this.#workspaces.take(record.workspace)
     this.#last += 1
-    this.#file.statement(APPEND).run(workspace, this.#last, id, sessionId, session, seq, directory, timeCreated, data)
+    this.#file.statement(APPEND).run(workspace, this.#last, session, seq, id, sessionId, directory, timeCreated, data)
   }
 
   /** Wakes those who wait for events of a workspace. */
@@ -79,14 +81,15 @@ export class SqliteEventLog implements Disposable {
       }
       const end = this.#last
       const { forgotten } = this.#hidden
-      const records = this.#file.statement(AFTER).all(workspace, row, BATCH) as unknown as Row[]
+      const number = this.#workspaces.find(workspace) ?? null
+      const records = this.#file.statement(AFTER).all(number, row, BATCH) as unknown as Row[]
       for (const record of records) {
         if (signal.aborted) return
         // Some may be of a session of which nothing is left by now: what is there is read again.
         if (this.#hidden.forgotten !== forgotten) break
         row = record.position
         if (this.#hidden.isRemoved(record.session)) continue
-        yield { type: 'event', event: { ...this.#complete(record), position: this.#positionOf(row) } }
+        yield { type: 'event', event: { ...this.#complete(workspace, record), position: this.#positionOf(row) } }
       }
       if (this.#hidden.forgotten !== forgotten) continue
       // Nothing of the workspace lies before that, be it kept or not.
@@ -102,13 +105,17 @@ export class SqliteEventLog implements Disposable {
   }
 
   /** Events of the session with that number in the file. */
-  list(session: number, { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number }): SessionEvents {
+  list(
+    workspace: string,
+    session: number,
+    { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
+  ): SessionEvents {
     const first = this.#file.statement(OF_SESSION).get(session, 0, 1) as Row | undefined
     const records = this.#file.statement(OF_SESSION).all(session, afterSeq, limit) as unknown as Row[]
     const events: SessionEvents['events'][number][] = []
     let characters = 0
     for (const record of records) {
-      const event = this.#complete(record)
+      const event = this.#complete(workspace, record)
       events.push(event)
       characters += charactersOf(event.data)
       if (characters >= PAGE_CHARACTERS) break
@@ -121,16 +128,16 @@ export class SqliteEventLog implements Disposable {
     this.#closing.abort()
   }
 
-  #complete(record: EventRecord): ReturnType<typeof completeEvent> {
+  #complete(workspace: string, row: Row): ReturnType<typeof completeEvent> {
+    const record = { workspace, ...row }
     const event = parseEvent(record)
     const { source } = event
     if (source === undefined) return completeEvent(record, event)
-    const { workspace } = record
-    const row =
+    const held =
       source.type === 'item'
         ? this.#file.statement(ITEM).get(workspace, source.id)
         : this.#file.statement(PART).get(workspace, source.message, source.attempt, source.ordinal)
-    return completeEvent(record, event, row?.data as string | undefined)
+    return completeEvent(record, event, held?.data as string | undefined)
   }
 
   #rowOf(workspace: string, position: string, last: number): number | undefined {
@@ -162,7 +169,7 @@ export class SqliteEventLog implements Disposable {
   }
 }
 
-interface Row extends EventRecord {
+interface Row extends Omit<EventRecord, 'workspace'> {
   readonly position: number
   readonly session: number | null
 }

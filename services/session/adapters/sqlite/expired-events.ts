@@ -1,6 +1,7 @@
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import type { WorkspaceNumbers } from './workspace-numbers.ts'
 
-const NEXT_WORKSPACE = 'SELECT min(workspace) AS name FROM events WHERE workspace > ?'
+const NEXT_WORKSPACE = 'SELECT min(workspace) AS workspace FROM events WHERE workspace > ?'
 const OLDEST = 'SELECT position, timeCreated FROM events WHERE workspace = ? ORDER BY position LIMIT ?'
 /** So many events expire in one transaction, and so many workspaces are looked at: others wait for it. */
 const EXPIRED = 500
@@ -11,14 +12,16 @@ export class ExpiredEvents {
   readonly #file: SqliteFile
   /** What had expired in files of older versions, of any workspace. */
   readonly #floor: number
-  /** As far as it was read. */
-  readonly #positions = new Map<string, number>()
+  readonly #workspaces: WorkspaceNumbers
+  /** By the number of the workspace, as far as it was read. */
+  readonly #positions = new Map<number, number>()
   /** The workspace that was looked at last. */
-  #looked = ''
+  #looked = 0
   #found = false
 
-  constructor(file: SqliteFile, floor: number) {
+  constructor(file: SqliteFile, workspaces: WorkspaceNumbers, floor: number) {
     this.#file = file
+    this.#workspaces = workspaces
     this.#floor = floor
   }
 
@@ -30,21 +33,23 @@ export class ExpiredEvents {
 
   /** The same, in one workspace. */
   in(workspace: string): number {
-    const known = this.#positions.get(workspace)
+    const number = this.#workspaces.find(workspace)
+    if (number === undefined) return this.#floor
+    const known = this.#positions.get(number)
     if (known !== undefined) return known
-    const row = this.#file.statement('SELECT position FROM expired WHERE workspace = ?').get(workspace)
+    const row = this.#file.statement('SELECT position FROM expired WHERE workspace = ?').get(number)
     const position = Math.max(this.#floor, (row?.position as number | undefined) ?? 0)
-    this.#positions.set(workspace, position)
+    this.#positions.set(number, position)
     return position
   }
 
   /** See EventLog.expireEvents; to be called in a job, again and again until it is `done` with all workspaces. */
   expire(before: number): { readonly count: number; readonly done: boolean } {
     for (let looked = 0; looked < LOOKED; looked++) {
-      const name = this.#file.statement(NEXT_WORKSPACE).get(this.#looked)?.name as string | null
-      this.#looked = name ?? ''
-      if (name === null) return this.#endRound()
-      const count = this.#expireIn(name, before)
+      const workspace = this.#file.statement(NEXT_WORKSPACE).get(this.#looked)?.workspace as number | null
+      this.#looked = workspace ?? 0
+      if (workspace === null) return this.#endRound()
+      const count = this.#expireIn(workspace, before)
       this.#found ||= count > 0
       if (count > 0) return { count, done: false }
     }
@@ -58,7 +63,7 @@ export class ExpiredEvents {
     return { count: 0, done }
   }
 
-  #expireIn(workspace: string, before: number): number {
+  #expireIn(workspace: number, before: number): number {
     const rows = this.#file.statement(OLDEST).all(workspace, EXPIRED) as { position: number; timeCreated: number }[]
     const kept = rows.findIndex(({ timeCreated }) => timeCreated >= before)
     const last = rows[(kept < 0 ? rows.length : kept) - 1]

@@ -15,6 +15,7 @@ import { STEPS } from './schema.ts'
 import { SqliteSessionLists } from './session-lists.ts'
 import { SqliteSessionStore } from './session-store.ts'
 import { TitleIndex } from './titles/title-index.ts'
+import { WorkspaceNumbers } from './workspace-numbers.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
@@ -28,14 +29,16 @@ export async function openSqliteSessionStore(options: {
   readonly park?: boolean
 }): Promise<SessionStore & { readonly blobUses: BlobUses }> {
   const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false } = options
-  const file = new SqliteFile(path, { steps: STEPS, exclusive: true })
+  const undone = (): void => workspaces.forget()
+  const file = new SqliteFile(path, { steps: STEPS, exclusive: true, undone })
+  const workspaces = new WorkspaceNumbers(file)
   try {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.
     file.statement('PRAGMA wal_autocheckpoint = 4000').get()
     const { log, hidden } = await file.write(() => {
       voidLeases(file, clock.now(), park)
-      const hidden = new HiddenSessions(file)
-      return { log: new SqliteEventLog(file, hidden), hidden }
+      const hidden = new HiddenSessions(file, workspaces)
+      return { log: new SqliteEventLog(file, hidden, workspaces), hidden }
     })
     const titles = new TitleIndex(file)
     titles.look()

@@ -4,7 +4,7 @@ import type { Write } from '#services/session/domain/write.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { activityRecord } from '../common/activity-record.ts'
 import { descriptionRecord } from '../common/description-record.ts'
-import { eventRecord } from '../common/event-record.ts'
+import { shortEventRecord } from '../common/event-record.ts'
 import { inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import {
   type MessageRecord,
@@ -19,6 +19,7 @@ import { toStateChanges } from '../common/to-session-record.ts'
 import { insertActivity } from './activity.ts'
 import { useBlobs } from './blob-uses.ts'
 import type { SqliteEventLog } from './event-log.ts'
+import type { StoreParts } from './store-parts.ts'
 
 /** A session, and its number in the file. */
 export interface NumberedKey {
@@ -29,8 +30,8 @@ export interface NumberedKey {
 
 const insertSession = `INSERT INTO sessions (number, workspace, id, parentId, fork, title, titleSearch, agent, model, directory, projectId,
     subpath, metadata, permissions, costNanos, tokens, outcome, timeCreated, timeUpdated, timeIdle, timeViewed, timeArchived, titling, seq,
-    due, wake, running, interruptRequested, lastAdmitter, fence, attempts, leaseOwner, leaseUntil, claimableAt)
-  VALUES (${values(34)})`
+    due, wake, running, interruptRequested, lastAdmitter, fence, attempts, leaseOwner, leaseUntil, claimableAt, titlePlace)
+  VALUES (${values(35)})`
 const insertItem = `INSERT INTO inbox (session, workspace, id, sessionId, seq, kind, state, delivery, data, digest, admitter, timeCreated,
     timeSettled)
   VALUES (${values(13)})`
@@ -56,26 +57,25 @@ export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: Num
 
 /** Writes a new session and the events of its creation; to be called in a job. */
 export function saveNewSession(
-  file: SqliteFile,
-  log: SqliteEventLog,
+  { file, log, titles }: Pick<StoreParts, 'file' | 'log' | 'titles'>,
   number: number,
   record: SessionRecord,
   revision: Revision,
 ): void {
   const { workspace, id } = record
-  saveSession(file, number, record)
+  saveSession(file, number, record, titles.place(record.titleSearch))
   for (const write of revision.writes) save(file, log, { workspace, id, number }, write)
 }
 
 // Values are named one by one: gathering them by the names of the columns takes as long as SQLite itself.
 
 // biome-ignore format: as in the statement.
-function saveSession(file: SqliteFile, number: number, of: SessionRecord): void {
+function saveSession(file: SqliteFile, number: number, of: SessionRecord, titlePlace: number | null): void {
   file.statement(insertSession).run(
     number, of.workspace, of.id, of.parentId, of.fork, of.title, of.titleSearch, of.agent, of.model, of.directory, of.projectId,
     of.subpath, of.metadata, of.permissions, of.costNanos, of.tokens, of.outcome, of.timeCreated, of.timeUpdated, of.timeIdle,
     of.timeViewed, of.timeArchived, of.titling, of.seq, of.due, of.wake, of.running, of.interruptRequested, of.lastAdmitter, of.fence,
-    of.attempts, of.leaseOwner, of.leaseUntil, of.claimableAt,
+    of.attempts, of.leaseOwner, of.leaseUntil, of.claimableAt, titlePlace,
   )
 }
 
@@ -110,7 +110,7 @@ function save(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, write
       saveParts(file, partRecords(workspace, write))
       break
     case 'event':
-      log.append(eventRecord(workspace, sessionId, write), number)
+      log.append(shortEventRecord(workspace, sessionId, write), number)
       break
     case 'count':
       insertActivity(file, number, activityRecord(workspace, sessionId, write))

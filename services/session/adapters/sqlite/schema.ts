@@ -8,6 +8,8 @@ import { countBlobs } from './steps/count-blobs.ts'
 import { countMessages } from './steps/count-messages.ts'
 import { foldTitles } from './steps/fold-titles.ts'
 import { indexLists } from './steps/index-lists.ts'
+import { joinTitles } from './steps/join-titles.ts'
+import { numberWorkspaces } from './steps/number-workspaces.ts'
 import { placeTitles } from './steps/place-titles.ts'
 import { splitMessages } from './steps/split-messages.ts'
 
@@ -78,6 +80,8 @@ export const STEPS: readonly SqliteStep[] = [
   { version: 13, name: 'what has expired is known by workspace', up: addExpired },
   { version: 14, name: 'the last event of a removed session is found by its id', up: indexRemovals },
   { version: 15, name: 'searches know more of letter case', up: foldTitles },
+  { version: 16, name: 'sessions hold their places among the titles', up: joinTitles },
+  { version: 17, name: 'events name workspaces by numbers', up: numberWorkspaces },
 ]
 
 /** Also completes files of the time before versions. */

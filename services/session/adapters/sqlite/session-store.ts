@@ -53,7 +53,7 @@ export class SqliteSessionStore
       ({ session, revision, isHidden }) => {
         if (revision === undefined) return session
         if (isHidden) hidden.giveUpId(workspace, sessionId)
-        saveNewSession(file, log, hidden.next(), newSessionRecord(workspace, session, revision.state), revision)
+        saveNewSession(this.#parts, hidden.next(), newSessionRecord(workspace, session, revision.state), revision)
         return session
       },
     )
@@ -77,13 +77,13 @@ export class SqliteSessionStore
         // What SqliteReads returns is there at once.
         const result = decide(revision, read(this.#reads(workspace, found, claimId)) as R)
         revision.finish()
-        return { result, revision, number, timeUpdated: state.timeUpdated }
+        return { result, revision, number, before: state }
       },
       (decided) => {
-        const { revision, number, timeUpdated } = decided
+        const { revision, number, before } = decided
         if (revision.isEmpty) return decided
         saveRevision(file, log, { workspace, id, number }, revision)
-        titles.touched(number, timeUpdated, revision.state.timeUpdated)
+        titles.saved(number, before, revision)
         return decided
       },
     )
@@ -128,7 +128,7 @@ export class SqliteSessionStore
   }
 
   async listEvents(workspace: string, sessionId: string, query: { readonly afterSeq: number; readonly limit: number }) {
-    return this.#parts.log.list(this.#find({ workspace, sessionId }).number, query)
+    return this.#parts.log.list(workspace, this.#find({ workspace, sessionId }).number, query)
   }
 
   async expireEvents(before: number): Promise<number> {

@@ -3,6 +3,7 @@ import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { StagedKind, StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import type { WorkspaceNumbers } from '../workspace-numbers.ts'
 
 /** A session that has rows and that nobody sees: it is not complete yet, or it is being removed. */
 export interface HiddenRow {
@@ -27,7 +28,7 @@ const LAST = `SELECT max(coalesce((SELECT max(number) FROM sessions), 0), coales
 
 /** In one statement, since each new session asks. */
 const EARLIER = `SELECT EXISTS (SELECT 1 FROM hiddenSessions WHERE workspace = ?1 AND id = ?2) AS hidden,
-  (SELECT max(seq) FROM events INDEXED BY eventsOfRemoved WHERE workspace = ?1 AND sessionId = ?2 AND session IS NULL) AS lastSeq`
+  (SELECT max(seq) FROM events INDEXED BY eventsOfRemoved WHERE workspace = ?3 AND sessionId = ?2 AND session IS NULL) AS lastSeq`
 
 interface EarlierRow {
   readonly hidden: 0 | 1
@@ -45,13 +46,15 @@ export interface EarlierSessions {
 /** The hidden sessions of a file, and the numbers of all: no session gets one while there are rows of another that has it. */
 export class HiddenSessions {
   readonly #file: SqliteFile
+  readonly #workspaces: WorkspaceNumbers
   readonly #removed: Set<number>
   #last: number
   #forgotten = 0
 
   /** Nobody else writes to the file, so whatever was staged has lost its owner. To be called in a job. */
-  constructor(file: SqliteFile) {
+  constructor(file: SqliteFile, workspaces: WorkspaceNumbers) {
     this.#file = file
+    this.#workspaces = workspaces
     file.statement(`UPDATE hiddenSessions SET kind = 'removal', until = 0`).run()
     const rows = file.statement('SELECT number FROM hiddenSessions').all()
     this.#removed = new Set(rows.map(({ number }) => number as number))
@@ -113,7 +116,8 @@ export class HiddenSessions {
 
   /** What sessions that had an id before have left; rejects while sessions may still be below one of them. */
   earlier(workspace: string, id: string): EarlierSessions {
-    const row = this.#file.statement(EARLIER).get(workspace, id) as unknown as EarlierRow
+    const number = this.#workspaces.find(workspace) ?? null
+    const row = this.#file.statement(EARLIER).get(workspace, id, number) as unknown as EarlierRow
     const isHidden = row.hidden === 1
     if (isHidden && this.#hasBelow(workspace, id)) throw stillBelow()
     return { lastSeq: row.lastSeq ?? 0, isHidden }

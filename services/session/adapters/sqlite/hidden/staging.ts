@@ -84,7 +84,7 @@ export class SqliteStaging implements SessionStaging {
         throw sessionNotFound(parentId)
       }
       const record = newSessionRecord(workspace, session, revision.state)
-      saveNewSession(file, log, number, record, revision)
+      saveNewSession(this.#parts, number, record, revision)
       hidden.delete(number)
       return session
     })

@@ -3,6 +3,9 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Revision } from '#services/session/domain/revision.ts'
+import type { SessionState } from '#services/session/domain/session-state.ts'
+import type { Write } from '#services/session/domain/write.ts'
 import { migrateSqlite } from '#shared/stores/sqlite-schema.ts'
 import { findsAll, HOUR_MS, START, TitledSessions, titledSessions } from '#test/support/titled-sessions.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -10,23 +13,47 @@ import { STEPS } from '../schema.ts'
 import { placeTitles } from '../steps/place-titles.ts'
 import { BLOCK } from './place-sets.ts'
 
-test('activity within an hour leaves a session its place, in another hour it gets one after all others', async () => {
+test('activity within an hour leaves a session its place, in another hour, or elsewhere, it gets one after all others', async () => {
   await using all = await titledSessions()
   await all.add(3, 1_000)
   const places = () =>
     all.file
-      .statement('SELECT place FROM titlePlaces ORDER BY session')
+      .statement('SELECT titlePlace FROM sessions ORDER BY number')
       .all()
-      .map(({ place }) => place)
-  assert.deepEqual(places(), [1, 2, 3])
-  all.change('titleSearch = titleSearch, directory = directory', 'number = 1')
-  all.titles.touched(1, START, START + HOUR_MS - 1)
-  assert.deepEqual(places(), [1, 2, 3])
-  all.titles.touched(1, START + HOUR_MS - 1, START + HOUR_MS)
-  assert.deepEqual(places(), [4, 2, 3])
-  all.remove('number = 1')
-  all.change(`titleSearch = 'another'`, 'number = 2')
-  assert.deepEqual(places(), [5, 3], 'no place is given twice')
+      .map(({ titlePlace }) => titlePlace)
+  assert.deepEqual(places(), [0, 1, 2])
+  const before = { timeUpdated: START, directory: '/a', projectId: 'one', subpath: '' } as SessionState
+  const saved = (number: number, changes: Partial<SessionState>, write?: Write) => {
+    const revision = new Revision(before, START, START, (prefix) => prefix)
+    revision.set(changes)
+    if (write !== undefined) revision.writes.push(write)
+    all.titles.saved(number, before, revision)
+  }
+  saved(1, { timeUpdated: START + HOUR_MS - 1 }, { type: 'describe', metadata: {} })
+  assert.deepEqual(places(), [0, 1, 2])
+  saved(1, { timeUpdated: START + HOUR_MS })
+  assert.deepEqual(places(), [3, 1, 2])
+  saved(2, { directory: '/b' })
+  saved(3, { subpath: 'c' })
+  saved(2, { projectId: 'two' })
+  assert.deepEqual(places(), [3, 6, 5])
+  saved(3, {}, { type: 'describe', title: 'another' })
+  all.remove('number = 3')
+  saved(1, { timeUpdated: START + 2 * HOUR_MS })
+  assert.deepEqual(places(), [8, 6], 'no place is given twice')
+})
+
+test('a place that is indexed is given to nobody else, also after a start', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-titles-'))
+  {
+    const before = new TitledSessions(directory)
+    await before.add(BLOCK, 1_000)
+    await before.indexed()
+    before.remove('number > 100')
+    await before.file[Symbol.asyncDispose]()
+  }
+  await using all = new TitledSessions(directory)
+  assert.equal(all.titles.place('a title'), BLOCK)
 })
 
 test('a block that little is left of goes, and what is left of it is found', async () => {
@@ -63,10 +90,10 @@ test('sessions that are there before the index are placed in the order of their 
   await before.file[Symbol.asyncDispose]()
   migrateSqlite({ path: join(directory, 'session.sqlite'), steps: STEPS }, true, () => {})
   await using all = new TitledSessions(directory)
-  const order = all.file.statement('SELECT session FROM titlePlaces ORDER BY place').all()
+  const order = all.file.statement('SELECT number FROM sessions WHERE titlePlace IS NOT NULL ORDER BY titlePlace').all()
   const expected = Array.from({ length: 200 }, (_, i) => i + 1).filter((number) => number !== 7 && number !== 9)
   assert.deepEqual(
-    order.map(({ session }) => session),
+    order.map(({ number }) => number),
     [...expected, 7],
   )
   findsAll(all, 'after the step')

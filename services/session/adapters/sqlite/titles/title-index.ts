@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Revision } from '#services/session/domain/revision.ts'
+import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { BLOCK, storedPlaces } from './place-sets.ts'
 import { type TitleScope, termsOf } from './title-terms.ts'
@@ -8,25 +10,25 @@ const HOUR_MS = 3_600_000
 /** Sessions that are read, and terms that are written, in one piece: a millisecond or two. */
 const SESSIONS = 128
 const TERMS = 512
+/** Sessions of a block that goes which get new places in one piece. */
+const MOVED = 64
 /** Blocks that are looked at for what is left of them, for each new one. */
 const LOOKS = 8
 
-const LAST = 'SELECT max(place) AS last FROM titlePlaces'
+const LAST = 'SELECT max(titlePlace) AS last FROM sessions WHERE titlePlace IS NOT NULL'
 const END = `SELECT coalesce(max(block) + 1, 0) * ${BLOCK} AS end FROM titleBlocks`
-const PLACED = `SELECT place, workspace, parentId, directory, projectId, subpath, titleSearch, timeUpdated
-  FROM titlePlaces CROSS JOIN sessions ON number = session WHERE place >= ? AND place < ?`
+const PLACED = `SELECT titlePlace, workspace, parentId, directory, projectId, subpath, titleSearch, timeUpdated
+  FROM sessions WHERE titlePlace >= ? AND titlePlace < ?`
 const ADD_TERM = 'INSERT OR REPLACE INTO titleTerms (block, term, places) VALUES (?, ?, ?)'
 const ADD_BLOCK = 'INSERT INTO titleBlocks (block, oldest, newest) VALUES (?, ?, ?)'
 const FULL_BLOCKS = `SELECT block FROM titleBlocks
   WHERE block > ? AND block < (SELECT max(block) FROM titleBlocks) ORDER BY block LIMIT ${LOOKS}`
-const LEFT = 'SELECT count(*) AS count FROM titlePlaces WHERE place >= ? AND place < ?'
-const MOVE_ONE = `INSERT OR REPLACE INTO titlePlaces (session)
-  SELECT number FROM sessions WHERE number = ? AND titleSearch IS NOT NULL`
-const MOVE = `INSERT OR REPLACE INTO titlePlaces (session)
-  SELECT session FROM titlePlaces WHERE place >= ? AND place < ? ORDER BY place`
+const LEFT = 'SELECT count(*) AS count FROM sessions WHERE titlePlace >= ? AND titlePlace < ?'
+const FIRST = `SELECT number FROM sessions WHERE titlePlace >= ? AND titlePlace < ? ORDER BY titlePlace LIMIT ${MOVED}`
+const MOVE = 'UPDATE sessions SET titlePlace = iif(titleSearch IS NULL, NULL, ?) WHERE number = ?'
 
 interface PlacedRow extends Required<TitleScope> {
-  readonly place: number
+  readonly titlePlace: number
   readonly titleSearch: string
   readonly timeUpdated: number
 }
@@ -36,9 +38,14 @@ export function endOfIndex(file: SqliteFile): number {
   return file.statement(END).get()?.end as number
 }
 
+/** The last place that a session has; -1: there is none. */
+export function lastPlace(file: SqliteFile): number {
+  return (file.statement(LAST).get()?.last as number | null) ?? -1
+}
+
 /**
  * The index of titles. Each session with a title has a place, and gets another one, after all others, when what it is found by
- * changes (triggers see to that), or its time does by the hour. The places lie in blocks. A block that is complete is
+ * changes, or its time does by the hour. The places lie in blocks. A block that is complete is
  * indexed, in the background, and never changed: for each term its places, and between which times its sessions lie for as long as
  * they have a place in it. What lies after the indexed blocks is searched by itself. A block of which less than half is left
  * goes, and what is left gets new places.
@@ -49,14 +56,33 @@ export class TitleIndex {
   #running = false
   /** The last block that was looked at. */
   #looked = -1
+  /** Nobody else gives places, so they are counted here; what is undone leaves a gap. */
+  #next: number
 
   constructor(file: SqliteFile) {
     this.#file = file
+    this.#next = Math.max(lastPlace(file) + 1, endOfIndex(file))
   }
 
-  /** A session's time has changed: in another hour it gets another place. To be called in a job. */
-  touched(session: number, before: number, now: number): void {
-    if (endOfHour(before) !== endOfHour(now)) this.#file.statement(MOVE_ONE).run(session)
+  /** The place of a session with that title; to be called in a job. */
+  place(titleSearch: string | null): number | null {
+    return titleSearch === null ? null : this.#next++
+  }
+
+  /** Gives a session another place; to be called in a job. */
+  move(session: number): void {
+    this.#file.statement(MOVE).run(this.#next++, session)
+  }
+
+  /** A session was written: it gets another place where that is due. To be called in a job. */
+  saved(session: number, before: SessionState, { state, writes }: Revision): void {
+    const moves =
+      endOfHour(before.timeUpdated) !== endOfHour(state.timeUpdated) ||
+      before.directory !== state.directory ||
+      before.projectId !== state.projectId ||
+      before.subpath !== state.subpath ||
+      writes.some((write) => write.type === 'describe' && write.title !== undefined)
+    if (moves) this.move(session)
   }
 
   /** Sessions were written: now and then, looks whether a block is complete. */
@@ -88,7 +114,7 @@ export class TitleIndex {
   }
 
   #isComplete(end: number): boolean {
-    return ((this.#file.statement(LAST).get()?.last ?? 0) as number) >= end + BLOCK - 1
+    return this.#next >= end + BLOCK
   }
 
   /** In pieces, between which others have turns. A session that changes meanwhile loses its place, and one that was removed, too. */
@@ -100,7 +126,7 @@ export class TitleIndex {
     for (let from = first; from < first + BLOCK; from += SESSIONS) {
       const rows = this.#file.statement(PLACED).all(from, from + SESSIONS) as unknown as PlacedRow[]
       for (const row of rows) {
-        for (const term of termsOf(row, row.titleSearch)) addTo(places, term, row.place - first)
+        for (const term of termsOf(row, row.titleSearch)) addTo(places, term, row.titlePlace - first)
         oldest = Math.min(oldest, row.timeUpdated)
         newest = Math.max(newest, row.timeUpdated)
       }
@@ -123,12 +149,19 @@ export class TitleIndex {
     for (const { block } of blocks as unknown as { readonly block: number }[]) {
       const range = [block * BLOCK, (block + 1) * BLOCK] as const
       if ((this.#file.statement(LEFT).get(...range)?.count as number) >= BLOCK / 2) continue
+      while (await this.#file.write(() => this.#moveSome(range)));
       await this.#file.write(() => {
-        this.#file.statement(MOVE).run(...range)
         this.#file.statement('DELETE FROM titleBlocks WHERE block = ?').run(block)
         this.#file.statement('DELETE FROM titleTerms WHERE block = ?').run(block)
       })
     }
+  }
+
+  /** Gives some sessions of a block new places; returns whether there were any. */
+  #moveSome(range: readonly [number, number]): boolean {
+    const rows = this.#file.statement(FIRST).all(...range)
+    for (const { number } of rows) this.move(number as number)
+    return rows.length > 0
   }
 }
 

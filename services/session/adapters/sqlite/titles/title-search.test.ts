@@ -22,7 +22,7 @@ test('what is in the index and what waits for it is found in the order of the li
   await all.add(BLOCK, 1_000)
   await all.indexed()
   findsAll(all, 'indexed again')
-  assert.equal(all.count('titlePlaces'), all.count('sessions WHERE titleSearch IS NOT NULL'))
+  assert.equal(all.count('sessions WHERE titlePlace IS NOT NULL'), all.count('sessions WHERE titleSearch IS NOT NULL'))
   await all.add(BLOCK, 0)
   await all.indexed()
   findsAll(all, 'many at one time')

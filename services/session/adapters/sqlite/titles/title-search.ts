@@ -5,7 +5,7 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { all, between, type Condition, filtersOf } from '../session-plan.ts'
 import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from '../session-rows.ts'
 import { BLOCK, commonPlaces, listPlaces } from './place-sets.ts'
-import { endOfIndex } from './title-index.ts'
+import { endOfIndex, lastPlace } from './title-index.ts'
 import { termsOf } from './title-terms.ts'
 
 /** Places after the index that are looked at in one piece. */
@@ -14,7 +14,6 @@ const WAITING = 512
 const TURN_MS = 5
 
 const ROW = `SELECT ${SESSION_COLUMNS} FROM sessions WHERE number = ?`
-const LAST = 'SELECT max(place) AS last FROM titlePlaces'
 const PLACES = 'SELECT places FROM titleTerms WHERE block = ? AND term = ?'
 
 type Search = SessionQuery & { readonly search: string }
@@ -51,10 +50,10 @@ export function* searchTitles(
 /** Takes what is not in the index yet, or not as it is; returns the place after it. */
 function* takeWaiting(file: SqliteFile, best: Best, from: number): Generator<number, number> {
   for (let next = from; ; ) {
-    const end = ((file.statement(LAST).get()?.last ?? -1) as number) + 1
+    const end = lastPlace(file) + 1
     if (next >= end) return next
     const to = Math.min(next + WAITING, end)
-    best.take({ sql: 'place >= ? AND place < ?', values: [next, to] })
+    best.take({ sql: 'titlePlace >= ? AND titlePlace < ?', values: [next, to] })
     yield to - next
     next = to
   }
@@ -67,7 +66,7 @@ function* takeBlocks(file: SqliteFile, best: Best, blocks: readonly Block[], ter
     if (best.endsBefore(oldest, newest)) return
     const candidates = candidatesOf(file, block, terms)
     if (candidates.length > 0) {
-      best.take({ sql: 'place IN (SELECT value FROM json_each(?))', values: [JSON.stringify(candidates)] })
+      best.take({ sql: 'titlePlace IN (SELECT value FROM json_each(?))', values: [JSON.stringify(candidates)] })
     }
     cost += 1 + candidates.length
     if (performance.now() - began < TURN_MS) continue
@@ -132,7 +131,7 @@ class Best {
     const direction = order === 'ascending' ? 'ASC' : 'DESC'
     const rows = this.#file
       .statement(
-        `SELECT number, timeUpdated, id FROM titlePlaces CROSS JOIN sessions NOT INDEXED ON number = session
+        `SELECT number, timeUpdated, id FROM sessions INDEXED BY sessionsByTitlePlace
           WHERE ${sql} ORDER BY timeUpdated ${direction}, id ${direction} LIMIT ?`,
       )
       .all(...values, limit) as unknown as Found[]
