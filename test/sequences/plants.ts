@@ -273,7 +273,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'a log begins one event too early',
-    file: 'services/session/adapters/sqlite/event-log.ts',
+    file: 'services/session/adapters/sqlite/events/event-log.ts',
     from: 'WHERE session = ? AND seq > ?',
     to: 'WHERE session = ? AND seq >= ?',
     does: [hello, wait, { do: 'look', at: 'log' }],
@@ -281,7 +281,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'the stream leaves out an event',
-    file: 'services/session/adapters/sqlite/event-log.ts',
+    file: 'services/session/adapters/sqlite/events/event-log.ts',
     from: 'row = record.position\n',
     to: 'row = record.position\n        if (record.seq === 6) continue\n',
     does: [hello, wait],

@@ -6,7 +6,8 @@ import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { joinPorts } from '../common/join-ports.ts'
 import { SessionChanges } from '../common/session-changes.ts'
 import { BlobUses } from './blob-uses.ts'
-import { SqliteEventLog } from './event-log.ts'
+import { SqliteEventLog } from './events/event-log.ts'
+import { WorkspaceNumbers } from './events/workspace-numbers.ts'
 import { HiddenSessions } from './hidden/hidden-sessions.ts'
 import { SqliteRemoval } from './hidden/removal.ts'
 import { SqliteStaging } from './hidden/staging.ts'
@@ -15,7 +16,6 @@ import { STEPS } from './schema.ts'
 import { SqliteSessionLists } from './session-lists.ts'
 import { SqliteSessionStore } from './session-store.ts'
 import { TitleIndex } from './titles/title-index.ts'
-import { WorkspaceNumbers } from './workspace-numbers.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the

@@ -18,7 +18,7 @@ import type { SessionRecord } from '../common/session-record.ts'
 import { toStateChanges } from '../common/to-session-record.ts'
 import { insertActivity } from './activity.ts'
 import { useBlobs } from './blob-uses.ts'
-import type { SqliteEventLog } from './event-log.ts'
+import type { SqliteEventLog } from './events/event-log.ts'
 import type { StoreParts } from './store-parts.ts'
 
 /** A session, and its number in the file. */

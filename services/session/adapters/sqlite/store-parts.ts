@@ -2,7 +2,7 @@ import type { NewId } from '#services/session/domain/revision.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { SessionChanges } from '../common/session-changes.ts'
-import type { SqliteEventLog } from './event-log.ts'
+import type { SqliteEventLog } from './events/event-log.ts'
 import type { HiddenSessions } from './hidden/hidden-sessions.ts'
 import type { TitleIndex } from './titles/title-index.ts'
 

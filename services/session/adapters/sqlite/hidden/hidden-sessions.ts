@@ -3,7 +3,7 @@ import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { StagedKind, StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import type { WorkspaceNumbers } from '../workspace-numbers.ts'
+import type { WorkspaceNumbers } from '../events/workspace-numbers.ts'
 
 /** A session that has rows and that nobody sees: it is not complete yet, or it is being removed. */
 export interface HiddenRow {

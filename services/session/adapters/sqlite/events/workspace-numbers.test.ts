@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { STEPS } from './schema.ts'
+import { STEPS } from '../schema.ts'
 import { WorkspaceNumbers } from './workspace-numbers.ts'
 
 test('a workspace keeps its number, and one that was undone is nobody’s', async () => {

@@ -1,11 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
+import {
+  completeEvent,
+  type EventRecord,
+  isKept,
+  PAGE_CHARACTERS,
+  parseEvent,
+} from '#services/session/adapters/common/event-record.ts'
 import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { completeEvent, type EventRecord, isKept, PAGE_CHARACTERS, parseEvent } from '../common/event-record.ts'
+import type { HiddenSessions } from '../hidden/hidden-sessions.ts'
 import { ExpiredEvents } from './expired-events.ts'
-import type { HiddenSessions } from './hidden/hidden-sessions.ts'
 import type { WorkspaceNumbers } from './workspace-numbers.ts'
 
 const BATCH = 100
