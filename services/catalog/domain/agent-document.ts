@@ -14,7 +14,7 @@ const SILENT_KEYS = ['$schema', 'theme', 'keybinds', 'tui', 'username', 'share',
 
 /**
  * Reads what a configuration document says about agents. An agent that is malformed is left out and reported to
- * `onProblem`, and so are the keys that nothing here knows. Malformed rules for all agents become one rule that asks for everything: whoever meant to deny something
+ * `onProblem`, and so are the keys that nothing here knows. Malformed rules for all agents become one rule with `ask` for everything: whoever meant to deny something
  * must not end up with it allowed.
  */
 export function readConfigDocument(value: unknown, onProblem: (problem: string) => void): AgentDocument {

@@ -16,7 +16,7 @@ export interface Plugins {
   settled(signal: AbortSignal): Promise<void>
   /** The hooks that some plugin has: calling another one changes nothing. */
   readonly hooks: ReadonlySet<HookName>
-  /** What their agents are, as the document with the lowest precedence, and what all agents ask for. */
+  /** What their agents are, as the document with the lowest precedence, and the `ask` rules of all agents. */
   readonly agents: AgentDocument
   readonly skills: readonly Skill[]
   /** What a prompt has become, and the ids of the plugins that changed something of it: they may name what is `known`. */

@@ -83,7 +83,7 @@ export class SqliteFile implements AsyncDisposable {
     return statement
   }
 
-  /** Another number after each commit to the file, whichever process makes it: to ask for it costs a fraction of what a read does. */
+  /** Another number after each commit to the file, whichever process makes it: to read it costs a fraction of what a read does. */
   version(): number {
     const { 0: others } = this.rows('PRAGMA data_version').get() as Readonly<Record<number, unknown>>
     if (others !== this.#versionOfOthers) {

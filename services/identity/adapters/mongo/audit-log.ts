@@ -154,7 +154,7 @@ export class MongoAuditLog implements AuditLog {
   }
 }
 
-/** What is asked of entries beside their time. */
+/** What entries have to hold beside their time. */
 function termsOf({ kind, policyId, issuerId, reason, subject }: AuditFilter): Filter<AuditDocument>[] {
   const terms: Filter<AuditDocument>[] = []
   if (kind !== undefined) terms.push({ kind })
@@ -165,7 +165,7 @@ function termsOf({ kind, policyId, issuerId, reason, subject }: AuditFilter): Fi
   return terms
 }
 
-/** Entries that fit all terms, and one of those about a key where one is asked for; by all of these there are indexes. */
+/** Entries that fit all terms, and one of those about a key where one is named; by all of these there are indexes. */
 function filterOf(terms: Filter<AuditDocument>[], keyId: string | undefined): Filter<AuditDocument> {
   if (keyId === undefined) return { $and: terms }
   const aboutKey = [{ 'event.target.keyId': keyId }, { 'event.resourceId': keyId, 'event.resource': 'api-key' }]

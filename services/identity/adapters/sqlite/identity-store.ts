@@ -38,7 +38,7 @@ interface OwnedKeyRow extends KeyRow {
 /** Workspaces and keys in SQLite. */
 export class SqliteIdentityStore implements IdentityStore {
   readonly #file: SqliteFile
-  /** Each request asks for its key. */
+  /** Each request reads its key. */
   readonly #keys: KeptReads<OwnedApiKey>
 
   constructor(file: SqliteFile) {

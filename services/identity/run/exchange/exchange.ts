@@ -34,7 +34,7 @@ export interface ExchangeRequest {
   readonly throwIfGone: () => void
 }
 
-/** Why an exchange is refused, and what there is where something else is asked for. */
+/** Why an exchange is refused, and what there is where something else is required. */
 interface Failure {
   readonly name: StepName | 'issuer_keys'
   readonly found?: string | undefined

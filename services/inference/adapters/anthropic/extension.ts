@@ -10,7 +10,7 @@ export function extensionOf({ extensions }: GenerationRequest): ProviderExtensio
 
 const FAST_BETA = 'fast-mode-2026-02-01'
 
-/** The headers of a request: the caller's, and the betas that it asks for or needs. */
+/** The headers of a request: the caller's, and the betas that it names or needs. */
 export function headersOf(request: GenerationRequest): Readonly<Record<string, string>> {
   const headers = { ...request.providerHeaders, ...extensionOf(request)?.headers }
   if (request.speed !== 'fast') return headers

@@ -26,9 +26,9 @@ type Names = 'directory' | 'projectId' | 'subpath' | 'parentId'
 export async function* listSessions(
   collections: Collections,
   workspace: string,
-  asked: SessionQuery,
+  given: SessionQuery,
 ): AsyncGenerator<readonly Session[]> {
-  const query = withFoldedSearch(asked)
+  const query = withFoldedSearch(given)
   const list = new List(collections, workspace, query)
   const grams = gramsOf(query.search ?? '')
   if (list.isCovered) yield (await list.read(query.after, query.limit)).map(toSession)

@@ -15,9 +15,9 @@ export async function* listSessions(
   file: SqliteFile,
   titles: TitleIndex,
   workspace: string,
-  asked: SessionQuery,
+  given: SessionQuery,
 ): AsyncGenerator<readonly Session[]> {
-  const query = withFoldedSearch(asked)
+  const query = withFoldedSearch(given)
   const { search } = query
   const plan = planOf(workspace, query)
   if (plan.rest === undefined) {
