@@ -36,4 +36,9 @@ test('64 plugins of a location run; what a project that is not trusted names tak
     ['own-64', 'A location has at most 64 plugins'],
   ])
   assert.equal(crowd.length, 71)
+
+  // Each place is looked at whenever an agent edits a file.
+  const files = document(names('./file', 1_000), false)
+  const { places } = await findPlugins(options, location, [files])
+  assert.equal(places.length, 2 + 64 + 1)
 })

@@ -15,6 +15,8 @@ const MODULE = /\.[cm]?[jt]s$/
 const LOCAL = /^(?:\.{0,2}\/|~\/|\.{1,2}$|file:)/
 /** Plugins of one location that run, and those that only are listed: the latter take nobody's place. */
 const MAX_PLUGINS = 64
+/** Entries of one document that are looked at, which is done at each reading. */
+const MAX_ENTRIES = 4 * MAX_PLUGINS
 /** Characters of what the configuration gives one plugin. */
 const MAX_OPTIONS = 64 << 10
 
@@ -70,7 +72,7 @@ export async function findPlugins(
   const declared = await Promise.all(
     [...all].filter(([, one]) => listed.has(one)).map(([key, one]) => describe(key, one, run.has(one))),
   )
-  const locals = [...all.values()].flatMap(({ local }) => local ?? [])
+  const locals = [...listed].flatMap(({ local }) => local ?? [])
   const places = folders.map(({ path }) => path)
   return { declared, places: [...places, ...locals], folders: places }
 }
@@ -87,7 +89,7 @@ interface Named {
 }
 
 function namedBy({ path, value, trusted }: ConfigurationDocument, home: string): Named[] {
-  const entries = Array.isArray(value.plugins) ? value.plugins : []
+  const entries = Array.isArray(value.plugins) ? value.plugins.slice(0, MAX_ENTRIES) : []
   return entries.flatMap((entry: unknown): Named[] => {
     const name = isObject(entry) ? entry.package : entry
     if (typeof name !== 'string' || name === '') return []
