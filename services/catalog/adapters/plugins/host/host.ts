@@ -85,7 +85,8 @@ async function watch(): Promise<void> {
     const busy = [...threads.values()].some((thread) => thread.busy)
     await new Promise((resolve) => setTimeout(resolve, busy ? BUSY_MS : CALM_MS))
     const known = await Promise.all([...threads.values()].map((thread) => thread.look()))
-    checkRest(known.reduce((sum, bytes) => sum + bytes, 0))
+    const answers = known.filter((bytes) => bytes !== undefined)
+    if (answers.length === known.length) checkRest(answers.reduce((sum, bytes) => sum + bytes, 0))
   }
 }
 

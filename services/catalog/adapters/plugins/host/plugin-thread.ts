@@ -41,9 +41,7 @@ export class PluginThread {
   #pingedAt: number | undefined
   #pongAt = 0
   #lookedAt = performance.now()
-  #measuring: Promise<void> | undefined
-  /** What it took when it last said so. */
-  #bytes = 0
+  #measuring: Promise<number> | undefined
   #second = 0
   #messages = 0
   #characters = 0
@@ -93,8 +91,8 @@ export class PluginThread {
     this.#fail(`Its process took ${Math.round(bytes / MIB)} MiB outside of its thread`)
   }
 
-  /** Looks at what it takes; returns its bytes, as they were last known. The system answers for a thread that is in a loop, too. */
-  async look(): Promise<number> {
+  /** Looks at what it takes; returns its bytes, undefined where it does not say so soon. The system answers for a thread that is in a loop, too. */
+  async look(): Promise<number | undefined> {
     const now = performance.now()
     const late = now - this.#lookedAt > SECOND_MS
     this.#lookedAt = now
@@ -104,14 +102,14 @@ export class PluginThread {
     this.#measuring ??= this.#measure().finally(() => {
       this.#measuring = undefined
     })
-    await Promise.race([this.#measuring, delay(LOOK_MS, undefined, { ref: false })])
-    return this.#bytes
+    return await Promise.race([this.#measuring, delay(LOOK_MS, undefined, { ref: false })])
   }
 
-  async #measure(): Promise<void> {
+  async #measure(): Promise<number> {
     const used = await this.#worker.getHeapStatistics().catch(() => undefined)
-    this.#bytes = used === undefined ? 0 : used.used_heap_size + used.external_memory
-    if (this.#bytes > this.memoryBytes) this.#fail(outOfMemory(this.memoryBytes))
+    const bytes = used === undefined ? 0 : used.used_heap_size + used.external_memory
+    if (bytes > this.memoryBytes) this.#fail(outOfMemory(this.memoryBytes))
+    return bytes
   }
 
   #ping(now: number): void {
