@@ -3,6 +3,7 @@ import type { Response } from 'express'
 import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
+import { type Caller, GoneListeners } from '#shared/rpc/caller.ts'
 import type { Credential, Credentials } from './credentials.ts'
 import type { Family } from './family.ts'
 
@@ -13,7 +14,7 @@ export const DEADLINE_MS = 30_000
 const OVER = new Error('The request is over')
 
 /** What one HTTP request carries from the first middleware to the last byte. */
-export class Call {
+export class Call implements Caller {
   readonly family: Family
   readonly requestId: string
   /** Whose requests count together with this one. */
@@ -42,6 +43,7 @@ export class Call {
   deadlineMs: number | undefined = DEADLINE_MS
   /** What the client calls a field that a service names; the operation says it. */
   publicField: ((field: string) => string) | undefined
+  readonly #listeners = new GoneListeners()
   #controller: AbortController | undefined
   #over = false
 
@@ -67,17 +69,31 @@ export class Call {
     return this.#over
   }
 
+  /** To the calls of services, it is their caller. */
+  get isGone(): boolean {
+    return this.#over
+  }
+
+  onGone(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  offGone(listener: () => void): void {
+    this.#listeners.delete(listener)
+  }
+
   /** Ends whatever the request still has running. */
   end(): void {
     this.#over = true
     this.#controller?.abort(OVER)
+    this.#listeners.call()
   }
 
   /** Options of an RPC on behalf of this request, with the deadline of its operation; undefined: none. */
   options(limits: { timeoutMs: number | undefined } = { timeoutMs: this.deadlineMs }): CallOptions {
     return callOptions(
       { principal: this.principal, authenticated: this.principal !== undefined, requestId: this.requestId },
-      { signal: this.signal, timeoutMs: limits.timeoutMs ?? NO_DEADLINE },
+      { caller: this, timeoutMs: limits.timeoutMs ?? NO_DEADLINE },
     )
   }
 

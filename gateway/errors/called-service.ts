@@ -14,6 +14,7 @@ export function namedTransport(name: string, transport: Transport): Transport {
     throw error
   }
   return {
+    ...transport,
     unary: (...call) => transport.unary(...call).catch(named),
     stream: (...call) => transport.stream(...call).catch(named),
   }

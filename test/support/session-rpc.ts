@@ -162,5 +162,5 @@ function catalogOf(read: string[], plugins: FakePlugins): Catalog {
 
 /** What the catalog rejects with, as it comes from the peer. */
 function ofCatalog(rejection: Rejection): unknown {
-  return peerError('catalog', toConnectError(rejection, 'catalog', reasons), new AbortController().signal)
+  return peerError('catalog', toConnectError(rejection, 'catalog', reasons), new AbortController())
 }

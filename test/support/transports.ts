@@ -70,6 +70,7 @@ export const connectHttp2: Connect = async (...routes) => {
  */
 function strict(transport: Transport): Transport {
   return {
+    ...transport,
     unary: async (method, signal, timeoutMs, header, input, contextValues) => {
       const message = handOver(method.input, input) as MessageInitShape<typeof method.input>
       const response = await transport.unary(method, signal, timeoutMs, header, message, contextValues)

@@ -1,7 +1,10 @@
 import type { CallContext, Principal } from '#shared/rpc/call-context.ts'
+import type { Caller } from '#shared/rpc/caller.ts'
 
 /** What a call to another service carries: on whose behalf it is made, and a signal that ends it. */
 export interface PeerCall extends CallContext {
   readonly principal: Principal
   readonly signal: AbortSignal
+  /** Whose signal that is; undefined: nobody's that is known. */
+  readonly caller?: Caller | undefined
 }

@@ -1,10 +1,34 @@
 import type { HandlerContext } from '@connectrpc/connect'
-import { callContextKey, principalOf } from '#shared/rpc/call-context.ts'
+import { callContextKey, type Principal, principalOf } from '#shared/rpc/call-context.ts'
+import type { Caller } from '#shared/rpc/caller.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 
 /** A call to another service on behalf of the caller, that ends with the caller's. Rejects with PRINCIPAL_MISSING. */
 export function peerCallOf(context: HandlerContext): PeerCall {
-  const principal = principalOf(context)
-  const { requestId } = context.values.get(callContextKey)
-  return { principal, requestId, signal: context.signal }
+  return new HandlersCall(principalOf(context), context)
+}
+
+class HandlersCall implements PeerCall {
+  readonly principal: Principal
+  readonly requestId: string | undefined
+  readonly #context: HandlerContext
+
+  constructor(principal: Principal, context: HandlerContext) {
+    this.principal = principal
+    this.requestId = context.values.get(callContextKey).requestId
+    this.#context = context
+  }
+
+  /** Made when it is first asked for, in one process. */
+  get signal(): AbortSignal {
+    return this.#context.signal
+  }
+
+  get caller(): Caller | undefined {
+    return isCaller(this.#context) ? this.#context : undefined
+  }
+}
+
+function isCaller(context: HandlerContext): context is HandlerContext & Caller {
+  return 'onGone' in context
 }

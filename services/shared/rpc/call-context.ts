@@ -6,6 +6,7 @@ import {
   type HandlerContext,
 } from '@connectrpc/connect'
 import { Rejection } from '#shared/rejection.ts'
+import { type Caller, callerKey } from '#shared/rpc/caller.ts'
 
 /** What a principal may do; the names of portico.identity.v1.Principal.Kind. */
 export type PrincipalKind = 'workspace' | 'personal' | 'management' | 'local-operator'
@@ -56,18 +57,22 @@ export function drainSignalOf(context: Pick<HandlerContext, 'values'>): AbortSig
 export const NO_DEADLINE = Number.POSITIVE_INFINITY
 
 /**
- * Options of a call on behalf of somebody. Without `timeoutMs` a unary call has the default deadline and a stream has none.
+ * Options of a call on behalf of somebody, which ends when the caller is gone or the signal aborts. Without `timeoutMs` a unary call has the default deadline and a stream has none.
  * `NO_DEADLINE` is none for either. A time that is already over counts as one millisecond: to Connect zero means no deadline.
  */
 export function callOptions(
   context: CallContext,
-  options: { signal?: AbortSignal | undefined; timeoutMs?: number | undefined } = {},
+  {
+    caller,
+    signal,
+    timeoutMs,
+  }: { caller?: Caller | undefined; signal?: AbortSignal | undefined; timeoutMs?: number | undefined } = {},
 ): CallOptions {
-  return {
-    contextValues: createContextValues().set(callContextKey, context),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: toConnectTimeout(options.timeoutMs) }),
-  }
+  const options: CallOptions = { contextValues: createContextValues().set(callContextKey, context) }
+  if (caller !== undefined) options.contextValues?.set(callerKey, caller)
+  if (signal !== undefined) options.signal = signal
+  if (timeoutMs !== undefined) options.timeoutMs = toConnectTimeout(timeoutMs)
+  return options
 }
 
 function toConnectTimeout(ms: number): number {

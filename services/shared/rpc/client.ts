@@ -1,5 +1,6 @@
 import type { DescMethodServerStreaming, DescMethodUnary, DescService } from '@bufbuild/protobuf'
 import type { CallOptions, Client, Transport } from '@connectrpc/connect'
+import { callerKey } from '#shared/rpc/caller.ts'
 
 type Init = Record<string, unknown>
 
@@ -20,12 +21,18 @@ export function createClient<S extends DescService>(service: S, transport: Trans
 
 function unaryCall(transport: Transport, method: DescMethodUnary) {
   return async (input: Init, options?: CallOptions): Promise<object> => {
-    const { signal, timeoutMs, headers, contextValues } = options ?? {}
+    const { timeoutMs, headers, contextValues } = options ?? {}
+    const signal = signalFor(transport, options)
     const response = await transport.unary(method, signal, timeoutMs, headers, input, contextValues)
     options?.onHeader?.(response.header)
     options?.onTrailer?.(response.trailer)
     return response.message
   }
+}
+
+function signalFor(transport: Transport, options: CallOptions | undefined): AbortSignal | undefined {
+  if (options?.signal !== undefined || 'takesCallers' in transport) return options?.signal
+  return options?.contextValues?.get(callerKey)?.signal
 }
 
 function streamCall(transport: Transport, method: DescMethodServerStreaming) {
@@ -34,7 +41,8 @@ function streamCall(transport: Transport, method: DescMethodServerStreaming) {
       let opened: Promise<AsyncIterator<object>> | undefined
       let iterator: AsyncIterator<object> | undefined
       const open = async (): Promise<AsyncIterator<object>> => {
-        const { signal, timeoutMs, headers, contextValues } = options ?? {}
+        const { timeoutMs, headers, contextValues } = options ?? {}
+        const signal = signalFor(transport, options)
         const response = await transport.stream(method, signal, timeoutMs, headers, only(input), contextValues)
         options?.onHeader?.(response.header)
         iterator = response.message[Symbol.asyncIterator]()

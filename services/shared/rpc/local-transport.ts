@@ -1,10 +1,11 @@
 import { create, type DescMethod, type DescService, type MessageInitShape } from '@bufbuild/protobuf'
-import { Code, ConnectError, type Transport } from '@connectrpc/connect'
+import { Code, ConnectError, type ContextValues, type Transport } from '@connectrpc/connect'
 import { toConnectError } from '#shared/reasons.ts'
 import { localValues } from '#shared/rpc/call-context.ts'
+import { type Caller, type CallerTransport, callerKey, SignalCaller } from '#shared/rpc/caller.ts'
 import { DEFAULT_TIMEOUT_MS } from '#shared/rpc/limits.ts'
-import { LocalContext } from '#shared/rpc/local-context.ts'
-import { LocalStream, type StreamHandler } from '#shared/rpc/local-stream.ts'
+import { LocalContext } from '#shared/rpc/local/local-context.ts'
+import { LocalStream, type StreamHandler } from '#shared/rpc/local/local-stream.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { openRpcSpan, runIn } from '#shared/rpc/rpc-span.ts'
 import { onlyMessage } from '#shared/streams.ts'
@@ -38,10 +39,12 @@ export function createLocalTransport(...all: Routes[]): Transport {
     if (entry === undefined) throw new ConnectError(`${method.name} is not served here`, Code.Unimplemented)
     return entry
   }
-  return {
+  const transport: CallerTransport = {
+    takesCallers: true,
     async unary(method, signal, timeoutMs = DEFAULT_TIMEOUT_MS, header, message, contextValues) {
       const { routes, handler } = entryOf(method)
-      const context = new LocalContext(method, signal, timeoutMs, header, localValues(contextValues, routes.draining))
+      const caller = callerOf(signal, contextValues)
+      const context = new LocalContext(method, caller, timeoutMs, header, localValues(contextValues, routes.draining))
       const span = openRpcSpan(method, 'internal')
       try {
         context.throwIfDone()
@@ -63,17 +66,17 @@ export function createLocalTransport(...all: Routes[]): Transport {
     async stream(method, signal, timeoutMs, header, messages, contextValues) {
       const { routes, handler } = entryOf(method)
       const input = create(method.input, await onlyMessage(messages))
-      const context = new LocalContext(
-        method,
-        signal,
-        timeoutMs ?? 0,
-        header,
-        localValues(contextValues, routes.draining),
-      )
+      const values = localValues(contextValues, routes.draining)
+      const context = new LocalContext(method, callerOf(signal, contextValues), timeoutMs ?? 0, header, values)
       const answer = new LocalStream(method.output, routes, handler as StreamHandler, input, context)
       return new LocalResponse(true, method, context, answer)
     },
   }
+  return transport
+}
+
+function callerOf(signal: AbortSignal | undefined, values: ContextValues | undefined): Caller | undefined {
+  return signal === undefined ? values?.get(callerKey) : new SignalCaller(signal)
 }
 
 // A class, because making an object with getters takes longer than the rest of a call.

@@ -23,9 +23,9 @@ import { defined } from '#services/session/rpc/defined.ts'
 import { effects } from '#services/session/rpc/enums.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { peerError, peerStream } from './peer-errors.ts'
+import { peerOptions } from './peer-options.ts'
 
 const TIMEOUT_MS = 20_000
 /** The longest time that a message holds: 24 days. */
@@ -122,8 +122,8 @@ export class RpcCatalogPeer implements Catalog {
   async *runTool(call: PeerCall, { fence, grant, location, ...run }: ToolRun): AsyncGenerator<ToolEvent> {
     const accesses = grant.map(({ resources, ...access }) => ({ ...access, resources: [...resources] }))
     const request = { ...run, ...location, fence: BigInt(fence), grant: accesses }
-    const events = this.#client.runTool(request, callOptions(call, { signal: call.signal }))
-    for await (const { event } of peerStream('catalog', events, call.signal)) {
+    const events = this.#client.runTool(request, peerOptions(call))
+    for await (const { event } of peerStream('catalog', events, call)) {
       const toolEvent = toToolEvent(event)
       if (toolEvent !== undefined) yield toolEvent
     }
@@ -136,9 +136,9 @@ export class RpcCatalogPeer implements Catalog {
 
 async function unary<T>(call: PeerCall, run: (options: CallOptions) => Promise<T>): Promise<T> {
   try {
-    return await run(callOptions(call, { signal: call.signal, timeoutMs: TIMEOUT_MS }))
+    return await run(peerOptions(call, TIMEOUT_MS))
   } catch (error) {
-    throw peerError('catalog', error, call.signal)
+    throw peerError('catalog', error, call)
   }
 }
 

@@ -16,11 +16,11 @@ import type {
 import type { ModelRef } from '#services/session/domain/session.ts'
 import type { Inference } from '#services/session/ports/inference.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type Blobs, MARKER, toMessage } from './model-message.ts'
 import { peerError, peerStream } from './peer-errors.ts'
+import { peerOptions } from './peer-options.ts'
 
 const TIMEOUT_MS = 20_000
 /** Words for a variant that mean how hard the model should think; other variants are the provider's default. */
@@ -36,7 +36,7 @@ export class RpcInferencePeer implements Inference {
 
   async findModel(call: PeerCall, wanted: ModelRef | undefined) {
     try {
-      const options = callOptions(call, { signal: call.signal, timeoutMs: TIMEOUT_MS })
+      const options = peerOptions(call, TIMEOUT_MS)
       const allowed = wanted === undefined ? [] : [nameOf(wanted)]
       const { defaultModel, models } = await this.#client.listModels({ allowed }, options)
       const slash = defaultModel.indexOf('/')
@@ -45,7 +45,7 @@ export class RpcInferencePeer implements Inference {
       const length = models.find(({ name }) => name === nameOf(model))?.contextLength
       return { model, contextLength: length === undefined ? undefined : Number(length) }
     } catch (error) {
-      throw peerError('inference', error, call.signal)
+      throw peerError('inference', error, call)
     }
   }
 
@@ -70,8 +70,8 @@ export class RpcInferencePeer implements Inference {
       providerTimeouts: timeouts,
       ...(body === undefined ? {} : { providerBody: body }),
     }
-    const stream = this.#client.streamGenerate({ generation }, callOptions(call, { signal: call.signal }))
-    for await (const { events } of peerStream('inference', stream, call.signal)) {
+    const stream = this.#client.streamGenerate({ generation }, peerOptions(call))
+    for await (const { events } of peerStream('inference', stream, call)) {
       yield events.map(toEvent).filter((event) => event !== undefined)
     }
   }

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
+import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { reasonOf } from '#shared/reasons.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 
@@ -6,7 +7,7 @@ import { type AnyReason, Rejection } from '#shared/rejection.ts'
  * What a failed call to a peer throws here: the caller's own reason when it was the caller who ended it, the peer's
  * rejection, or PEER_UNAVAILABLE (metadata `peer`, `problem`) when it can't be reached or does not answer in time.
  */
-export function peerError(peer: string, error: unknown, signal: AbortSignal): unknown {
+export function peerError(peer: string, error: unknown, { signal }: Pick<PeerCall, 'signal'>): unknown {
   if (signal.aborted) return signal.reason
   const reason = reasonOf(error)
   if (reason !== undefined) return new Rejection(reason.reason as AnyReason, { ...reason.metadata }, { cause: error })
@@ -17,10 +18,14 @@ export function peerError(peer: string, error: unknown, signal: AbortSignal): un
 }
 
 /** Wraps a stream of a peer so that what it throws is what `peerError` says. */
-export async function* peerStream<T>(peer: string, stream: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+export async function* peerStream<T>(
+  peer: string,
+  stream: AsyncIterable<T>,
+  call: Pick<PeerCall, 'signal'>,
+): AsyncGenerator<T> {
   try {
     yield* stream
   } catch (error) {
-    throw peerError(peer, error, signal)
+    throw peerError(peer, error, call)
   }
 }

@@ -26,11 +26,14 @@ export function createSession(dependencies: {
     const call = peerCallOf(context)
     const parsed = parseCreateSession(request)
     const directory = parseDirectory(request.directory)
-    // Before its directory is looked at, which may be gone by now.
-    const existing = await store.getSession(call.principal.workspaceId, parsed.id)
-    if (existing !== undefined) return { session: sessionToProto(existing) }
-    const location = await catalog.resolveLocation(call, directory)
     const key = { workspace: call.principal.workspaceId, sessionId: parsed.id }
+    const location = await catalog.resolveLocation(call, directory).catch((error: unknown) => ({ error }))
+    if ('error' in location) {
+      // A session that is there needs no directory, which may be gone by now.
+      const existing = await store.getSession(key.workspace, key.sessionId)
+      if (existing === undefined) throw location.error
+      return { session: sessionToProto(existing) }
+    }
     const input = { ...parsed, location }
     const session = await store.createSession(key, (...made) => newSession(input, ...made))
     return { session: sessionToProto(session) }

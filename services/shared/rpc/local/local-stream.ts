@@ -1,6 +1,6 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf'
 import { toConnectError } from '#shared/reasons.ts'
-import type { LocalContext } from '#shared/rpc/local-context.ts'
+import type { LocalContext } from '#shared/rpc/local/local-context.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { openRpcSpan, runIn } from '#shared/rpc/rpc-span.ts'
 import type { OpenSpan } from '#shared/telemetry/tracing.ts'

@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
+import { type Caller, GoneListeners } from '#shared/rpc/caller.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 
 let over: ConnectError | undefined
@@ -31,13 +32,14 @@ function watchAll(): void {
  * look at headers or at the signal. The caller and the deadline are watched from the next turn of the event loop on, or when the signal
  * is read.
  */
-export class LocalContext implements HandlerContext {
+export class LocalContext implements HandlerContext, Caller {
   readonly method: DescMethod
   readonly values: ContextValues
   readonly protocolName = 'local'
   readonly requestMethod = 'POST'
   readonly url = 'local:'
-  readonly #callerSignal: AbortSignal | undefined
+  readonly #caller: Caller | undefined
+  readonly #listeners = new GoneListeners()
   readonly #header: ConstructorParameters<typeof Headers>[0]
   readonly #deadline: number | undefined
   #controller: AbortController | undefined
@@ -56,24 +58,24 @@ export class LocalContext implements HandlerContext {
   /** A `timeoutMs` that is not above zero means no deadline, as with Connect's own transports. */
   constructor(
     method: DescMethod,
-    signal: AbortSignal | undefined,
+    caller: Caller | undefined,
     timeoutMs: number,
     header: ConstructorParameters<typeof Headers>[0],
     values: ContextValues,
   ) {
     this.method = method
     this.values = values
-    this.#callerSignal = signal
+    this.#caller = caller
     this.#header = header
     if (timeoutMs > 0) this.#deadline = performance.now() + timeoutMs
-    if (signal !== undefined || timeoutMs > 0) watchNextTurn(this)
+    if (caller !== undefined || timeoutMs > 0) watchNextTurn(this)
   }
 
   /** From now on the call ends when its caller is gone or its deadline has passed. */
   watch(): void {
     if (this.#watched || this.#closed || this.#failureSoFar() !== undefined) return
     this.#watched = true
-    this.#callerSignal?.addEventListener('abort', this.#onAbort, { once: true })
+    this.#caller?.onGone(this.#onAbort)
     if (this.#deadline === undefined) return
     const expire = (): void => this.#end(new ConnectError('The deadline has passed', Code.DeadlineExceeded))
     this.#timer = setTimeout(expire, Math.max(0, this.#deadline - performance.now()))
@@ -91,6 +93,20 @@ export class LocalContext implements HandlerContext {
       if (failure !== undefined) this.#controller.abort(failure)
     }
     return this.#controller.signal
+  }
+
+  /** To the calls that the handler makes, it is their caller. */
+  get isGone(): boolean {
+    return this.#closed || this.#failureSoFar() !== undefined
+  }
+
+  onGone(listener: () => void): void {
+    this.watch()
+    this.#listeners.add(listener)
+  }
+
+  offGone(listener: () => void): void {
+    this.#listeners.delete(listener)
   }
 
   get requestHeader(): Headers {
@@ -122,7 +138,7 @@ export class LocalContext implements HandlerContext {
 
   /** Waits for the handler, but no longer than the caller does. */
   race<T>(work: Promise<T> | T): Promise<T> {
-    if (this.#callerSignal === undefined && this.#deadline === undefined) return Promise.resolve(work)
+    if (this.#caller === undefined && this.#deadline === undefined) return Promise.resolve(work)
     return new Promise<T>((resolve, reject) => {
       const failure = this.#failureSoFar()
       if (failure !== undefined) reject(failure)
@@ -137,18 +153,19 @@ export class LocalContext implements HandlerContext {
     return error instanceof ConnectError && error !== failure ? undefined : failure
   }
 
-  /** Ends the call: what the handler left running is aborted, and nothing of the call stays behind. */
+  /** Ends the call: what the handler left running is ended, and nothing of the call stays behind. */
   close(): void {
-    if (this.#watched) this.#callerSignal?.removeEventListener('abort', this.#onAbort)
+    if (this.#watched) this.#caller?.offGone(this.#onAbort)
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#closed = true
-    if (this.#controller !== undefined) this.#controller.abort(this.#failureSoFar())
+    this.#controller?.abort(this.#failureSoFar())
+    this.#listeners.call()
   }
 
   /** Why the call is over; undefined: it is not. */
   #failureSoFar(): ConnectError | undefined {
     if (this.#closed) this.#failure ??= callIsOver()
-    else if (this.#callerSignal?.aborted === true) this.#onAbort()
+    else if (this.#caller?.isGone === true) this.#onAbort()
     return this.#failure
   }
 
@@ -156,6 +173,7 @@ export class LocalContext implements HandlerContext {
     if (this.#closed || this.#failure !== undefined) return
     this.#failure = failure
     this.#controller?.abort(failure)
+    this.#listeners.call()
     this.#fail?.(failure)
     this.onEnd?.()
   }
