@@ -1,4 +1,4 @@
-// Writes the import matrix of `docs/architecture.md` into biome.json. Usage: lint-matrix.ts [--check]
+// Writes the import matrix (who may import whom) into biome.json. Usage: lint-matrix.ts [--check]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
