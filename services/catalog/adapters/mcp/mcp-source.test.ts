@@ -53,6 +53,7 @@ test('a server that ends during a call: it failed, was sent once, and the server
   assert.equal(failure?.type, 'outcome_unknown')
   assert.match(failure.message, /what it has done by then is unknown, and it was not sent again$/)
   assert.match((await mcpServers(catalog)).s?.error ?? '', /^it ended with exit code 3 \(next try in 1 s\)$/)
+  assert.match(catalog.warnings.find(({ server }) => server === 's')?.error ?? '', /^it ended with exit code 3/)
   assert.equal((await toolNames(catalog)).length, 6, 'what is known stays known')
   assert.match((await runTool(catalog, 's_pid', {})).text, /^\d+$/)
   assert.deepEqual(

@@ -54,19 +54,26 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
     const counts = (): boolean => this.#open.get(directory)?.at(-1) === servers
     const servers = new LocationServers({
       configuration: configuration.open(location, changed),
-      create: (entry) =>
-        new McpServer(entry, {
+      create: (entry) => {
+        const { name } = entry
+        const server: McpServer = new McpServer(entry, {
           places,
           clock,
           listed: this.#recall(directory, entry),
           connect: async (_, options) => await this.#connect(entry, directory, options),
-          onStatus: () => counts() && onChange(directory, { type: 'mcp-server-updated', server: entry.name }),
+          onStatus: () => {
+            const { error } = server.status
+            if (error !== undefined) logger.warn({ directory, server: name, error }, 'An MCP server cannot be used now')
+            if (counts()) onChange(directory, { type: 'mcp-server-updated', server: name })
+          },
           onTools: () => {
             if (!counts()) return
-            onChange(directory, { type: 'mcp-tools-changed', server: entry.name })
+            onChange(directory, { type: 'mcp-tools-changed', server: name })
             changed()
           },
-        }),
+        })
+        return server
+      },
       end: (server) => this.#end(server),
       onOmitted: (server, names) => {
         const detail = { directory, server, count: names.length, names: names.slice(0, LOGGED_OMITTED) }
