@@ -18,10 +18,10 @@ import { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Operation } from './operation.ts'
 import { runOperation } from './run-operation.ts'
 
-/** What handles a request; what it throws is answered as an error. `next`: goes on behind it. */
+/** Handles a request; whatever it throws becomes an error response. `next` passes the request on. */
 type Handler = (request: Request, response: Response, next: NextFunction) => unknown
 
-/** Makes the Express app. Reading it top to bottom is reading what happens to a request. */
+/** Makes the Express app. From top to bottom, it shows what happens to a request. */
 export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Express {
   const app = express()
   app.set('etag', false)
@@ -34,7 +34,10 @@ export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Expre
   return app
 }
 
-/** What every request goes through: one middleware, because Express itself takes a microsecond or more for each. */
+/**
+ * The steps that every request takes: one middleware for all of them, because Express spends a microsecond or more on each
+ * middleware.
+ */
 function handle(facade: Facade, areas: readonly Area[]): Handler {
   const begin = beginCall(facade)
   const admitted = admission(facade)
@@ -44,7 +47,9 @@ function handle(facade: Facade, areas: readonly Area[]): Handler {
   }
 }
 
-/** Whether a request goes on: one that may not is refused, and a preflight is answered. */
+/**
+ * Returns whether the request continues: preflights are answered here, and requests that are not allowed are refused.
+ */
 function admission({ config }: Facade) {
   const allowOrigins = cors(config)
   return function admitted(request: Request, response: Response): boolean {
@@ -55,13 +60,15 @@ function admission({ config }: Facade) {
   }
 }
 
-/** Clients that add `/v1` themselves, as Anthropic's do, learn of it before they need a key. */
+/**
+ * Rejects paths with a doubled `/v1` before a key is required: some clients, such as Anthropic's, add it themselves.
+ */
 function requireOneVersion({ path }: Request): void {
   if (!namesVersionTwice(path)) return
   throw new Rejection('ROUTE_NOT_FOUND', { hint: 'the base URL ends in /v1, and the client adds another /v1' })
 }
 
-/** Hands each request to the routes of its area, which are made with the first of them. */
+/** Hands each request to the routes of its area, which are created with the area's first request. */
 function dispatch(facade: Facade, areas: readonly Area[]): Handler {
   const shared = { wrongKeys: new WrongKeys(facade.clock, facade.logger), exchanges: exchangeLimit(facade) }
   const byFamily = new Map<Family, Handler>()
@@ -116,7 +123,7 @@ export function routesOf(operations: readonly Operation[], facade: Facade, { exc
   return router
 }
 
-/** A count that arrives late is of no use. */
+/** A count that arrives late is useless. */
 const COUNT_MS = 1_000
 
 function exchangeLimit({ clients, clock, config }: Facade): ExchangeLimit {
@@ -140,7 +147,8 @@ function answerError(facade: Facade) {
     if (response.destroyed) return
     const { status, body, headers } = explain(facade, call, error)
     if (status >= 500) call.error = error
-    // A stream reports its own failures; whatever comes here after the headers can only cut the answer off.
+    // A stream reports its own failures. For anything else that fails after the headers were sent, the connection can only
+    // be cut.
     if (response.headersSent) response.destroy()
     else sendJson(response, status, body, headers)
   }

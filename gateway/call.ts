@@ -19,19 +19,19 @@ export class Call implements Caller {
   readonly requestId: string
   /** Whose requests count together with this one. */
   readonly clientNetwork: () => string
-  /** Whether the request came below `/v1`, where OpenAI's clients look for what is below `/api/v1`. */
+  /** Whether the path begins with `/v1`, where OpenAI's clients look for everything below `/api/v1`. */
   readonly atV1: boolean
   /** `gen-…`: the generation of the request, by which it goes in the ledger. Set by the runner; undefined: it has none. */
   generationId: string | undefined
-  /** Says how far the request came that failed, where its client wants that; set by the operation. */
+  /** Describes how far a failed request got, if the client wants that; set by the operation. */
   describeFailure: ((error: unknown) => object | undefined) | undefined
   /** Set by authentication. */
   principal: Principal | undefined
-  /** What the principal's key may spend, as it was read with it; undefined: the local operator, who has no key. */
+  /** The terms of the principal's key, which were read with it; undefined: the local operator, who has no key. */
   terms: KeyTerms | undefined
-  /** What the caller showed who it is by. */
+  /** The kind of credential that the caller sent. */
   credential: Credential | undefined
-  /** Headers for the answer, names and values in turn, whatever the answer is. */
+  /** Headers for the answer, errors included; names and values alternate. */
   readonly headers: string[]
   /** For how many seconds the answer may be kept; undefined: not at all. */
   maxAge: number | undefined
@@ -41,7 +41,7 @@ export class Call implements Caller {
   error: unknown
   /** How long a call to a service may take, in milliseconds; the runner sets what the operation says. */
   deadlineMs: number | undefined = DEADLINE_MS
-  /** What the client calls a field that a service names; the operation says it. */
+  /** Maps a field as a service names it to the client's name; set from the operation. */
   publicField: ((field: string) => string) | undefined
   readonly #listeners = new GoneListeners()
   #controller: AbortController | undefined
@@ -118,12 +118,12 @@ export class Call implements Caller {
 /** A response, and the call that it belongs to. */
 type Called = Response & { portico: Call }
 
-/** Has an answer belong to a call. */
+/** Associates a response with its call. */
 export function setCallOf(response: Response, call: Call): void {
   ;(response as Called).portico = call
 }
 
-/** The call that an answer belongs to. */
+/** The call of a response. */
 export function callOf(response: Response): Call {
   return (response as Called).portico
 }

@@ -1,14 +1,14 @@
 import type { PrincipalKind } from '#shared/rpc/call-context.ts'
 
-/** What a caller may show who it is by: a key of some kind, an access token, or, on `/api`, that it sits at the machine. */
+/** Kinds of credentials: a kind of key, an access token or, on `/api`, access from the machine itself. */
 export type Credential = PrincipalKind | 'access-token'
 
-/** What an operation takes. */
+/** The credentials that an operation accepts. */
 export type Credentials = readonly Credential[]
 
 /** None is needed. */
 export const ANYBODY: Credentials = []
-/** Of `/api`: as `PORTICO_AUTH` says. */
+/** Of `/api`; which of them are accepted depends on `PORTICO_AUTH`. */
 export const OF_SESSIONS: Credentials = ['local-operator', 'workspace', 'personal']
 /** Of `/api/v1`, where keys are used; an access token is used like the workspace key that it was issued for. */
 export const OF_USERS: Credentials = ['workspace', 'personal', 'access-token']

@@ -28,7 +28,7 @@ export function isAtV1(path: string): boolean {
   return path.startsWith('/v1/')
 }
 
-/** Whether a path names the version twice, as clients have it that add `/v1` themselves. */
+/** Whether a path contains the version twice, because the client adds `/v1` itself. */
 export function namesVersionTwice(path: string): boolean {
   return /^(?:\/api)?\/v1\/v1(?:$|\/)/.test(path)
 }

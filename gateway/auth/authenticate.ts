@@ -31,10 +31,9 @@ function pathsOf(operations: readonly Operation[]): ReadonlySet<string | undefin
 }
 
 /**
- * Authenticates each request: `/api/v1` by an API key or an access token, `/api` as PORTICO_AUTH says, and leaves everything else, the token
- * endpoint and what else needs no credential among it, alone. The state of a key, that of an access token's as well, is read on each
- * request; who sent many wrong ones is refused with WRONG_KEYS when the next one is wrong, too. A request for a generation
- * has its id when it is refused, too.
+ * Authenticates each request: `/api/v1` by an API key or an access token, `/api` as PORTICO_AUTH says, and skips everything that needs no
+ * credential, such as the token endpoint. The state of a key, also of the key behind an access token, is read on each request. A client that
+ * has sent many wrong credentials gets WRONG_KEYS for further wrong ones. A refused request for a generation has a generation id, too.
  */
 export function authenticate(facade: Facade, operations: readonly Operation[], wrongKeys: WrongKeys) {
   const { config } = facade
@@ -52,7 +51,7 @@ export function authenticate(facade: Facade, operations: readonly Operation[], w
     } catch (error) {
       if (request.method === 'POST' && generating.has(request.path)) beginGeneration(call, facade, request.headers)
       const { reason, metadata } = (error instanceof Rejection ? error : reasonOf(error)) ?? {}
-      // A token that was good until now is the sign to get another one, and not guessed.
+      // An expired token was not guessed: its holder only has to get a new one.
       const wrong = reason === 'CREDENTIAL_REFUSED' && metadata?.ours === undefined
       const seconds = wrong ? wrongKeys.add(call.clientNetwork()) : undefined
       throw seconds === undefined ? error : new Rejection('WRONG_KEYS', { retry_after: String(seconds) })
@@ -87,7 +86,7 @@ async function byMode(facade: Facade, auth: Config['auth'], call: Call, request:
   }
 }
 
-/** What Anthropic's clients send a key in stands for the usual header on the paths that they call. */
+/** On the paths that Anthropic's clients call, `x-api-key` stands for the usual header. */
 function authorizationOf({ family }: Call, { headers, path }: Request): string | undefined {
   const { authorization, 'x-api-key': key } = headers
   // Clients send an empty one where they were given another credential.
@@ -102,7 +101,7 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
   const header = authorizationOf(call, request)
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BEARER_CHALLENGE })
   const given = /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1]
-  // To a credential of another scheme a challenge names no error (RFC 6750 section 3.1).
+  // For a credential of another scheme, the challenge names no error (RFC 6750 section 3.1).
   if (!/^Bearer(?: |$)/i.test(header)) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE })
   if (given === undefined) throw new Rejection('CREDENTIAL_REFUSED')
   const isToken = isAccessToken(given)
@@ -110,7 +109,7 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
   await identify(facade, call, { case: isToken ? 'accessToken' : 'apiKey', value: given })
 }
 
-/** What a caller shows who it is by, as identity takes it. */
+/** The caller's credential, as identity takes it. */
 type Shown = NonNullable<MessageInitShape<typeof AuthenticateRequestSchema>['credential']>
 
 async function identify(facade: Facade, call: Call, credential: Shown): Promise<void> {
@@ -139,7 +138,7 @@ function requirePassword(request: Request, expected: { readonly username: string
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BASIC_CHALLENGE })
   const encoded = /^Basic +([\w+/]+={0,2}) *$/i.exec(header)?.[1]
   const given = Buffer.from(encoded ?? '', 'base64').toString('utf8')
-  // Digests have one length, so that the comparison takes as long whatever was given.
+  // Digests have equal length, so that the comparison takes the same time whatever was sent.
   const same = timingSafeEqual(digest(given), digest(`${expected.username}:${expected.password}`))
   if (encoded === undefined || !same) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BASIC_CHALLENGE })
 }

@@ -4,7 +4,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net'
 /** The network of an IPv6 address within which its holder chooses freely. */
 const OWN_GROUPS = 4
 
-/** Whose requests count together: who may send wrong keys, exchange tokens, and so on, only so often. */
+/** Determines the client network of a request, by which wrong keys, token exchanges and so on are counted. */
 export class ClientNetworks {
   readonly #proxies = new BlockList()
 
@@ -17,9 +17,9 @@ export class ClientNetworks {
   }
 
   /**
-   * What one client has: its IPv4 address, or the first 64 bits of its IPv6 address. The client is who the connection comes from, and
-   * behind trusted proxies the right-most address of `X-Forwarded-For` that is not one of theirs: what stands left of it was written by
-   * whoever wanted to. An entry that is not an address, which a proxy writes for a client that it does not know, counts as the proxy.
+   * The network of one client: its IPv4 address, or the first 64 bits of its IPv6 address. The client is the peer of the connection or,
+   * behind trusted proxies, the right-most address of `X-Forwarded-For` that is not one of theirs; anybody could have written what
+   * stands left of it. An entry that is not an address, which a proxy writes for a client that it does not know, counts as the proxy.
    */
   of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     let client = bare(socket.remoteAddress ?? '')
@@ -65,7 +65,7 @@ function addressIn(entry: string): string | undefined {
   return isIP(text) === 0 ? undefined : bare(text)
 }
 
-/** An address without its zone; one of IPv4 in IPv6 clothes (`::ffff:10.0.0.1`) as itself. */
+/** An address without its zone; an IPv4-mapped one (`::ffff:10.0.0.1`) as the IPv4 address. */
 function bare(address: string): string {
   if (address === '' || isIPv4(address)) return address
   const groups = groupsOf(address)
@@ -90,7 +90,7 @@ function groupsOf(address: string): number[] {
   const [head = '', tail] = hexadecimal.split('::')
   const before = head === '' ? [] : head.split(':')
   const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  // `::` stands for as many zeros as are missing of eight groups.
+  // `::` stands for the zeros that are missing from the eight groups.
   const zeros = Array<string>(8 - before.length - after.length).fill('0')
   return [...before, ...zeros, ...after].map((group) => Number.parseInt(group, 16))
 }

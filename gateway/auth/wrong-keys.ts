@@ -4,14 +4,14 @@ import type { Clock } from '#shared/clock.ts'
 /** Wrong keys that one client may send within the window. */
 const MOST = 20
 const WINDOW_MS = 60_000
-/** Clients that are remembered; when there are more, the one that was wrong longest ago is forgotten. */
+/** How many clients are remembered; beyond that, the one whose last wrong key is oldest is forgotten. */
 const CLIENTS = 10_000
 
 /** Remembers who sent wrong keys in the last minute, so that keys can't be guessed by trying many. */
 export class WrongKeys {
   readonly #clock: Clock
   readonly #logger: Logger
-  /** Client network → when it was wrong, oldest first; the one that was wrong last comes last. */
+  /** Client network → the times of its wrong keys, oldest first; the network with the latest one comes last. */
   readonly #times = new Map<string, number[]>()
   #loggedAt = Number.NEGATIVE_INFINITY
 
@@ -21,8 +21,8 @@ export class WrongKeys {
   }
 
   /**
-   * A client of this network sent a wrong key. Returns undefined when that is to be answered as what it is, else in how many seconds the
-   * network may be wrong again.
+   * Records a wrong key from this network. Returns undefined below the limit, else the seconds until the network may send another wrong
+   * one.
    */
   add(network: string): number | undefined {
     const now = this.#clock.monotonic()

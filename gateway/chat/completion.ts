@@ -32,7 +32,10 @@ export const logprobs = z
   .strictObject({ content: tokens.nullable(), refusal: tokens.nullable() })
   .meta({ id: 'Chat.Logprobs' })
 
-/** Of a detail of a thought: the kind of provider whose it is, the provider's id of it, and the number of the thought. */
+/**
+ * Members of a reasoning detail: the kind of provider that made it, the provider's id for it, and the number of the
+ * thought.
+ */
 const ofThought = { id: z.string().optional(), format: z.string().optional(), index: z.int() }
 
 /** A piece of what the model thought. */
@@ -86,7 +89,7 @@ const toolCall = z.discriminatedUnion('type', [
   }),
 ])
 
-/** What comes whole, in a message as in a chunk. */
+/** What is not streamed piece by piece, in a message as well as in a chunk. */
 export const extras = {
   reasoning_details: z.array(reasoningDetail).optional(),
   images: z.array(image).optional(),
@@ -118,7 +121,7 @@ export const failure = z.strictObject({
 
 /**
  * A chat completion (gateway facts 2.1). `system_fingerprint` has to be there, since clients demand it. `error`: it failed after white space
- * was sent, with the status 200; its choice ended with the error, and has it, too.
+ * was sent with the status 200; its choice ended with the error and contains it, too.
  */
 export const chatCompletion = z
   .strictObject({

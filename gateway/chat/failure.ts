@@ -2,14 +2,14 @@ import type { PublicError } from '../errors/error-table.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 import type { ChatError } from './completion.ts'
 
-/** What a completion says that broke off. */
+/** How a completion shows that it broke off. */
 export interface ChatFailure {
   readonly error: ChatError
-  /** How far it came; left out where the client does not want it. */
+  /** How far the generation got; left out unless the client wants it. */
   readonly openrouter_metadata?: RouterMetadata
 }
 
-/** Says what broke a generation off, as the error would have said it before the first byte. */
+/** Turns the error that broke a generation off into its form within a completion. */
 export function chatFailure({ body }: Pick<PublicError, 'body'>): ChatFailure {
   const { error, ...beside } = body
   const { code, message, metadata } = error as ChatError

@@ -14,7 +14,7 @@ import {
   fromThought,
 } from './from-part.ts'
 
-/** What a completion has from the start. */
+/** What is known of a completion from the start. */
 export interface ChatSeed {
   /** `gen-…` */
   readonly id: string
@@ -22,7 +22,7 @@ export interface ChatSeed {
   readonly created: number
   /** The requested model, until it is known which one answers. */
   readonly model: string
-  /** Says how the answer was made; undefined: the client does not want it. */
+  /** Describes how the answer was made; undefined: the client does not want that. */
   readonly describe: ((served: Served) => RouterMetadata) | undefined
 }
 
@@ -154,7 +154,7 @@ const REASONS: { readonly [reason in FinishReason]?: ChatFinishReason } = {
   [FinishReason.CONTENT_FILTER]: 'content_filter',
 }
 
-/** Why a generation ended; a provider's reason that is not known counts as its normal end. */
+/** Why a generation ended; an unknown reason counts as a normal end. */
 export function fromReason(reason: FinishReason): ChatFinishReason {
   return REASONS[reason] ?? 'stop'
 }

@@ -7,8 +7,8 @@ export type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value
 type Thought = Pick<PartOf<'reasoning'>, 'text' | 'summary' | 'signature' | 'encrypted' | 'id' | 'format'>
 
 /**
- * The details of a thought: its words, with the provider's proof, then what is encrypted. `index`: number of the thought. Details of one
- * thought have one number, so that they find together again in a history.
+ * The details of a thought: its words, with the provider's proof, then what is encrypted. `index`: number of the thought. All details of
+ * one thought have the same number, so that they can be joined again in a history.
  */
 export function fromThought(thought: Thought, index: number): ReasoningDetail[] {
   const { text, summary, signature, encrypted } = thought
@@ -23,7 +23,7 @@ export function fromThought(thought: Thought, index: number): ReasoningDetail[] 
   return details
 }
 
-/** What the details of a thought say besides its words, once these were streamed; `kind`: as what they were. */
+/** The details of a thought apart from its words, which have been streamed as parts of this `kind`. */
 export function afterWords(thought: Thought, index: number, kind: 'text' | 'summary'): ReasoningDetail[] {
   const proofs = fromThought({ ...thought, text: undefined, summary: undefined }, index)
   if (proofs.length > 0 || (!thought.id && !thought.format)) return proofs
@@ -37,7 +37,10 @@ function ofThought({ id, format }: Pick<Thought, 'id' | 'format'>, index: number
   return { ...(id ? { id } : {}), ...(format ? { format } : {}), index }
 }
 
-/** What stands beside the answer for an item of the provider's own: something encrypted, which is sent back as it is. */
+/**
+ * The reasoning detail that stands for an item in the provider's own format: encrypted data that clients send back
+ * unchanged.
+ */
 export function fromForeign({ format, item }: PartOf<'foreign'>, index: number): ReasoningDetail[] {
   return item === undefined ? [] : [{ type: 'reasoning.encrypted', data: sealItem(item), format, index }]
 }
@@ -79,7 +82,7 @@ function urlOf({ source, mime }: PartOf<'image'>): string | undefined {
 
 /**
  * The sources that a message names, those with an address. `starts`: where the text of each part begins in the content, and where it ends, by
- * the index of the part. Where a provider does not say which passage rests on a source, the whole text of the part does.
+ * the index of the part. If a provider does not name the passage, the source is cited for the whole text of the part.
  */
 export function fromSources(
   sources: readonly Source[],

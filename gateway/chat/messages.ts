@@ -114,7 +114,7 @@ const all = z
 const MAX_PARTS_TOGETHER = 50_000
 const LISTS = ['content', 'reasoning_details', 'tool_calls', 'images', 'files', 'annotations'] as const
 
-/** They are counted whatever they are, before they are looked at; a message has one at least. */
+/** Parts are counted before they are checked; every message counts as one at least. */
 function partsProblem(input: unknown): string | undefined {
   if (!Array.isArray(input)) return undefined
   let parts = 0

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'tool_choice.mode': 'tool_choice',
 }
 
-/** The member of a request that a field of its generation was made of. */
+/** Maps a field of the generation to the member of the request body that it was made from. */
 export function publicField(field: string, body: CreateChatBody, headers: GenerationHeaders): string {
   const [, message, part, ofPart = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?\.?(.*))?/.exec(field) ?? []
   if (message !== undefined)

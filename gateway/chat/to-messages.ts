@@ -20,7 +20,7 @@ export function toMessages(body: Conversation): Message[] {
   return messages
 }
 
-/** The members of the body that the parts of a message were made of; found by making them once more, since it is needed for errors alone. */
+/** The members of the body that the parts of a message were made of; found by building the message again, since only errors need them. */
 export function originsOf(body: Conversation, message: number): readonly string[] {
   return gather(body)[message]?.made.map(({ path }) => path) ?? []
 }
@@ -39,7 +39,7 @@ function gather({ messages, prompt, prompt_cache_options: cache }: Conversation)
   const customCalls = new Set<string>()
   for (const [i, message] of messages.entries()) {
     const made = partsOf(message, `messages.${i}`, ttl, customCalls)
-    // What has no part says nothing.
+    // A message without parts is left out.
     if (made.length === 0) continue
     const last = turns.at(-1)
     const role = ROLES[message.role]

@@ -6,10 +6,10 @@ import { type ChatSettings, nameOf, wantedBy } from './body.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
 
-/** Whose form the tools have that a chat can have a provider run. */
+/** The format of tools that a provider runs for a chat. */
 const OPENAI = 'openai-responses-v1'
 
-/** How the answer is made: all of a generation's request that is neither the conversation nor who sends it. */
+/** The settings of a generation: everything in the request apart from the conversation and its sender. */
 export function toSettings(body: ChatSettings): GenerationInit {
   const { reasoning, reasoning_effort: effort, transforms } = body
   const { notApplied = [], ...shared } = toSharedSettings(body)
@@ -122,7 +122,7 @@ function toChoice({ tool_choice: choice }: ChatSettings): GenerationInit['toolCh
 
 function toFormat(format: ChatSettings['response_format']): GenerationInit['responseFormat'] | undefined {
   if (format == null) return undefined
-  // Said, so that it counts beside a preset.
+  // Set explicitly, so that it takes precedence over a preset.
   if (format.type === 'text') return {}
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
   if (format.type === 'python') return { format: { case: 'python', value: {} } }

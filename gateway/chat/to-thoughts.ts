@@ -9,7 +9,7 @@ type Thought = {
   -readonly [K in 'text' | 'summary' | 'signature' | 'encrypted' | 'id' | 'format']?: string
 } & MessageInitShape<typeof ReasoningPartSchema>
 
-/** What a provider proves a tool call by. */
+/** A provider's proof of a tool call. */
 interface Proof {
   readonly signature: string
   readonly format: string | undefined
@@ -58,7 +58,7 @@ export function toThoughts(message: AssistantMessage, at: string): { thoughts: M
   return { thoughts: thoughts.filter(({ part }) => part.part?.case !== 'reasoning' || says(part.part.value)), proofs }
 }
 
-/** Whether a detail belongs to the thought before it: they have one number, or, where they have none, no difference. */
+/** Whether a detail belongs to the thought before it: both have the same number or, without numbers, do not differ. */
 function continues(thought: Thought, index: number | undefined, detail: Detail): boolean {
   if (detail.id && thought.id && detail.id !== thought.id) return false
   if (detail.format && thought.format && detail.format !== thought.format) return false
@@ -85,7 +85,7 @@ function add(thought: Thought, detail: Detail): void {
   }
 }
 
-/** A thought without words and proofs says nothing. */
+/** A thought without words and proofs is left out. */
 function says({ text, summary, signature, encrypted }: MessageInitShape<typeof ReasoningPartSchema>): boolean {
   return Boolean(text || summary || signature || encrypted)
 }

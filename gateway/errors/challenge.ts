@@ -1,6 +1,6 @@
 import type { Reason } from '#shared/reasons.ts'
 
-/** What a caller without a credential gets; nothing is wrong with what it did not send. */
+/** The challenge for a request without a credential, which names no error. */
 export const BEARER_CHALLENGE = 'Bearer realm="portico"'
 
 /** The header that every 401 has (RFC 9110 section 11.6.1): how to authenticate, and that a key is not valid (RFC 6750 section 3). */

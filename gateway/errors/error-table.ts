@@ -10,15 +10,15 @@ export interface PublicError {
   readonly ref?: string
 }
 
-/** What a reason becomes; `internal`: no request of the family can meet it, so that it would be our mistake. */
+/** How a reason is shown; `internal`: no request of the family can cause it, so it would be a bug. */
 export type ErrorRow = ((reason: Reason) => PublicError) | 'internal'
 
 /** How one API family shows errors; `R` is every reason of the facade and of the services that its operations call. */
 export interface ErrorTable<R extends string> {
   /** Reason → public error; one that is unknown here, of a newer service, is an internal error. */
   readonly reasons: Readonly<Record<R, ErrorRow>>
-  /** A service did not answer, or not in time. */
+  /** The error for a service that did not respond, or not in time. */
   readonly unavailable: (deadlinePassed: boolean, service: string) => PublicError
-  /** Anything else; says nothing but the reference. */
+  /** The error for everything else, which contains only the reference. */
   readonly internal: (ref: string) => PublicError
 }

@@ -4,7 +4,9 @@ import type { PublicError } from './error-table.ts'
 import { errorTypeOf } from './error-type.ts'
 import { publicError } from './public-error.ts'
 
-/** What the client of a call sees of an error; an internal one is logged, with the reference that the client gets. */
+/**
+ * Turns an error into the one that the client sees; an internal one is logged with the reference that the client gets.
+ */
 export function explain({ logger }: { readonly logger: Logger }, call: Call, error: unknown): PublicError {
   const shown = publicError(call.family, error, call.publicField)
   if (shown.ref !== undefined) {

@@ -101,7 +101,7 @@ function unauthorized(message: string): (reason: Reason) => PublicError {
   return (reason) => ({ ...failure(401, message), headers: challengeHeader(reason) })
 }
 
-/** A limit that leaves too little for a request (gateway facts 5.2). */
+/** A spending limit that does not cover the request (gateway facts 5.2). */
 function unpaid({ message }: Reason): PublicError {
   const metadata = { error_type: 'payment_required' }
   return { status: 402, body: { error: { code: 402, message: `Insufficient credits: ${message}`, metadata } } }
@@ -150,7 +150,7 @@ function providerError(reason: Reason): PublicError {
   }
 }
 
-/** Whole seconds or a date, whatever form the provider chose; nothing where it is neither. */
+/** Whole seconds or a date, in the form that the provider chose; anything else is dropped. */
 function retryHeader(value: string): { headers?: readonly string[] } {
   if (/^\d{1,9}(\.\d+)?$/.test(value)) return { headers: ['retry-after', String(Math.ceil(Number(value)))] }
   return /^[A-Z][\w ,:+-]{1,63}$/.test(value) && !Number.isNaN(Date.parse(value))

@@ -22,7 +22,7 @@ export const oauthErrors = {
     BODY_MALFORMED: ({ metadata }) => failure(400, 'invalid_request', `The form is malformed: ${metadata.problem}`),
     BODY_INVALID: parameterProblem,
     BODY_TOO_LARGE: ({ metadata }) => failure(413, 'invalid_request', `The form has more than ${metadata.limit} bytes`),
-    // Whatever is wrong with a request is 400 (RFC 6749 section 5.2), but for what HTTP alone is about.
+    // Every invalid request is 400 (RFC 6749 section 5.2), apart from purely HTTP-related problems.
     CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>
       failure(400, 'invalid_request', `The content type must be ${metadata.expected}, in UTF-8`),
     CONTENT_ENCODING_UNSUPPORTED: () => failure(400, 'invalid_request', 'The form must not be compressed'),
@@ -32,7 +32,7 @@ export const oauthErrors = {
         'retry-after',
         metadata.retry_after ?? '60',
       ),
-    // One answer for whatever is wrong with a token or its policy: nobody learns which policies there are.
+    // One answer for every problem of a token or its policy, so that callers do not learn which policies exist.
     GRANT_REFUSED: () => failure(400, 'invalid_grant', 'The subject token was not accepted.'),
     SUBJECT_TOKEN_INVALID: () => failure(400, 'invalid_request', 'subject_token: is not a JWT'),
     ISSUER_KEYS_UNAVAILABLE: ({ metadata }) =>
@@ -56,7 +56,7 @@ export const oauthErrors = {
 /** Why identity exchanges a token for none. */
 type ExchangeRefusal = 'GRANT_REFUSED' | 'SUBJECT_TOKEN_INVALID' | 'ISSUER_KEYS_UNAVAILABLE' | 'SIGNING_UNAVAILABLE'
 
-/** What an error means besides a request that is wrong, by the parameter that has another value than the one that is served. */
+/** OAuth errors other than `invalid_request`, by the parameter whose value is not supported. */
 const ERRORS: Readonly<Record<string, string>> = { grant_type: 'unsupported_grant_type', scope: 'invalid_scope' }
 
 function parameterProblem({ metadata: { field = '', problem = '' } }: Reason): PublicError {

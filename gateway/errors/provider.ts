@@ -14,7 +14,9 @@ const OVERLOADED: ProviderFailure = { status: 503, errorType: 'provider_overload
 const UNAVAILABLE: ProviderFailure = { status: 502, errorType: 'provider_unavailable' }
 const INVALID: ProviderFailure = { status: 400, errorType: 'invalid_request' }
 
-/** A provider that refuses Portico's own key or account is unavailable: the client's key is another, and good. */
+/**
+ * If a provider refuses Portico's own key or account, it is unavailable: the client's key is a different one, and valid.
+ */
 const REFUSALS: Readonly<Record<string, ProviderFailure>> = {
   '401': UNAVAILABLE,
   '402': UNAVAILABLE,
@@ -25,7 +27,7 @@ const REFUSALS: Readonly<Record<string, ProviderFailure>> = {
   '422': { status: 422, errorType: 'unprocessable' },
 }
 
-/** Statuses of a provider that mean something of their own to the client. */
+/** Provider statuses that have a meaning of their own for the client. */
 export const PROVIDER_STATUSES: readonly string[] = [...Object.keys(REFUSALS), '503', '529']
 
 /** Says what a reason of the inference service means to the client; undefined: it is not about a provider. */
@@ -40,7 +42,7 @@ export function providerFailure({ reason, metadata }: Reason): ProviderFailure |
       return status === '503' || status === '529' ? OVERLOADED : UNAVAILABLE
     case 'PROVIDER_REFUSED':
       if (errorType === undefined) return REFUSALS[status] ?? INVALID
-      // What the provider itself says is wrong with the request is more than its status.
+      // The provider's own error code is more precise than its status.
       return { status: errorType === 'image_not_found' ? 404 : 400, errorType }
     default:
       return undefined

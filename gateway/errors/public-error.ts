@@ -14,7 +14,7 @@ const tables = { instance: instanceErrors, gateway: gatewayErrors, messages: mes
 type Tables = typeof tables
 const TABLES: Readonly<Record<Family, ErrorTable<never>>> = tables
 
-/** The reasons that a family shows as what they are. */
+/** The reasons that a family shows to clients, as opposed to internal errors. */
 export type ShownReason<F extends Family> = {
   [R in keyof Tables[F]['reasons']]: Tables[F]['reasons'][R] extends 'internal' ? never : R
 }[keyof Tables[F]['reasons']] &
@@ -65,11 +65,11 @@ function reasonOfAny(error: unknown, nameOf: FieldName): Reason | undefined {
     return { domain: 'gateway', reason: 'PATH_INVALID', metadata: {}, message: 'The path is not valid' }
   }
   const reason = withPublicField(reasonOf(error), nameOf)
-  // What every server rejects with says nothing of its service.
+  // Reasons that every server may reject with do not name the service.
   return reason?.domain === 'server' ? { ...reason, domain: calledService(error) ?? 'gateway' } : reason
 }
 
-/** What the gateway itself rejects with has the client's names already. */
+/** Rejections of the gateway itself already have the client's names. */
 function withPublicField(reason: Reason | undefined, nameOf: FieldName): Reason | undefined {
   const field = reason?.metadata.field
   if (reason === undefined || field === undefined) return reason

@@ -13,7 +13,7 @@ function tagged<const T extends string, const S extends z.core.$ZodLooseShape = 
 
 const location = z.strictObject({ directory: z.string() })
 
-/** Errors of `/api`, by what their rows in the table are tagged with. */
+/** Errors of `/api`, by their `_tag`. */
 export const instanceError = z.discriminatedUnion('_tag', [
   tagged('InvalidRequestError', {
     kind: z.enum(['Payload', 'Query', 'Params', 'Headers', 'empty_session']).optional(),
@@ -76,7 +76,7 @@ const messagesError = z
 /** Errors of `/api/v1/oauth` (RFC 6749 section 5.2). */
 const oauthError = z.strictObject({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthError' })
 
-/** What an error of a family looks like. */
+/** The error schema of each family. */
 export const errorSchemas: Readonly<Record<Family, z.ZodType>> = {
   instance: instanceError,
   gateway: gatewayError,

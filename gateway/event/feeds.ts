@@ -7,7 +7,7 @@ import type { Clients } from '../clients.ts'
 import { type Frame, fromCatalogMessage, fromSessionMessage } from './frames.ts'
 import { mergeEvents } from './merge.ts'
 
-/** Whose events a client wants, and which of them: those of a session and all below it, those of a directory; undefined: all. */
+/** What a client subscribes to: a workspace's events, optionally only those of a session and all below it, or of a directory. */
 export interface Wanted {
   readonly principal: Principal
   readonly sessionId: string | undefined
@@ -19,7 +19,7 @@ export type Feed = SharedStream<Frame>
 
 const feeds = new WeakMap<Clients, Map<string, Feed>>()
 
-/** The feed for what is wanted; one is opened where there is none. It is closed when nobody holds it any more. */
+/** Returns the feed for a subscription, and opens one if there is none. It is closed when it is no longer used. */
 export function feedOf(clients: Clients, wanted: Wanted, clock: Clock): Feed {
   const { principal, sessionId, directory } = wanted
   const known = feeds.get(clients) ?? new Map<string, Feed>()
@@ -49,7 +49,7 @@ function openFeed(
   return new SharedStream<Frame>({
     source: mergeEvents({
       session: session.streamEvents({ sessionId, directory }, options),
-      // What happens to a location happens to no session.
+      // Events of locations belong to no session.
       catalog: sessionId === undefined ? () => catalog.streamEvents({ directory }, options) : undefined,
       fromSession: (message) => fromSessionMessage(message, clock),
       fromCatalog: (message) => fromCatalogMessage(message, clock),

@@ -11,11 +11,11 @@ import { fromCatalogEvent } from './catalog-events.ts'
 import { fromEvent, fromEventLive } from './mappers.ts'
 import type { logEntry } from './schemas.ts'
 
-/** What is sent to each client that gets an event: made once for all of them. */
+/** The encoded form of an event, made once for all clients that receive it. */
 export interface Frame {
-  /** Where the client stands afterwards; undefined: where it stood before. */
+  /** The client's position afterwards; undefined: it does not change. */
   readonly position?: string | undefined
-  /** Empty: it says nothing to clients. */
+  /** Empty: clients are sent nothing. */
   readonly text: string
   /** Events are missing before it. */
   readonly gap?: boolean

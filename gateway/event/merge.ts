@@ -14,7 +14,7 @@ export interface EventStreams<T> {
   readonly signal: AbortSignal
 }
 
-/** How long a client waits for a catalog that does not answer before its stream stands without it, in milliseconds. */
+/** How long a client waits for an unresponsive catalog before its stream begins without it, in milliseconds. */
 const STAND_MS = 500
 
 /** How long until a catalog that is away is called again, in milliseconds; at random up to twice that. */
@@ -25,8 +25,8 @@ const MISSED = { message: { case: 'missed' } } as CatalogMessage
 
 /**
  * Merges the events of the catalog into those of the session service, as frames. The session's stream decides when the
- * client's begins, fails and ends; it goes on while the catalog is away, and when that is back the client is sent what says
- * that events may have been missed. Each stream is pulled one message at a time, when the client takes more.
+ * client's begins, fails and ends. It continues while the catalog is unavailable; when the catalog is back, the client is
+ * notified that it may have missed events. Each stream is pulled one message at a time, as the client reads.
  */
 export function mergeEvents<T>(streams: EventStreams<T>): AsyncIterator<T, undefined> {
   return new EventMerge(streams)
@@ -37,7 +37,7 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
   readonly #session: AsyncIterator<SessionMessage>
   /** The client's stream stands: it has been sent its first frame. */
   #begun = false
-  /** What the session's stream came to while nobody waited for it. */
+  /** What the session's stream yielded while nobody waited for it. */
   #held: Promise<IteratorResult<T, undefined>> | undefined
   #pulling = false
   /** A frame of the catalog that was not taken yet. */
@@ -89,7 +89,7 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
       (error: unknown) => {
         this.#pulling = false
         this.#held = Promise.reject(error)
-        // It is nobody's yet, which is no reason to end the process.
+        // Handled later: an unhandled rejection must not end the process.
         this.#held.catch(() => {})
         if (this.#waiting !== undefined) this.#giveHeld()
       },

@@ -15,8 +15,8 @@ export interface Subscribed extends Wanted {
 }
 
 /**
- * The frames for one client. It shares the feed with all that want the same; what it missed while it was away is read for it alone,
- * before it joins them.
+ * The frames for one client. It shares the feed with all clients that have the same subscription; what it missed is first read for
+ * it alone.
  */
 export class Subscription implements AsyncIterableIterator<Frame, undefined> {
   readonly #begin: AsyncGenerator<Frame, AsyncIterator<Frame, undefined> | undefined>
@@ -31,7 +31,7 @@ export class Subscription implements AsyncIterableIterator<Frame, undefined> {
   }
 
   next(): Promise<IteratorResult<Frame, undefined>> {
-    // This runs for each event of each client: once it is live, nothing stands between.
+    // This runs for each event of each client, so a live client reads from the feed directly.
     return this.#live === undefined ? this.#beginning() : this.#live.next()
   }
 
@@ -63,7 +63,7 @@ async function* begin(subscribed: Subscribed): AsyncGenerator<Frame, AsyncIterat
     if (kind === 'caughtUp') caughtUp = true
     else yield fromSessionMessage(message, clock)
     const place = kind === 'caughtUp' || kind === 'event' ? value.position : undefined
-    // A feed of another replica may have begun after that: then the next event decides.
+    // The feed of another replica may have begun after that; then the next event decides.
     if (caughtUp && place !== undefined && feed.covers(place)) return join(feed, call, place)
   }
   return undefined

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OF_MANAGERS } from '../credentials.ts'
 import { nameParameter } from '../records/ids.ts'
 
-/** What every operation here is. Another organization than that of the key does not exist. */
+/** Shared by all operations here. To a key, organizations other than its own do not exist. */
 export const ADMIN = { family: 'gateway', credentials: OF_MANAGERS } as const
 
 export const ORGANIZATION_PATH = '/api/v1/organizations/{organizationID}'
@@ -18,10 +18,12 @@ export const policyId = z
   .string()
   .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a policy id (a UUID in small letters)')
 
-/** What is allowed and yet unwise about a policy, for people. */
+/** Warnings about a policy, for people. */
 export const warnings = z.array(z.string()).meta({ description: 'What is allowed and yet unwise about it, for people' })
 
-/** `settings.issuer_url` → `issuer_url`: to clients the settings are the body, and what it names is what changes. */
+/**
+ * `settings.issuer_url` → `issuer_url`: to clients, the settings are the body, and the members that it names are changed.
+ */
 export const publicField = (field: string): string => field.replace(/^settings\.|^update_mask$/, '')
 
 /** Which settings a body of an update names. */

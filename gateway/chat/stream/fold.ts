@@ -34,7 +34,10 @@ interface LivePart {
   length: number
 }
 
-/** Turns the events of a generation into chunks. What comes whole is made by the functions that make it of a whole generation. */
+/**
+ * Turns the events of a generation into chunks. Parts that are not streamed piece by piece are built by the functions that also
+ * build whole completions.
+ */
 export class ChatFold {
   readonly #frames: ChatFrames
   readonly #seed: ChatSeed
@@ -125,7 +128,7 @@ export class ChatFold {
     this.#frames.grow(part.growth, text, tokens.length === 0 ? null : fromTokens(part.kind === Kind.REFUSAL, tokens))
   }
 
-  /** What a part says once it is whole; what grew was said already. */
+  /** What remains to be sent of a part once it is complete. */
   #end(live: LivePart, { part }: Part): void {
     switch (part.case) {
       case 'text':

@@ -3,7 +3,9 @@ import type { ChatFinishReason, ChatLogprobs, ChatUsage } from '../completion.ts
 import type { ChatFailure } from '../failure.ts'
 import type { ChatSeed } from '../from-generation.ts'
 
-/** The unchanging pieces of the chunks by which one part grows: around its text, which stands in them once, or twice. */
+/**
+ * The constant pieces of the chunks by which one part grows. They surround the text, which occurs in a chunk once or twice.
+ */
 export interface Growth {
   readonly before: string
   /** Empty: the text stands there once. */
@@ -13,7 +15,7 @@ export interface Growth {
   readonly end: string
 }
 
-/** What the last chunk says beside the end. */
+/** Further members of the last chunk. */
 export type LastMembers = Pick<ChatChunk, 'usage' | 'service_tier' | 'openrouter_metadata'>
 
 const NOT_OVER = ',"finish_reason":null,"native_finish_reason":null,"logprobs":'
@@ -37,7 +39,7 @@ export class ChatFrames {
     return text
   }
 
-  /** The first chunk: somebody answers. */
+  /** Writes the first chunk. */
   begin(model: string, provider: string): void {
     this.#head = headOf(this.#seed, { model, provider })
     this.delta({ role: 'assistant', content: '' })

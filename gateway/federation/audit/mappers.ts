@@ -92,7 +92,7 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
   }
 }
 
-/** A record by the names of this API, of which identity has some others. */
+/** A record with the member names of this API, some of which differ from identity's. */
 function fromSnapshot(snapshot: JsonObject | undefined): JsonObject | null {
   if (snapshot === undefined) return null
   const { workspace_id, expire_time, limit_nanos, limit_includes_own_keys, ...same } = snapshot
