@@ -7,12 +7,12 @@ import { type GenerationHeaders, type GenerationInit, withTerms } from './reques
 import { cacheNotApplied } from './response-cache.ts'
 import { type StreamWriter, streamedAnswer } from './streamed-answer.ts'
 
-/** How a dialect shows a generation, whole as an `Answer`; `Failure` is what it says of one that broke off. */
+/** How a dialect presents a generation: a whole one as an `Answer`, the error of one that broke off as a `Failure`. */
 export interface Presentation<Answer, Failure> {
   readonly fromGeneration: (generation: Generation) => Answer
   /** The whole body of a failure that comes after white space was sent. */
   readonly fromFailure: (failure: Failure) => unknown
-  /** What broke a generation off, in the dialect's words. */
+  /** The error that broke a generation off, in the dialect's form. */
   readonly failureOf: (shown: PublicError) => Failure
   /** The generation ended without its last event. */
   readonly cutOff: Failure
@@ -22,14 +22,14 @@ export interface Presentation<Answer, Failure> {
   readonly writer: () => Pick<StreamWriter<Failure>, 'fold' | 'frames'>
 }
 
-/** What a client wants. */
+/** The client's request. */
 interface Wanted {
   readonly headers: GenerationHeaders
   readonly generation: GenerationInit
   readonly streamed: boolean
 }
 
-/** Requests a generation as the client did, whole or as a stream, and shows it in the client's dialect. */
+/** Requests a generation, whole or as a stream as the client wants it, and presents it in the client's dialect. */
 export function answerGeneration<Answer, Failure>(
   { inference }: Clients,
   call: Call,

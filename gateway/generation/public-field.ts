@@ -9,8 +9,8 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The member of a body that a field of its generation was made of, where all dialects call it the same. Members of
- * `sampling`, and those for one kind of provider, stand in the body itself.
+ * Maps a field of the generation to the member of the body that it was made from, for names that all dialects share.
+ * Members of `sampling`, and those for one kind of provider, stand in the body itself.
  */
 export function sharedField(field: string): string {
   return (

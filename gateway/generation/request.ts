@@ -53,22 +53,22 @@ export const GENERATION_REASONS = [
   'PROVIDER_TIMEOUT',
 ] as const
 
-/** The message of a call for a generation: with what is known of the caller's key, so that it is not read again. */
+/** The request message for a generation, with the terms of the caller's key, so that the key is not read again. */
 export function withTerms(generation: GenerationInit, { terms }: Pick<Call, 'terms'>) {
   return terms === undefined ? { generation } : { generation, terms }
 }
 
-/** What identifies a generation: one text for all ids of an answer. */
+/** The ids of a generation; all ids of an answer contain the same text. */
 export interface GenerationIds {
   /** 24 letters and digits. */
   readonly text: string
-  /** `gen-…`, by which it goes in the ledger. */
+  /** `gen-…`, its id in the ledger. */
   readonly requestId: string
 }
 
 const PREFIX = 'gen-'
 
-/** Gives the request for a generation its id. Every answer names it in `X-Generation-Id`, a refusal as well. */
+/** Gives the request for a generation its id. Every response has it in `X-Generation-Id`, errors included. */
 export function nameGeneration(call: Call, { clock }: { readonly clock: Clock }): void {
   const requestId = PREFIX + timedText(24, clock)
   call.generationId = requestId
@@ -91,7 +91,7 @@ const MOST = {
   userAgent: limitOf(userAgent).most,
 }
 
-/** Who calls, for the ledger. What is too long is cut: it is no reason to refuse a request. */
+/** The calling application, for the ledger. Values that are too long are cut; that is no reason to refuse a request. */
 function attributionOf(headers: GenerationHeaders): Attribution | undefined {
   const said = {
     referer: short(headers['http-referer'], MOST.referer),
@@ -115,7 +115,10 @@ interface Identity {
   readonly trace?: Readonly<Record<string, unknown>> | null | undefined
 }
 
-/** Whose request it is, and what it belongs to. What keeps requests on one upstream is named in order of preference (gateway facts 6.3). */
+/**
+ * Who sends the request, and the session it belongs to. The members that keep requests on one upstream are tried in order of preference
+ * (gateway facts 6.3).
+ */
 export function toIdentity(body: Identity, headers: GenerationHeaders): Partial<GenerationInit> {
   const attribution = attributionOf(headers)
   return {

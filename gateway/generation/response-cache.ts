@@ -3,8 +3,8 @@ import { z } from 'zod'
 const flag = (description: string) => z.enum(['true', 'false']).optional().meta({ description })
 
 /**
- * Headers by which a request wants an answer that was kept of an equal one (gateway facts 6.4). None is kept here: they are checked, and
- * named as not applied.
+ * Headers by which a request wants the cached answer to an equal one (gateway facts 6.4). Portico caches no answers: the headers are
+ * checked, and reported as not applied.
  */
 export const cacheHeaders = {
   'x-openrouter-cache': flag('Named as not applied: no answers are kept'),
@@ -24,7 +24,7 @@ export const cacheSettings = {
 
 const ASKING = ['x-openrouter-cache', 'x-openrouter-cache-clear'] as const
 
-/** Those headers of a request that want something. */
+/** The names of those headers of a request that want caching. */
 export function cacheNotApplied(
   headers: {
     readonly [name in (typeof ASKING)[number]]?: string | undefined

@@ -15,7 +15,9 @@ function wantsRouterMetadata(headers: Given): boolean {
   return typeof said === 'string' && said.toLowerCase() === 'enabled'
 }
 
-/** Begins a request for a generation: it has its id, and until its body is read its errors say that no provider was called, where its client wants that. */
+/**
+ * Begins a request for a generation: gives it its id and, until its body is read, has errors report that no provider was called, if the client wants that.
+ */
 export function beginGeneration(call: Call, facade: { readonly clock: Clock }, headers: Given): void {
   nameGeneration(call, facade)
   if (!wantsRouterMetadata(headers)) return
@@ -23,7 +25,7 @@ export function beginGeneration(call: Call, facade: { readonly clock: Clock }, h
   call.describeFailure = describeFailure
 }
 
-/** Who made an answer, and what did not reach them. */
+/** Who made an answer, and what did not reach the provider as it was meant. */
 export interface Served {
   readonly model: string
   readonly providerId: string
@@ -32,7 +34,8 @@ export interface Served {
 }
 
 /**
- * What says how the answer of a request was made; undefined: its client does not want it. From here on its errors say how far it came.
+ * Returns the function that describes how the answer was made; undefined: the client does not want that. From here on, errors report
+ * how far the request got.
  */
 export function describeTo(
   call: Call,
@@ -50,7 +53,9 @@ export function describeTo(
   return (served) => toRouterMetadata(requested, served, publicField)
 }
 
-/** Undefined: nobody knows how far the request came, since its call was late or broke off, or its service has stopped. */
+/**
+ * Undefined: it is not known how far the request got, since the call timed out or broke off, or the service has stopped.
+ */
 function ofFailure(requested: string, error: unknown, pipeline: Pipeline): RouterMetadata | undefined {
   const reason = reasonOf(error)
   if (reason === undefined ? error instanceof ConnectError : reason.reason === 'SERVICE_CLOSING') return undefined

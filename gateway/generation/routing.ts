@@ -57,7 +57,9 @@ type Provider = z.output<typeof provider>
 /** Members that choose between several endpoints: there is one for each model. */
 const PREFERENCES = ['order', 'allow_fallbacks', 'sort', 'preferred_max_latency', 'preferred_min_throughput'] as const
 
-/** What a request demands of the endpoint that serves it, and which of its members say a preference only; undefined: nothing. */
+/**
+ * The demands of a request on the endpoint that serves it, and those of its members that are only preferences; undefined: none.
+ */
 export function toRouting(given: Provider | null | undefined): Routing | undefined {
   if (given == null) return undefined
   return {
@@ -80,7 +82,7 @@ function limit<N extends string>(name: N, dollars: string | number | null | unde
   return { [name]: BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0')) } as { readonly [n in N]?: bigint }
 }
 
-/** Members that mean something where several models or endpoints serve a request, or server tools run. */
+/** Members that would matter if several models or endpoints served a request, or server tools ran. */
 export const routingSettings = {
   models: models.nullish(),
   route: route.nullish(),
@@ -123,7 +125,7 @@ interface Unapplied extends Named {
     | undefined
 }
 
-/** Names of the members of a body that are known and mean nothing here yet. One that wants nothing does not count. */
+/** Names of the members of a body that are known but not applied yet, unless they have no effect anyway. */
 export function notApplied(body: Unapplied): string[] {
   const served = modelOf(body)
   const other = (model: string): boolean => model !== served

@@ -3,7 +3,7 @@ import { objectProblem } from '../shape.ts'
 
 const PREFIX = 'portico:item:'
 
-/** An item of a provider's own as one text, since a message of a chat has no place for it. */
+/** Encodes an item in a provider's own format as one text, since a chat message has no member for it. */
 export function sealItem(item: JsonObject): string {
   return PREFIX + Buffer.from(JSON.stringify(item)).toString('base64url')
 }

@@ -105,7 +105,7 @@ export const trace = guarded(
   objectProblem,
 )
 
-/** What of an upstream's exchange shall be shown; nothing is. */
+/** Which parts of the exchange with the upstream to show; none are shown. */
 export const debug = z.object({ echo_upstream_body: z.boolean().nullish() })
 
 /** Members of a body that every dialect has, with the same meaning. */

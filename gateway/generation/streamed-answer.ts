@@ -2,20 +2,20 @@ import type { GenerationEvent, StreamGenerateResponse } from '#gen/portico/infer
 import type { PublicError } from '../errors/error-table.ts'
 import { type EventAnswer, stream } from '../kinds.ts'
 
-/** What OpenRouter sends while a client waits; every client takes it for what it is, a comment. */
+/** The comment that OpenRouter sends while a client waits. */
 const HEARTBEAT = 'OPENROUTER PROCESSING'
-/** An answer cannot be taken up again elsewhere: it gets most of the time that the server has left. */
+/** A generation cannot be resumed on another server, so it gets most of the time that this one has left. */
 const SHARE_OF_STOP = 0.75
 
 /** How a dialect writes the stream of a generation. */
 export interface StreamWriter<Failure> {
   readonly fold: {
     add(events: readonly GenerationEvent[]): void
-    /** Ends the stream, which has not ended by itself. */
+    /** Ends a stream that broke off. */
     fail(failure: Failure): void
   }
   readonly frames: { take(): string }
-  /** What broke a generation off, in the dialect's words. */
+  /** The error that broke a generation off, in the dialect's form. */
   readonly failureOf: (shown: PublicError) => Failure
   /** The generation ended without its last event. */
   readonly cutOff: Failure

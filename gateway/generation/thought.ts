@@ -1,7 +1,7 @@
-/** Marks an opaque text whose maker a wire form has no member for. */
+/** Prefix of an opaque text that contains its maker, for wire formats without a member for that. */
 const PREFIX = 'portico:'
 
-/** What is opaque of a thought or a call, and the kind of provider that made it. */
+/** The opaque data of a thought or a call, and the kind of provider that made it. */
 export interface Proof {
   /** Undefined: unknown. */
   readonly format: string | undefined
@@ -9,14 +9,14 @@ export interface Proof {
 }
 
 /**
- * The opaque text of a thought as a wire form without a member for its maker shows it: what the form's `native` kind of provider made
- * stays as it is, before anything else stands who made it, so that it comes back to whom it belongs and to nobody else.
+ * The opaque text of a thought, for wire formats without a member for its maker. Data of the format's `native` kind of provider stays
+ * unchanged; all other data is prefixed with its kind, so that it goes back only to that kind.
  */
 export function sealProof(format: string | undefined, proof: string, native: string): string {
   return format === native ? proof : `${PREFIX}${format ?? ''}:${proof}`
 }
 
-/** What such a text was made of. One without a mark was made by the `native` kind. */
+/** Decodes such a text. One without a prefix was made by the `native` kind. */
 export function openProof(text: string, native: string): Proof {
   if (!text.startsWith(PREFIX)) return { format: native, proof: text }
   const end = text.indexOf(':', PREFIX.length)

@@ -10,7 +10,7 @@ type Body = z.output<z.ZodObject<typeof sharedSettings & typeof routingSettings>
   readonly fallbacks?: readonly { readonly model: string }[] | null | undefined
 }
 
-/** What every dialect says with the same members, but for whose request it is. */
+/** The settings whose members are the same in every dialect, without the identity of the sender. */
 export function toSharedSettings(body: Body): Partial<GenerationInit> {
   const routing = toRouting(body.provider)
   const without = notApplied(body)
@@ -49,13 +49,13 @@ export function toExclusion(exclude: boolean | null | undefined, include?: boole
   return exclude === false || include === true ? false : undefined
 }
 
-/** The settings of sampling that a request says to be off, by the names of their fields; they are off, too, where a preset sets them. */
+/** The sampling settings that a request switches off, by field name; they stay off even if a preset sets them. */
 export function cleared(off: Readonly<Record<string, boolean>>): { readonly cleared?: string[] } {
   const names = Object.keys(off).filter((name) => off[name])
   return names.length === 0 ? {} : { cleared: names }
 }
 
-/** A member that is left out when there is nothing to say. */
+/** A member that is left out when it is empty. */
 export function given<K extends string, T>(name: K, value: T | null | undefined): { readonly [name in K]?: T } {
   return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })
 }

@@ -2,7 +2,7 @@ import type { StreamSessionContextResponse } from '#gen/portico/session/v1/sessi
 import { fromMessage } from '../records/message.ts'
 import { ListText } from '../records/tool-content.ts'
 
-/** The text of the answer that lists messages; nothing of it comes before the first item, or the end, has come. */
+/** The text of a response that lists messages. It yields nothing until the first item, or the end, has arrived. */
 export async function* contextText(items: AsyncIterable<StreamSessionContextResponse>): AsyncGenerator<string> {
   const list = new ListText()
   let opening = '{"data":['

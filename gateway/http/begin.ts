@@ -22,7 +22,7 @@ export function beginCall({ clock, config, logger }: Facade) {
     const span = openSpan(method, {
       kind: 'server',
       attributes: { 'http.request.method': method, 'url.path': path },
-      // Only who sits at the machine may decide what is traced, and under which trace.
+      // Only callers on the machine itself may decide whether a request is traced, and under which trace.
       ...(config.auth.mode === 'none' ? { carrier: request.headers } : {}),
     })
     response.on('close', () => {
@@ -32,7 +32,7 @@ export function beginCall({ clock, config, logger }: Facade) {
       logger.info({ requestId, method, path, status, ms, cut, ref: call.ref }, 'request')
       if (cut) call.end()
       if (span === undefined) return
-      // Served at two paths, a route is called by the first.
+      // A route that is served at two paths is named by the first.
       const [route] = [request.route?.path as string | readonly string[] | undefined].flat()
       const attributes = {
         'http.response.status_code': status,

@@ -57,7 +57,7 @@ export async function* readPieces(request: Request, limit: number): AsyncGenerat
     if (request.complete || error instanceof Rejection) throw error
     throw new Rejection('BODY_MALFORMED', { problem: 'the body was cut off' })
   } finally {
-    // What is still to come is read and dropped: a client may take the answer only once it has sent everything.
+    // The rest of the body is read and dropped: some clients only read the answer once they have sent everything.
     request.resume()
   }
   if (size === 0) throw new Rejection('BODY_MISSING')
@@ -83,7 +83,7 @@ function requireBody(request: Request, limit: number, expected: string, fits = i
   askForBody(request)
 }
 
-/** A large body waits for its share of the memory, by back pressure: nothing more of it is read meanwhile. */
+/** A large body waits for its share of the memory by back pressure: reading from the client is paused. */
 async function readBytes(request: Request, limit: number, share: BodyShare, gauge?: JsonGauge): Promise<Buffer> {
   const chunks = await readChunks(request, limit, share, gauge)
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
@@ -93,9 +93,9 @@ function readChunks(request: Request, limit: number, share: BodyShare, gauge?: J
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    // The pieces are given away: what listens to the request lives for as long as there is an answer to wait for.
+    // The pieces are moved out: listeners of the request live until the answer is complete.
     const end = (): void => void share.handle(size).then(() => resolve(chunks.splice(0)), reject)
-    // What is still to come is read and dropped by node:http once the answer is sent.
+    // node:http reads and drops the rest once the answer is sent.
     const refuse = (error: unknown): void => {
       request.removeAllListeners('data')
       request.off('end', end)
@@ -148,8 +148,8 @@ export async function parseJson(
       return await parseInTurns(text, requireText, () => requireCaller(request))
     }
     const value: unknown = JSON.parse(text)
-    // Lone surrogates and NUL in names can only come from escapes: bodies without one need no walk. To look for one takes
-    // longer than the walk where backslashes are many.
+    // Lone surrogates, and NUL in names, can only come from escapes, so bodies without any need no walk. If there are many
+    // backslashes, searching for one takes longer than the walk.
     if (text.length > LARGE || text.includes('\\u')) {
       const found = findIllFormed(value)
       if (found !== undefined) throw illFormed([...at, ...found.path.toReversed()], found.isName)
@@ -163,7 +163,7 @@ export async function parseJson(
   }
 }
 
-/** Nothing more is done for a client that is gone. */
+/** Throws if the client is gone, so that no more work is done for it. */
 function requireCaller({ socket }: Request): void {
   if (socket.destroyed) throw new Rejection('BODY_MALFORMED', { problem: 'the caller is gone' })
 }

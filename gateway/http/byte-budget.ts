@@ -3,7 +3,7 @@ interface Waiting {
   readonly start: () => void
 }
 
-/** How much may be held at once, in bytes: who finds too little left waits, in order. */
+/** A budget of bytes that may be held at once. Those who find too little left wait in order. */
 export class ByteBudget {
   readonly #most: number
   #left: number
@@ -15,8 +15,8 @@ export class ByteBudget {
   }
 
   /**
-   * Resolves once so many bytes are left, or all of them for whoever wants more; disposing what it resolves to gives them back. Rejects
-   * with the signal's reason when it aborts first.
+   * Resolves once that many bytes are free (all of them, if more are wanted). Disposing the result gives them back. Rejects with the
+   * signal's reason when it aborts first.
    */
   async take(bytes: number, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted()
@@ -50,7 +50,7 @@ export class ByteBudget {
     })
   }
 
-  /** In order: a large one is not passed by small ones for ever. */
+  /** In order, so that small requests do not starve a large one. */
   #startNext(): void {
     for (const waiting of this.#waiting) {
       if (waiting.bytes > this.#left) return

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { Rejection } from '#shared/rejection.ts'
 import { firstProblem, STOP_AT_FIRST } from './first-problem.ts'
 
-/** So long the path of a member and what is wrong with it may be, in characters: a message about both has at most 1,024. */
+/** Maximum lengths of a member's path and of its problem, in characters: a message with both has at most 1,024. */
 const MAX_PATH = 256
 const MAX_PROBLEM = 724
 
@@ -22,7 +22,7 @@ export function check<S extends z.ZodType>(
   throw invalidAt([...at, ...path], message, reason)
 }
 
-/** What is said of the member of a part of a request that is not as it must be. */
+/** Describes the problem of a member in a part of a request. */
 export function invalidAt(path: readonly PropertyKey[], problem: string, reason: PartReason): Rejection {
   return new Rejection(reason, {
     field: nameOf(path, reason).slice(0, MAX_PATH),

@@ -10,22 +10,22 @@ const PREFLIGHT = [
   '600',
 ] as const
 
-/** What pages may read of an answer beside what browsers always let them. */
+/** Response headers that pages may read besides those that browsers always expose. */
 const EXPOSED = 'x-request-id, x-generation-id, retry-after'
 
 /** A list of header names. Client libraries send dozens of their own (`x-stainless-*`, `http-referer`, `x-title`, …). */
 const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 
 /**
- * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts too,
- * on `/api`. The token endpoint is for no page, whatever origins are configured.
- * Preflight requests carry no credentials and are answered before authentication (instance facts 3.14): then it returns true.
+ * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts too, on
+ * `/api`. The token endpoint allows no origin, whatever is configured. Preflight requests carry no credentials and are
+ * answered before authentication (instance facts 3.14): then it returns true.
  */
 export function cors(config: Config) {
   return function allowOrigins(request: Request, response: Response): boolean {
     const { origin } = request.headers
     const call = callOf(response)
-    // A page has no token to exchange, and what it could read would be one.
+    // A page has no token to exchange, and must not read one.
     if (call.family === 'oauth') return false
     if (origin !== undefined) {
       const local = config.auth.mode === 'none' && call.family === 'instance' ? isLoopbackHost : undefined

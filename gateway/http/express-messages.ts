@@ -3,11 +3,11 @@ import { FacadeRequest, FacadeResponse } from './http-server.ts'
 
 Object.setPrototypeOf(FacadeRequest.prototype, express.request)
 Object.setPrototypeOf(FacadeResponse.prototype, express.response)
-// Express makes an object for each response that has none.
+// Otherwise Express creates an object for each response.
 Object.defineProperty(FacadeResponse.prototype, 'locals', { value: Object.freeze({}) })
 
 /**
- * The prototypes that an app of Express gives each request and response: those that our server makes them with. Otherwise it changes them,
- * and whatever is done with an object whose prototype was changed takes longer.
+ * The prototypes that Express sets on each request and response. Our server creates the objects with them, since objects whose prototype
+ * is changed later are slower to use.
  */
 export const expressMessages = { request: FacadeRequest.prototype, response: FacadeResponse.prototype }

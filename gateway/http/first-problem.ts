@@ -8,8 +8,8 @@ export interface Problem {
 }
 
 /**
- * Has a schema stop at the first problem that it finds, and say it in words that follow a path. A body may hold hundreds of
- * thousands of items, and to collect what is wrong with each of them would take seconds.
+ * Makes a schema stop at the first problem, and describe it as the continuation of a path. A body may hold hundreds of
+ * thousands of items, and collecting all their problems would take seconds.
  */
 export const STOP_AT_FIRST: z.core.ParseContext<z.core.$ZodIssue> & Pick<z.core.ParseContextInternal, 'abortEarly'> = {
   abortEarly: true,

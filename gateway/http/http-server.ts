@@ -11,13 +11,13 @@ export interface HttpLimits {
   readonly requestMs: number
   /** Between two requests. Longer than proxies usually wait, which otherwise reuse a connection that is being closed. */
   readonly idleMs: number
-  /** Without taking a byte of what is sent. */
+  /** Without reading a byte of the answer. */
   readonly stalledMs: number
-  /** How often the first two are looked at. */
+  /** How often the first two are checked. */
   readonly checkMs: number
 }
 
-/** The limits that are served with. The largest body fits through 1 Mbit/s. */
+/** The default limits. At 1 Mbit/s, the largest body arrives in time. */
 const HTTP_LIMITS: HttpLimits = {
   headersMs: 20_000,
   requestMs: 300_000,
@@ -44,7 +44,7 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.idleMs,
       connectionsCheckingInterval: limits.checkMs,
-      // Checked by the app, whose answer has a body.
+      // The app checks this, and answers with a body.
       requireHostHeader: false,
     },
     handle,
@@ -53,7 +53,7 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
   server.on('connect', (request: FacadeRequest, socket: Socket) => {
     answerOnWire({ code: 'CONNECT', target: request.url }, socket)
   })
-  // The app sends `100 Continue` once it wants a body, and refuses what else is expected; node:http would send it at once, and answer
+  // The app sends `100 Continue` once it wants the body, and refuses other expectations; node:http would send it at once, and refuse
   // without a body.
   server.on('checkContinue', handle)
   server.on('checkExpectation', handle)

@@ -3,7 +3,7 @@ import type { Response } from 'express'
 import { type Call, callOf } from '../call.ts'
 import { JSON_HEADERS } from './respond.ts'
 
-/** Text is collected up to about so many characters before it is written. */
+/** Text is buffered up to about this many characters before it is written. */
 const COLLECTED = 65_536
 
 /**
@@ -24,7 +24,7 @@ export async function sendPieces(response: Response, pieces: AsyncIterable<strin
       if (call.over) return
       collected += next.value
       if (collected.length < COLLECTED) continue
-      // What a service in this process sends may all be there already: others have their turn in between.
+      // A service in this process may have everything ready at once; yield to other work in between.
       if (response.write(collected)) await nextTurn()
       else await drained(response, call)
       collected = ''

@@ -1,13 +1,18 @@
 import { ByteBudget } from './byte-budget.ts'
 
-/** A body of more bytes waits for its turn, and is decoded, parsed and checked in turns of the event loop of its own. */
+/** A larger body waits for its turn, and is decoded, parsed and checked in separate turns of the event loop. */
 export const LARGE = 1_048_576
-/** Of large bodies that arrive or have arrived: most clients are slow, and do not wait for each other. */
+/**
+ * Budget for large bodies that are arriving or have arrived: most clients are slow, and need not wait for each other.
+ */
 const ARRIVING = new ByteBudget(128 * 1_048_576)
-/** Of those that are read and handled: each takes several times its size meanwhile, and its copies are collected together. */
+/**
+ * Budget for those that are being parsed and handled: each takes several times its size, and its copies are collected
+ * together.
+ */
 const HANDLED = new ByteBudget(24 * 1_048_576)
 
-/** What one body takes of the memory for large bodies of this process; a small one never waits. Disposing it gives all back. */
+/** One body's share of this process's memory for large bodies; a small one never waits. Disposing it gives everything back. */
 export class BodyShare implements Disposable {
   readonly #signal: () => AbortSignal
   readonly #taken = new DisposableStack()
@@ -33,7 +38,7 @@ export class BodyShare implements Disposable {
 
   async #take(budget: ByteBudget, bytes: number): Promise<void> {
     const taken = await budget.take(bytes, this.#signal())
-    // Given back meanwhile: the request was refused before it was its turn.
+    // Disposed meanwhile: the request was refused before its turn came.
     if (this.#taken.disposed) taken[Symbol.dispose]()
     else this.#taken.use(taken)
   }

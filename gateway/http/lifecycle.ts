@@ -1,4 +1,4 @@
-/** Where the server is in its life, and what has to end before it does. */
+/** The state of the server, and what has to end before the server stops. */
 export class Lifecycle {
   #state: 'starting' | 'ready' | 'draining' = 'starting'
   #drainMs: number | undefined
@@ -13,12 +13,12 @@ export class Lifecycle {
     if (this.#state === 'starting') this.#state = 'ready'
   }
 
-  /** From now on the server is not ready; what comes all the same is answered. */
+  /** From now on the server reports that it is not ready; requests that still arrive are answered. */
   unready(): void {
     this.#state = 'draining'
   }
 
-  /** Ends every stream; what is open has so many milliseconds. */
+  /** Ends every stream; requests that are open have this many milliseconds. */
   drain(ms: number): void {
     this.unready()
     this.#drainMs = ms
@@ -26,8 +26,8 @@ export class Lifecycle {
   }
 
   /**
-   * Has `end` called when the server stops, or soon when it already does, unless what it returns is disposed before. It is given how
-   * many milliseconds there are for what is open.
+   * Calls `end` when the server stops, or soon if it is already stopping, unless the returned object is disposed first. `end` gets
+   * the milliseconds that are left for open requests.
    */
   onDrain(end: (drainMs: number) => void): Disposable {
     this.#endings.add(end)

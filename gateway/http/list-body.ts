@@ -10,14 +10,16 @@ import { JSON_LIMITS, JsonGauge } from './json/json-gauge.ts'
 import { notJson } from './json/json-parser.ts'
 import { MemberScanner } from './json/member-scanner.ts'
 
-/** Most bytes of a member, or of an item of the list, without the texts that are given apart: more than a service takes. */
+/**
+ * Most bytes of a member or a list item, without the texts that are handed over separately: more than a service accepts.
+ */
 const MOST = 16 * 1_048_576
-/** What one of them may consist of: it is read, checked and translated at one go. */
+/** The structural limits of one of them: it is parsed, checked and translated in one go. */
 const LIMITS = { ...JSON_LIMITS, members: 100_000 }
 
 /**
- * Reads a JSON object of at most `limit` bytes as it arrives: no more of it is held than one member, or one item of its list. Each is parsed and
- * checked by itself. Rejects as `readJson` does, and with BODY_INVALID.
+ * Reads a JSON object of at most `limit` bytes as it arrives. Only one member, or one list item, is held in memory. Each is parsed and checked
+ * by itself. Rejects as `readJson` does, and with BODY_INVALID.
  */
 export async function* readList(request: Request, limit: number, body: ListBody): AsyncGenerator<BodyPart> {
   const scanner = new MemberScanner(body.list, body.apart)
@@ -28,7 +30,7 @@ export async function* readList(request: Request, limit: number, body: ListBody)
   for await (const chunk of readPieces(request, limit)) {
     for (const found of scanner.scan(chunk)) {
       if (found.type === 'bytes') {
-        // What nobody wants is not read to its end.
+        // A body that is no longer wanted is not read to its end.
         if (value.isEmpty) memberOf(body, scanner.member)
         value.add(found.bytes)
       } else if (found.type === 'apart') {

@@ -13,10 +13,10 @@ import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { JSON_HEADERS } from './respond.ts'
 
-/** How often a port that drains looks for connections on which nothing goes on, in milliseconds. */
+/** How often a draining port closes idle connections, in milliseconds. */
 const SWEEP_MS = 50
 
-/** So long is waited for requests that were cut off, in milliseconds: one that was never begun on its connection may not say that it is over. */
+/** How long to wait for requests that were cut off, in milliseconds: one that was never begun on its connection may not report its end. */
 const CUT_MS = 100
 
 /** Answers requests; `next` is called for one that it does not. */
@@ -70,7 +70,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     lifecycle.drain(ms)
     const sweep = setInterval(() => {
       server.closeIdleConnections()
-      // For node:http a connection without any request is not idle.
+      // To node:http, a connection that never had a request is not idle.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     }, SWEEP_MS)
     const cut = setTimeout(() => {
@@ -78,7 +78,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
       server.closeAllConnections()
     }, ms)
     await closed
-    // Requests that were cut off learn of it a moment later, and before what they use is closed.
+    // Requests that were cut off are notified a moment later, before the things that they use are closed.
     const over = [...open].map((response) => new Promise<void>((resolve) => response.once('close', resolve)))
     await Promise.race([Promise.all(over), sleep(CUT_MS)])
     clearInterval(sweep)
@@ -115,7 +115,7 @@ function explain(error: NodeJS.ErrnoException, config: Config): Error {
   return listenProblem(error, { ...config, hostSetting: 'PORTICO_HOST', portSetting: 'PORTICO_PORT' })
 }
 
-/** Somebody else listens there. Reported in one line: other agent servers use port 4096 too. */
+/** The port is taken. Reported in one line, since other agent servers use port 4096 too. */
 class PortInUseError extends ConfigError {
   constructor({ host, port }: Config) {
     super([{ variable: 'PORTICO_PORT', problem: 'is in use' }])

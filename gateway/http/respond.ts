@@ -4,7 +4,7 @@ import { withRetryAfter } from '../errors/public-error.ts'
 
 const TYPE = ['content-type', 'application/json; charset=utf-8', 'x-content-type-options', 'nosniff'] as const
 
-/** Headers of a JSON answer that nobody keeps, names and values in turn. */
+/** Headers of a JSON answer that must not be cached; names and values alternate. */
 export const JSON_HEADERS = [...TYPE, 'cache-control', 'no-store'] as const
 
 /**
@@ -42,7 +42,7 @@ export class Padding implements Disposable {
     this.#timer = setInterval(() => this.#pad(), everyMs)
   }
 
-  /** Whether something was sent: then the status is 200, whatever comes. */
+  /** Whether something was sent; then the status is 200, even if the answer is an error. */
   get begun(): boolean {
     return this.#response.headersSent
   }

@@ -3,10 +3,10 @@ import type { Response } from 'express'
 import { type Call, callOf } from '../call.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
-/** Most text that is collected before it is written, in characters. */
+/** How much text is buffered before it is written, in characters. */
 const COLLECTED_LIMIT = 16_384
 
-/** So many messages are taken in one turn of the event loop: those of a service in this process may all be there already. */
+/** How many messages are taken in one turn of the event loop: a service in this process may have all of them ready. */
 const MESSAGES_AT_ONCE = 16
 
 /** How long a client waits before it comes back after a stream was ended by the server, in milliseconds. */
@@ -45,7 +45,7 @@ const HEADERS = [
   'nosniff',
 ] as const
 
-/** Answers HEAD as GET would begin, without opening the stream, which would never end. */
+/** Answers HEAD with the headers of GET, without opening the stream, which would never end. */
 export function sendEventHeaders(response: Response): void {
   response.writeHead(200, [...HEADERS, ...callOf(response).headers]).end()
 }
@@ -163,7 +163,7 @@ class EventWriter {
     this.#flush = undefined
     if (this.#response.destroyed || this.#response.writableEnded) return
     if (this.#collected === '') {
-      // The first message said nothing to the client, which is to know all the same that the stream has begun.
+      // The first message produced no frame, but the client has to know that the stream has begun.
       this.#response.flushHeaders()
       return
     }

@@ -77,7 +77,7 @@ function readMembers(given: Given, members: readonly Member[], cursor?: Cursor):
 
 /** Of a form. */
 const MOST_PARAMETERS = 32
-/** In characters: so much of a name that no schema has is repeated in an error. */
+/** How many characters of an unknown name are repeated in an error. */
 const LONGEST_NAME = 64
 
 /** Texts by name, as sent. */
@@ -107,7 +107,7 @@ class Given {
     return this.one(name)
   }
 
-  /** `name` itself may only say that nothing is given. */
+  /** `name` itself may only be empty or `null`. */
   object(name: string, within: readonly string[]): Texts | undefined {
     const texts: Texts = {}
     for (const [key, values] of this.#values) {

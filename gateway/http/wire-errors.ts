@@ -6,10 +6,10 @@ import { Rejection } from '#shared/rejection.ts'
 import { publicError } from '../errors/public-error.ts'
 import { familyOf } from '../family.ts'
 
-/** What node:http found wrong with what a connection sent. */
+/** An error that node:http found in the bytes of a connection. */
 export interface WireError {
   readonly code?: string
-  /** What was read last, where it is known. */
+  /** The bytes that were read last, if known. */
   readonly rawPacket?: Buffer
   /** Target of the request, where it was understood. */
   readonly target?: string | undefined
@@ -22,11 +22,11 @@ const REASONS: Readonly<Record<string, Rejection>> = {
 }
 const MALFORMED = new Rejection('REQUEST_MALFORMED')
 
-/** Answers on the bare connection, since there is no request that the app could answer, and closes it. */
+/** Writes the answer to the raw connection, since there is no request that the app could answer, and closes it. */
 export function answerOnWire(error: WireError, socket: Duplex): void {
   // Where node:http keeps the answer that is being sent; its own handler of these errors looks there as well.
   const { _httpMessage: current, bytesRead } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
-  // Where nothing was requested, a client that keeps connections would take what comes for the answer to its next request.
+  // If nothing was requested, a client that reuses connections would take these bytes for the answer to its next request.
   if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent === true || bytesRead === 0) {
     socket.destroy()
     return

@@ -1,6 +1,6 @@
 import { Rejection } from '#shared/rejection.ts'
 
-/** What a JSON text may consist of at most. */
+/** Limits on the structure of a JSON text. */
 export interface JsonLimits {
   /** Levels of arrays and objects within each other. */
   readonly depth: number
@@ -12,13 +12,16 @@ export interface JsonLimits {
   readonly scalar: number
 }
 
-/** What a JSON body may consist of; beyond, reading it would keep every other request waiting. */
+/** The limits of a JSON body; parsing a larger one would keep every other request waiting. */
 export const JSON_LIMITS: JsonLimits = { depth: 100, members: 500_000, width: 20_000, scalar: 1_000 }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const BRACE = 0x7b
-/** How far the end of a string is looked for byte by byte: most are short, and a native search costs as much as this. */
+/**
+ * How many bytes of a string are searched one by one for its end: most strings are short, and a native search costs as much
+ * as this.
+ */
 const NEAR = 32
 
 /** Part of a number or word. */
