@@ -1,12 +1,12 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
   FinishReason as FinishReasonMessage,
   type Generation as GenerationMessage,
   GenerationSchema,
-  LogProbabilitiesSchema,
   LogProbabilitySchema,
   type Part as PartMessage,
-  PartSchema,
+  type PartSchema,
+  type SourceSchema,
   type LogProbability as TokenMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import {
@@ -14,9 +14,10 @@ import {
   GenerationEventSchema,
   PartStarted_Kind,
 } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { makeMessage } from '#shared/messages/make-message.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { Part } from '../domain/conversation.ts'
-import type { FinishReason, LogProbability, PartKind, Usage } from '../domain/generation.ts'
+import type { FinishReason, LogProbability, PartKind } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/meter.ts'
 import type { Served } from '../run/generation.ts'
 
@@ -49,65 +50,70 @@ export function eventToProto(event: MeteredEvent, served: Served): EventMessage 
   switch (event.type) {
     case 'part-extended':
       return extended(event)
-    case 'started': {
-      const { providerId, modelId } = served.endpoint
-      const warnings = [...served.warnings, ...event.warnings].map((warning) => ({ ...warning }))
-      const preset = served.preset === undefined ? {} : { preset: { ...served.preset, ...served.shownPreset } }
-      const value = { model: `${providerId}/${modelId}`, providerId, warnings, ...preset }
-      return create(GenerationEventSchema, { event: { case: 'started', value } })
-    }
+    case 'started':
+      return eventMessage({ case: 'started', value: startOf(event, served) })
     case 'part-started': {
       const { type: _, kind, ...started } = event
-      const value = { ...given(started), kind: kinds.toProto(kind) }
-      return create(GenerationEventSchema, { event: { case: 'partStarted', value } })
+      return eventMessage({ case: 'partStarted', value: { ...given(started), kind: kinds.toProto(kind) } })
     }
-    case 'part-ended': {
-      const value = { index: event.index, part: partToProto(event.part) }
-      return create(GenerationEventSchema, { event: { case: 'partEnded', value } })
-    }
+    case 'part-ended':
+      return eventMessage({ case: 'partEnded', value: { index: event.index, part: partInit(event.part) } })
     case 'source':
-      return create(GenerationEventSchema, { event: { case: 'source', value: given({ ...event.source }) } })
-    case 'finished': {
-      const { type: _, reason, usage, ...finished } = event
-      const value = { ...given(finished), reason: finishReasons.toProto(reason), ...usageToProto(usage) }
-      return create(GenerationEventSchema, { event: { case: 'finished', value } })
-    }
+      return eventMessage({ case: 'source', value: given(event.source) })
+    case 'finished':
+      return eventMessage({ case: 'finished', value: endOf(event) })
   }
 }
 
+function eventMessage(event: NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>): EventMessage {
+  return makeMessage(GenerationEventSchema, { event })
+}
+
+type GenerationInit = Exclude<MessageInitShape<typeof GenerationSchema>, GenerationMessage>
+
 /** A whole generation, from all its events; throws where the last one is missing. */
 export function generationToProto(events: readonly MeteredEvent[], served: Served): GenerationMessage {
-  const generation = create(GenerationSchema)
-  let finished = false
+  // Parts may interleave: they stand in the order in which they began.
+  const parts: PartInit[] = []
+  const sources: MessageInitShape<typeof SourceSchema>[] = []
+  const tokens: Record<number, LogProbability[]> = {}
+  let [start, end]: [GenerationInit | undefined, GenerationInit | undefined] = [undefined, undefined]
   for (const event of events) {
-    if (event.type === 'part-started') continue
-    if (event.type === 'part-extended') {
-      if (event.logProbabilities !== undefined) addTokens(generation, event.index, event.logProbabilities)
-      continue
-    }
-    const { event: message } = eventToProto(event, served)
-    switch (message.case) {
-      case 'started': {
-        const { $typeName: _, ...start } = message.value
-        Object.assign(generation, start)
+    switch (event.type) {
+      case 'started':
+        start = startOf(event, served)
+        break
+      case 'part-extended': {
+        const { index, logProbabilities } = event
+        if (logProbabilities !== undefined) tokens[index] ??= []
+        for (const token of logProbabilities ?? []) tokens[index]?.push(token)
         break
       }
-      case 'partEnded':
-        // Parts may interleave: they stand in the order in which they began.
-        if (message.value.part !== undefined) generation.parts[message.value.index] = message.value.part
+      case 'part-ended':
+        parts[event.index] = partInit(event.part)
         break
       case 'source':
-        generation.sources.push(message.value)
+        sources.push(given(event.source))
         break
-      case 'finished': {
-        const { $typeName: _, ...end } = message.value
-        Object.assign(generation, end)
-        finished = true
-      }
+      case 'finished':
+        end = endOf(event)
     }
   }
-  if (!finished) throw new Error('The generation ended without its last event')
-  return generation
+  if (end === undefined) throw new Error('The generation ended without its last event')
+  const logProbabilities = Object.fromEntries(
+    Object.entries(tokens).map(([index, all]) => [index, { tokens: all.map(tokenToProto) }]),
+  )
+  return makeMessage(GenerationSchema, { ...start, parts, sources, logProbabilities, ...end })
+}
+
+function startOf({ warnings }: Extract<MeteredEvent, { type: 'started' }>, served: Served) {
+  const { providerId, modelId } = served.endpoint
+  const preset = served.preset === undefined ? {} : { preset: { ...served.preset, ...served.shownPreset } }
+  return { model: `${providerId}/${modelId}`, providerId, warnings: [...served.warnings, ...warnings], ...preset }
+}
+
+function endOf({ type: _, reason, usage, ...finished }: Extract<MeteredEvent, { type: 'finished' }>) {
+  return { ...given(finished), reason: finishReasons.toProto(reason), usage: given(usage) }
 }
 
 /** What `create` makes, written out: it is made once for each word, and that way costs a tenth. */
@@ -117,14 +123,8 @@ function extended({ index, text, logProbabilities }: Extract<MeteredEvent, { typ
   return { $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'partExtended', value } }
 }
 
-function addTokens(generation: GenerationMessage, index: number, tokens: readonly LogProbability[]): void {
-  generation.logProbabilities[index] ??= create(LogProbabilitiesSchema)
-  const all = generation.logProbabilities[index].tokens
-  for (const token of tokens) all.push(tokenToProto(token))
-}
-
 function tokenToProto({ token, logProbability, bytes, alternatives }: LogProbability): TokenMessage {
-  return create(LogProbabilitySchema, {
+  return makeMessage(LogProbabilitySchema, {
     token,
     logProbability,
     ...(bytes === undefined ? {} : { tokenBytes: bytes as Uint8Array<ArrayBuffer> }),
@@ -132,22 +132,17 @@ function tokenToProto({ token, logProbability, bytes, alternatives }: LogProbabi
   })
 }
 
-function usageToProto(usage: Usage | undefined) {
-  return usage === undefined ? {} : { usage: given(usage) }
-}
+/** Has the compiler take a record for one without what is undefined, which a message is made without. */
+const given = <T extends object>(record: T) => record as { [K in keyof T]: Exclude<T[K], undefined> }
 
-/** A record without what is undefined. */
-function given<T extends object>(record: T) {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
-}
+type PartInit = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
 
-function partToProto(part: Part): PartMessage {
+function partInit(part: Part): PartInit {
   const { providerMetadata } = part
-  const metadata = providerMetadata === undefined ? {} : { providerMetadata }
-  return create(PartSchema, { part: partInit(part), ...metadata })
+  return providerMetadata === undefined ? { part: choiceOf(part) } : { part: choiceOf(part), providerMetadata }
 }
 
-function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['part']> {
+function choiceOf(part: Part): NonNullable<PartInit['part']> {
   switch (part.type) {
     case 'text':
     case 'refusal': {
@@ -175,7 +170,7 @@ function partInit(part: Part): NonNullable<MessageInitShape<typeof PartSchema>['
     }
     case 'tool-result': {
       const { callId, content, failed, custom = false } = part
-      return { case: 'toolResult', value: { callId, content: content.map(partToProto), failed, custom } }
+      return { case: 'toolResult', value: { callId, content: content.map(partInit), failed, custom } }
     }
     case 'foreign':
       return { case: 'foreign', value: { format: part.format, item: part.item } }

@@ -1,4 +1,5 @@
-import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf'
+import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import { makeMessage } from '#shared/messages/make-message.ts'
 import { toConnectError } from '#shared/reasons.ts'
 import type { LocalContext } from '#shared/rpc/local/local-context.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
@@ -41,7 +42,8 @@ export class LocalStream<O extends DescMessage> implements AsyncIterableIterator
     try {
       this.#context.throwIfDone()
       const next = await this.#context.race(this.#pull())
-      if (next.done !== true) return { done: false, value: create(this.#output, next.value as MessageInitShape<O>) }
+      if (next.done !== true)
+        return { done: false, value: makeMessage(this.#output, next.value as MessageInitShape<O>) }
       this.#finish()
       return { done: true, value: undefined }
     } catch (thrown) {
