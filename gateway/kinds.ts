@@ -8,13 +8,13 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-/** What a mapper makes for a schema. */
+/** The JSON that a mapper returns for a schema. */
 export type JsonOf<S> = S extends z.ZodType ? DeepReadonly<z.input<S>> : never
 
-/** Members that come as texts: parameters of the path or the query, and headers. */
+/** Members that arrive as text: parameters of the path or the query, and headers. */
 export type Members = z.ZodObject<Record<string, z.ZodType>>
 
-/** While the parameter `name` is given, only those of `beside` are looked at. */
+/** If the parameter `name` is given, all parameters other than those in `beside` are ignored. */
 export interface Cursor {
   readonly name: string
   readonly beside: readonly string[]
@@ -26,7 +26,7 @@ export interface FormBody<S extends Members = Members> {
   readonly schema: S
 }
 
-/** A body that is taken as bytes. */
+/** A body that is handed over as bytes. */
 export interface RawBody {
   readonly kind: 'raw'
   readonly contentType: string
@@ -35,21 +35,24 @@ export interface RawBody {
 /** A JSON object that is read as it arrives, since it may be larger than memory: one member is a list that is read item by item. */
 export interface ListBody {
   readonly kind: 'list'
-  /** The whole, for the document. */
+  /** The schema of the whole body, for the document. */
   readonly schema: z.ZodType
   readonly list: string
-  /** Of each member, and of the items of the list. */
+  /** The schemas of the members, and of the list's items. */
   readonly members: Readonly<Record<string, z.ZodType>>
   readonly required: readonly string[]
-  /** What is said of members that are sent by mistake. */
+  /** Hints for members that are often sent by mistake. */
   readonly hints: Readonly<Record<string, string>>
-  /** Texts within an item that are given apart, piece by piece: `files.[].data`. */
+  /** Texts within an item that are handed over separately, piece by piece: `files.[].data`. */
   readonly apart: readonly string[]
-  /** Called with what was parsed, before it is checked. */
+  /** Called with each parsed value before it is checked. */
   readonly tidy: (value: unknown) => unknown
 }
 
-/** What comes of it, in order: members, items of the list under its name, and before an item the pieces of its texts. */
+/**
+ * The parts of such a body, in order: members, list items under the list's name, and the pieces of an item's texts before
+ * the item.
+ */
 export type BodyPart =
   | { readonly name: string; readonly value: unknown; readonly size: number }
   | {
@@ -57,7 +60,7 @@ export type BodyPart =
       readonly path: string
       readonly apart: string
       readonly last: boolean
-      /** What stands in the item for the text; called once, after the last piece. */
+      /** Sets what replaces the text in the item; called once, after the last piece. */
       readonly replace: (by: string) => void
     }
 
@@ -66,7 +69,7 @@ export interface NoContent {
   readonly kind: 'none'
 }
 
-/** JSON whose status depends on what it says. */
+/** JSON whose status depends on its content. */
 export interface ByStatus<S extends Readonly<Record<number, z.ZodType>> = Readonly<Record<number, z.ZodType>>> {
   readonly kind: 'by status'
   readonly schemas: S
@@ -78,7 +81,7 @@ export interface Events {
   readonly schema: z.ZodType
 }
 
-/** JSON or server-sent events, as the request wants. */
+/** JSON or server-sent events, depending on the request. */
 export interface JsonOrEvents<A extends z.ZodType = z.ZodType> {
   readonly kind: 'json or events'
   readonly json: A
@@ -91,7 +94,7 @@ export interface PiecesOf<S extends z.ZodType = z.ZodType> {
   readonly schema: S
 }
 
-/** What is answered: a schema means 200 and JSON. */
+/** The kind of answer; a schema means 200 and JSON. */
 export type Answer = z.ZodType | NoContent | ByStatus | Events | JsonOrEvents | PiecesOf
 
 export const form = <S extends Members>(schema: S): FormBody<S> => ({ kind: 'form', schema })
@@ -106,7 +109,7 @@ export const jsonOrEvents = <A extends z.ZodType>(json: A, streamed: z.ZodType):
   events: streamed,
 })
 
-/** What a stream is made from. `failed` gets the error as the client may see it; it is logged already. */
+/** The parts of a stream. `failed` gets the error as the client may see it; the error has been logged by then. */
 export interface StreamParts<T> extends Omit<EventSource<T>, 'failed' | 'lifecycle' | 'heartbeatMs'> {
   readonly failed: (error: unknown, shown: PublicError) => string
 }
@@ -116,15 +119,15 @@ export interface EventAnswer {
   readonly sendBy: (send: <T>(parts: StreamParts<T>) => Promise<void>) => Promise<void>
 }
 
-/** Makes what the handler of an operation with `events` returns. */
+/** Makes the return value of a handler of an operation with `events`. */
 export const stream = <T>(parts: StreamParts<T>): EventAnswer => ({ sendBy: (send) => send(parts) })
 
-/** A JSON answer that takes its time: meanwhile the client gets white space, which JSON may begin with. */
+/** A JSON answer that takes long. Until it is there, the client gets white space, which JSON may begin with. */
 export interface WholeAnswer<J = unknown> {
   readonly whole: Promise<J>
   /** The whole body of a failure that comes after white space was sent, with the status 200. */
   readonly late: (error: unknown, shown: PublicError) => unknown
 }
 
-/** Makes what the handler of an operation returns whose JSON takes its time. */
+/** Makes the return value of a handler whose JSON takes long. */
 export const whole = <J>(json: Promise<J>, late: WholeAnswer['late']): WholeAnswer<J> => ({ whole: json, late })

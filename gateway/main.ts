@@ -37,7 +37,7 @@ await runUntilSignal(async (resources) => {
     inference: to('inference'),
     identity: to('identity'),
   })
-  // Taken last, so that it ends first: no request finds a connection closed.
+  // Acquired last, so that it is disposed first: no request finds a connection closed.
   const listener = resources.use(await listen(config, logger))
   resources.defer(() => leave(own, [listener]))
   const { lifecycle, serve, url } = listener

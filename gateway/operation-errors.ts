@@ -4,7 +4,7 @@ import { PROVIDER_STATUSES } from './errors/provider.ts'
 import { publicError } from './errors/public-error.ts'
 import type { Operation } from './operation.ts'
 
-/** What the HTTP server refuses, whatever is requested. */
+/** Reasons for which the HTTP server refuses any request. */
 const OF_HTTP: readonly AnyReason[] = [
   'REQUEST_MALFORMED',
   'HOST_INVALID',
@@ -29,7 +29,7 @@ const OF_BODIES: readonly AnyReason[] = [
   'CONTENT_TYPE_UNSUPPORTED',
   'CONTENT_ENCODING_UNSUPPORTED',
 ]
-/** Any service may be away. */
+/** Any service may be unavailable. */
 const OF_SERVICES: readonly AnyReason[] = ['STORE_UNAVAILABLE', 'SERVICE_CLOSING']
 
 /** Whether services are called, if only to authenticate. */
@@ -37,7 +37,10 @@ function callsServices({ path }: Operation): boolean {
   return path.startsWith('/api/')
 }
 
-/** Every reason that an operation may be refused with: its own, and those that follow from what it takes. */
+/**
+ * Every reason that an operation may be refused with: its own, and those that follow from its parameters, body and
+ * credentials.
+ */
 export function errorsOf(operation: Operation): readonly AnyReason[] {
   const { params, query, headers, body, counted, credentials, family, errors } = operation
   const caller = credentials.length > 0
@@ -57,7 +60,7 @@ export function errorsOf(operation: Operation): readonly AnyReason[] {
   ]
 }
 
-/** Statuses that a reason is shown with; those of a provider's failure go by what the provider said. */
+/** Statuses that a reason is shown with; a provider's failure may have several. */
 export function statusesOf({ family }: Operation, reason: AnyReason): readonly number[] {
   const samples = reason.startsWith('PROVIDER_') ? ['', ...PROVIDER_STATUSES] : ['']
   return [...new Set(samples.map((status) => publicError(family, new Rejection(reason, { status })).status))]

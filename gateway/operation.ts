@@ -23,7 +23,7 @@ import type {
   WholeAnswer,
 } from './kinds.ts'
 
-/** What a handler gets: whatever the operation has a schema for, checked, and the request's call. */
+/** What a handler receives: the checked parts of the request that the operation has schemas for, and its call. */
 export interface Input<P = unknown, Q = unknown, H = unknown, B = unknown> {
   readonly params: P
   readonly query: Q
@@ -40,38 +40,42 @@ export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** In the style of OpenAPI: `/api/session/{sessionID}`. */
   readonly path: string
-  /** Which table shows its errors. */
+  /** The family whose error table applies. */
   readonly family: Family
-  /** What a caller may show who it is by; others get KEY_KIND_FORBIDDEN. */
+  /** The credentials that are accepted; others get KEY_KIND_FORBIDDEN. */
   readonly credentials: Credentials
   /** One line for the reader of the document. */
   readonly summary: string
   readonly description?: string
   readonly params?: Members
-  /** What is not in it is ignored. An empty parameter counts as left out where its schema refuses ''. */
+  /** Parameters that are not in it are ignored. An empty parameter counts as absent if its schema refuses ''. */
   readonly query?: Members
   readonly cursor?: Cursor
   readonly headers?: Members
   /** A schema means JSON. */
   readonly body?: z.ZodType | FormBody | RawBody | ListBody
-  /** The handler gets the JSON as it came, also what the schema does not name. */
+  /** The handler gets the JSON as it was sent, including members that the schema does not name. */
   readonly bodyAsGiven?: true
-  /** How long the body may be, in bytes, or the setting that says it; default: `bodyLimit`. */
+  /** Maximum length of the body in bytes, or the name of a setting; default: `bodyLimit`. */
   readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit' | number
-  /** Each request counts for its client network, and beyond the limit is refused with TOO_MANY_EXCHANGES before anything of it is read. */
+  /**
+   * Requests are counted per client network; beyond the limit, they are refused with TOO_MANY_EXCHANGES before anything of them is read.
+   */
   readonly counted?: true
-  /** Each request is one for a generation, whose id every answer names. */
+  /** Each request is for a generation, whose id is in every response. */
   readonly generates?: true
   /** How long a call to a service may take, in milliseconds; default: 30 s, and no limit for streams. */
   readonly deadlineMs?: number
   readonly answer: Answer
-  /** What its services reject with; what any request may meet is not repeated. */
+  /** The reasons that its services reject with; reasons that apply to every request are not repeated. */
   readonly errors: readonly AnyReason[]
   /** Calls the services. Whatever it throws becomes the public error of the family. */
   handle(clients: Clients, input: Input): unknown
-  /** What was handled → the answer. */
+  /** Turns the result of `handle` into the answer. */
   present?(handled: unknown, input: Input): unknown
-  /** A field as a service names it in an error → the member of the request that it was made from; default: the same. */
+  /**
+   * Maps a field that a service names in an error to the member of the request that it was made from; default: the same.
+   */
   publicField?(field: string, input: Input): string
 }
 
@@ -95,7 +99,7 @@ type Given<Path extends string, Q extends Members, H extends Members, B> = Input
   BodyOf<B>
 >
 
-/** What every kind of operation is made from; a path with parameters demands a schema for each of them. */
+/** The common part of every kind of operation; a path with parameters requires a schema for each of them. */
 type Common<F extends Family, Path extends string, Q extends Members, H extends Members, B extends Body> = Omit<
   Operation,
   | 'path'

@@ -61,5 +61,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...[getInfo, getHealth],
 ]
 
-/** What reports on the server itself, and needs no credentials. */
+/** Operations that report on the server itself, and need no credentials. */
 export const PROBES: readonly Operation[] = [getLiveness, getReadiness, getOpenapi]

@@ -40,7 +40,7 @@ type Service = 'identity' | 'catalog' | 'session' | 'inference'
 /** How long a service may take to show that it is reachable, in milliseconds. */
 const PROBE_MS = 2_000
 const LOOK_MS = 2_000
-/** So many failures in a row make a service unavailable: one slow answer says nothing. */
+/** How many failures in a row make a service unavailable; a single slow answer does not count. */
 const FAILURES = 3
 
 /**
@@ -73,15 +73,15 @@ export class PeerReadiness implements Readiness, Disposable {
     return { ready, ...(ready ? {} : { reason: 'identity or its store cannot be reached' }), services }
   }
 
-  /** Looks at every service now, and again later. */
+  /** Checks every service now, and again later. */
   async look(): Promise<void> {
     clearTimeout(this.#timer)
     const { identity, health } = this.#clients
     const options = callOptions({}, { timeoutMs: PROBE_MS })
     const serves = async (name: Service, { typeName: service }: DescService): Promise<boolean> =>
       (await health[name].check({ service }, options)).status === Status.SERVING
-    // Anybody may read the health: only another call shows that identity accepts the internal secret. It has no principal, and is
-    // refused for that before it costs the store a read.
+    // Health is served without the internal secret, so another call has to show that identity accepts it. That call has no
+    // principal, and is refused for that before it costs a read of the store.
     const accepted = identity.checkApiKey({ keyId: 'key_probe' }, options).catch(requireAnswer)
     await Promise.all([
       this.#note(
@@ -108,7 +108,7 @@ export class PeerReadiness implements Readiness, Disposable {
 
 const OUTAGES: readonly string[] = ['PEER_UNAVAILABLE', 'SERVICE_CLOSING', 'SECRET_REFUSED']
 
-/** A refusal is an answer, unless it says that no call is accepted. */
+/** A refusal shows that the service is reachable, unless the service accepts no call. */
 function requireAnswer(error: unknown): void {
   const reason = reasonOf(error)?.reason
   if (reason === undefined || OUTAGES.includes(reason)) throw error

@@ -4,7 +4,7 @@ import { freeObject } from '../shape.ts'
 
 const count = z.int()
 
-/** What a text rests on, as Anthropic says it, or, of other providers' sources, as it says it of a web search. */
+/** A citation in Anthropic's form; sources of other providers take the form of a web search's. */
 const citation = freeObject('Anthropic’s form of it, by its type.')
 
 // Of Anthropic’s own blocks further members come as they are.
@@ -16,7 +16,7 @@ const toolUse = z.looseObject({
   id: z.string(),
   name: z.string(),
   input: freeObject('What the tool is called with.'),
-  /** The provider's proof of the call, which belongs in the history; not there: it gave none. */
+  /** The provider's proof of the call, which has to be sent back in the history; absent: it gave none. */
   signature: z.string().optional(),
   /** Kind of the provider. */
   format: z.string().optional(),

@@ -113,16 +113,19 @@ export const createMessageBody = guarded(
   (value) => unknownProblem(value),
 )
 
-/** The body of `POST /api/v1/presets/{slug}/messages`: what is said, by whom, and how it is sent, is ignored (gateway facts 3.3). */
+/**
+ * The body of `POST /api/v1/presets/{slug}/messages`: the conversation, its sender and the way of sending are ignored (gateway facts
+ * 3.3).
+ */
 export const presetBody = z.object({ ...settings, model: members.shape.model }).check(refinedBy(consistent))
 
-/** A checked body of `POST /api/v1/messages`, and whatever else its client sent. */
+/** A checked body of `POST /api/v1/messages`, including unknown members. */
 export type CreateMessageBody = z.output<typeof members>
 
-/** How the answer to a body is made. */
+/** The settings of the answer. */
 export type MessageSettings = z.output<typeof presetBody>
 
-/** What keeps a member that is not known here from being passed on. */
+/** Why an unknown member cannot be passed on. */
 function unknownProblem(value: unknown): string | undefined {
   if (!isObject(value)) return undefined
   const unknown = Object.entries(value).filter(([name]) => !KNOWN_MEMBERS.has(name))

@@ -5,7 +5,7 @@ import type { Ending, MessageObject, MessageUsage, StopReason } from './answer.t
 import { fromPart } from './from-part.ts'
 import { ANTHROPIC } from './to-settings.ts'
 
-/** What a message has from the start. */
+/** What is known of a message from the start. */
 export interface MessageSeed {
   /** `msg_…` */
   readonly id: string
@@ -62,7 +62,7 @@ const REASONS: Readonly<Record<FinishReason, StopReason>> = {
   [FinishReason.CONTENT_FILTER]: 'refusal',
   [FinishReason.OTHER]: 'end_turn',
 }
-/** What says more than the reasons that it belongs to, by the provider's own word. */
+/** Stop reasons that are more precise than the generation's, by the provider's own word. */
 const FINER: ReadonlyMap<string, { readonly of: FinishReason; readonly reason: StopReason }> = new Map(
   Object.entries({
     model_context_window_exceeded: { of: FinishReason.LENGTH, reason: 'model_context_window_exceeded' },
@@ -88,13 +88,13 @@ export function endOf(finished: Finished): Ending {
   }
 }
 
-/** What Anthropic says of an answer besides, such as what it did to the conversation. */
+/** Further members of Anthropic's answer, such as what it did to the conversation. */
 export function besidesOf(finished: Finished): Record<string, unknown> {
   const { stop_details: _1, container: _2, usage: _3, ...besides } = ownOf(finished)
   return besides
 }
 
-/** What Anthropic says of an answer that other providers have no word for. */
+/** The members of an answer that only Anthropic has. */
 function ownOf({ providerMetadata }: Finished): Record<string, unknown> {
   const own = providerMetadata?.[ANTHROPIC]
   return isObject(own) ? own : {}
@@ -122,7 +122,7 @@ export function fromUsage({ speed }: Pick<MessageSeed, 'speed'>, finished: Finis
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string'
-/** What of a usage has a form that clients know. */
+/** The members of a usage that have the form that clients expect. */
 const FORMS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ...(['cache_creation', 'server_tool_use'] as const).map((name) => [name, isObject] as const),
   ...(['inference_geo', 'speed'] as const).map((name) => [name, isText] as const),

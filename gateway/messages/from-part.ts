@@ -5,7 +5,7 @@ import type { Delta } from './events.ts'
 import { fromForeign, fromThought } from './thoughts.ts'
 import { ANTHROPIC } from './to-settings.ts'
 
-/** The block that a part is, with the sources that are its own; undefined: it says nothing, or has no form in a message. */
+/** The block for a part, with its sources; undefined: the part is empty, or has no form in a message. */
 export function fromPart({ part, providerMetadata }: Part, sources: readonly Source[]): ContentBlock | undefined {
   switch (part.case) {
     case 'text':
@@ -36,7 +36,7 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
   }
 }
 
-/** What Anthropic says of a block that other providers have no word for, as its caller. */
+/** The members of a block that only Anthropic has, such as its caller. */
 export function besidesOf(metadata: Part['providerMetadata']): Record<string, unknown> {
   const own = metadata?.[ANTHROPIC]
   return isObject(own) ? own : {}
@@ -54,7 +54,7 @@ export function beginningOf(block: ContentBlock): ContentBlock {
   }
 }
 
-/** What of a block grows piece by piece, as one piece; undefined: nothing. */
+/** The streamed content of a block, as one piece; undefined: nothing of it is streamed. */
 export function growthOf(block: ContentBlock): Delta | undefined {
   if (isBlock(block, 'text')) return { type: 'text_delta', text: block.text }
   if (isBlock(block, 'thinking')) {
@@ -64,7 +64,7 @@ export function growthOf(block: ContentBlock): Delta | undefined {
   return { type: 'input_json_delta', partial_json: JSON.stringify(block.input) }
 }
 
-/** What comes of a block at its end. */
+/** What is sent at the end of a block. */
 export function endingOf(block: ContentBlock): Delta[] {
   if (isBlock(block, 'thinking') && block.signature !== '') {
     return [{ type: 'signature_delta', signature: block.signature }]

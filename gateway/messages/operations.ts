@@ -22,7 +22,7 @@ const beta = z
   .meta({ description: 'Goes to Anthropic, with the members that it switches on' })
 const messagesHeaders = z.object({ ...generationHeaders, 'anthropic-beta': beta, 'x-anthropic-beta': beta })
 
-/** A message that breaks off for no reason of a provider's. */
+/** The error of a message that breaks off without a provider's error. */
 const broken = (request_id: string, message: string): object => ({
   type: 'error',
   error: { type: 'api_error', message, error_type: 'server' },

@@ -26,7 +26,7 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   'file.name': 'title',
 }
 
-/** The member of a request that a field of its generation was made of. */
+/** Maps a field of the generation to the member of the request body that it was made from. */
 export function publicField(field: string, body: CreateMessageBody, headers: MessagesHeaders): string {
   const [, message, part, rest = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?)?\.?(.*)$/.exec(field) ?? []
   if (message !== undefined) {
@@ -50,7 +50,7 @@ function withMember(at: string, rest: string): string {
   return member === undefined ? at : `${at}.${member}`
 }
 
-/** The caller's tools and Anthropic's stand in one list. */
+/** The caller's tools and Anthropic's are in one list. */
 function placeOf({ tools }: CreateMessageBody, custom: boolean, index: number): number {
   const places = [...(tools ?? []).keys()].filter((place) => {
     const tool = tools?.[place]

@@ -16,8 +16,8 @@ type ThoughtBlock =
   | { readonly type: 'redacted_thinking'; readonly data: string }
 
 /**
- * A thought as a block. Anthropic's form has one opaque text; what another provider gave as its proof is put together in it, with the
- * provider's kind, so that it comes back to that kind alone.
+ * A thought as a block. Anthropic's form has one opaque text; all proofs of another provider are packed into it, with the provider's
+ * kind, so that they go back only to that kind.
  */
 export function fromThought(thought: Thought): ThoughtBlock {
   const { text, summary, signature, encrypted, format } = thought
@@ -48,7 +48,7 @@ export function toThought(
   return { ...(summary === true ? { summary: said } : { text: said }), ...texts({ signature, encrypted, id }), format }
 }
 
-/** What was sealed; nothing where somebody has changed it. */
+/** Unpacks the opaque text; empty if it was modified. */
 function partsOf(proof: string): Record<string, unknown> {
   try {
     const parts: unknown = JSON.parse(proof)
@@ -63,12 +63,12 @@ function texts<K extends string>(members: Readonly<Record<K, unknown>>): { reado
   return Object.fromEntries(given) as { readonly [name in K]?: string }
 }
 
-/** An item of another kind of provider, which a message has no place for, as a thought that is hidden. */
+/** An item of another kind of provider as a hidden thought, since a message has no block for it. */
 export function fromForeign({ format, item = {} }: Pick<ForeignPart, 'format' | 'item'>): ThoughtBlock {
   return { type: 'redacted_thinking', data: sealProof(format, sealItem(item), ANTHROPIC) }
 }
 
-/** What a hidden thought of history holds: a thought, or such an item. */
+/** Unpacks a hidden thought of the history: a thought, or such an item. */
 export function toHidden(data: string): NonNullable<MessageInitShape<typeof PartSchema>['part']> {
   const { format = '', proof } = openProof(data, ANTHROPIC)
   const item = format === ANTHROPIC ? undefined : openItem(proof)

@@ -30,7 +30,7 @@ export function toGenerationRequest(
 
 type Extensions = NonNullable<GenerationInit['extensions']>
 
-/** A beta of Anthropic's is switched on by a header; the members that it brings are not known here. */
+/** The header switches on betas of Anthropic's, whose members are not known here. */
 function extensionsOf(extensions: Extensions, body: CreateMessageBody, headers: MessagesHeaders): Extensions {
   const betas = [headers['anthropic-beta'], headers['x-anthropic-beta']].filter(Boolean).join(',')
   if (betas === '') return extensions

@@ -36,7 +36,7 @@ export function originOf(body: Conversation, message: number, part: number | und
   return typeof turn.content === 'string' || part === undefined ? turn.at : `${turn.at}.${turn.from + part}`
 }
 
-/** What one speaker says at a time: the blocks of a message from one on to before another. */
+/** A range of the blocks of a message that becomes one message of the generation. */
 interface Turn {
   readonly role: Message_Role
   /** Path of the content. */
@@ -52,7 +52,7 @@ type Content = NonNullable<InputMessage['content']>
 
 const ROLES = { user: Message_Role.USER, assistant: Message_Role.ASSISTANT, system: Message_Role.SYSTEM } as const
 
-/** Content without a block says nothing, and is left out. */
+/** Content without blocks is left out. */
 function turnsOf({ system, messages }: Conversation): Turn[] {
   const turns: Turn[] = []
   const add = (role: Message_Role, at: string, content: Content): void => {

@@ -92,7 +92,7 @@ function citationsOf({ citations }: BlockOf<'text'>): readonly Record<string, un
   return Array.isArray(citations) ? citations.filter(isObject) : []
 }
 
-/** What other providers' sources were made of has no index of Anthropic's, which would refuse it. */
+/** A citation made from another provider's source lacks Anthropic's index, and Anthropic would refuse it. */
 function ownCitations(block: BlockOf<'text'>): object | undefined {
   const own = citationsOf(block).filter((citation) => citation.encrypted_index !== '')
   return own.length === 0 ? undefined : own
@@ -106,7 +106,7 @@ function sourcesOf(block: BlockOf<'text'>): { url: string; title?: string; cited
   })
 }
 
-/** What Anthropic keeps, and what it is to cite passage by passage, no other provider can be given. */
+/** Documents stored at Anthropic, or split into passages to cite, cannot be sent to other providers. */
 function media(block: Media, field: string): Part {
   const { type, source } = block
   const name = type === 'document' ? { name: block.title || undefined } : {}
@@ -133,7 +133,7 @@ function foreign(item: object, field: string): Part {
   return { part: { case: 'foreign', value: { format: ANTHROPIC, item: passedOn(item, field) } } }
 }
 
-/** What goes on as it is. Rejects with BODY_INVALID where it cannot. */
+/** Data that is passed on unchanged. Rejects with BODY_INVALID if it cannot be. */
 export function passedOn(value: object, field: string): Struct {
   const problem = objectProblem(value)
   if (problem !== undefined) throw new Rejection('BODY_INVALID', { field, problem })

@@ -77,7 +77,7 @@ function toChoice({
   return { toolChoice: { mode: ToolChoice_Mode.NAMED, name: choice.name }, ...parallel }
 }
 
-/** For every provider; Anthropic gets what the client says, word by word. */
+/** For all providers except Anthropic, which gets the client's own members. */
 function toReasoning({ thinking, output_config: output }: MessageSettings): Generation['reasoning'] | undefined {
   const effort = output?.effort ?? undefined
   if (thinking == null) return effort === undefined ? undefined : { effort }
@@ -107,7 +107,7 @@ function anthropicMembers(body: MessageSettings): Struct {
     ...given('mcp_servers', body.mcp_servers),
     ...given('container', body.container),
     ...given('inference_geo', body.inference_geo),
-    // Where the client says how to think, it is not made of what other providers are sent.
+    // If the client sets `thinking` itself, that is sent instead of the settings for other providers.
     ...(thinking == null && effort == null ? {} : { thinking: thinking ?? null }),
     ...(effort == null && output?.task_budget == null
       ? {}

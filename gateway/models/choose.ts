@@ -4,7 +4,7 @@ import type { ModelsQuery } from './schemas.ts'
 
 type Filter = Omit<ModelsQuery, 'offset' | 'limit'>
 
-/** The models that a query wants, in its order. One whose price or length is not known meets no bound of them. */
+/** The models that a query selects, in its order. A model whose price or length is unknown meets no bound on it. */
 export function chooseModels(models: readonly Model[], query: Filter): readonly Model[] {
   return inOrder(
     models.filter((model) => isWanted(model, query)),

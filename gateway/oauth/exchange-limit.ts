@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { INTERVAL_MS, RecentCounts } from './recent-counts.ts'
 
-/** Client networks that are remembered; when there are more, the one that was silent longest is forgotten. */
+/** How many client networks are remembered; beyond that, the one that has been silent longest is forgotten. */
 const NETWORKS = 10_000
 /** How long exchanges are counted before they are reported, in milliseconds. */
 const REPORT_MS = 100
@@ -17,27 +17,28 @@ export interface Counted {
   readonly counts: number[]
 }
 
-/** Adds what was let through here, and returns for each of these networks, in order, what was let through anywhere. */
+/** Adds what was admitted here, and returns for each of these networks, in order, what was admitted by any gateway. */
 export type ReportExchanges = (admitted: Counted[]) => Promise<readonly Counted[]>
 
 interface Client {
-  /** Let through anywhere, as far as it is known here. */
+  /** Admitted by any gateway, as far as this one knows. */
   readonly known: RecentCounts
-  /** Let through here, reported or not: what is known is never less. */
+  /** Admitted here, reported or not; `known` is never less. */
   readonly own: RecentCounts
-  /** Let through here, and not reported yet. */
+  /** Admitted here and not yet reported. */
   readonly unreported: RecentCounts
 }
 
 /**
- * Lets each client network exchange so many tokens within any minute. The replicas of the facade share their counts: each counts for itself,
- * reports what it has let through at most 0.1 s later, and learns what the others did. Where reports fail, each goes on with its own count.
+ * Limits how many tokens each client network may exchange within any minute. The replicas of the facade share their counts: each counts for
+ * itself, reports what it has admitted at most 0.1 s later, and gets the counts of the others. If reports fail, each continues with its own
+ * count.
  */
 export class ExchangeLimit {
   readonly #clock: Clock
   readonly #limit: number
   readonly #report: ReportExchanges
-  /** The network that was let through last comes last. */
+  /** The network that was admitted last comes last. */
   readonly #clients = new Map<string, Client>()
   readonly #toReport = new Map<string, Client>()
   #reporting = false
@@ -95,11 +96,11 @@ export class ExchangeLimit {
         client.known.take(interval)
         client.known.addAll(interval, totals[i]?.counts ?? [])
         client.known.addAll(interval, client.unreported.at(interval))
-        // The reports go by a wall clock, which may jump and then forgets what was let through.
+        // Reports use a wall clock; if it jumps, what was admitted may be lost from them.
         client.known.raiseTo(interval, client.own.at(interval))
       }
     } catch {
-      // What was let through meanwhile is reported by its age once that is possible.
+      // Reported later, by age, together with what was admitted meanwhile.
       const interval = this.#interval()
       for (const [i, [network, client]] of reported.entries()) {
         client.unreported.addAll(interval, admitted[i]?.counts ?? [])

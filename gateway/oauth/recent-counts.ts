@@ -6,7 +6,7 @@ export const INTERVAL_MS = 2_000
  */
 export const INTERVALS = 32
 
-/** What was counted lately, by intervals of time, newest first. Intervals are numbers of {@link INTERVAL_MS} on a clock that never jumps. */
+/** Recent counts, by intervals of time, newest first. Intervals are numbers of {@link INTERVAL_MS} on a clock that never jumps. */
 export class RecentCounts {
   #newest = 0
   #counts: number[] = []
@@ -22,7 +22,7 @@ export class RecentCounts {
     for (const [age, count] of ages.slice(0, INTERVALS).entries()) counts[age] = (counts[age] ?? 0) + count
   }
 
-  /** Adds as little as is needed to count, of any time up to now, at least as many as were counted elsewhere. */
+  /** Adds as little as needed so that the total of any period up to now is at least the other's. */
   raiseTo(interval: number, ages: readonly number[]): void {
     const counts = this.at(interval)
     let here = 0
@@ -36,7 +36,7 @@ export class RecentCounts {
     }
   }
 
-  /** Takes out everything that is counted. */
+  /** Removes and returns all counts. */
   take(interval: number): readonly number[] {
     const counts = this.at(interval)
     this.#counts = []

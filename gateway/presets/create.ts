@@ -16,13 +16,13 @@ import { newSlug } from './slug.ts'
 
 type Config = NonNullable<MessageInitShape<typeof CreatePresetVersionRequestSchema>['config']>
 
-/** What a dialect says of a body that a preset is made of. */
+/** How a dialect turns a body into a preset. */
 export interface PresetDialect<S extends z.ZodObject> {
   /** Last part of the path, as of the operation that generates. */
   readonly path: 'messages' | 'responses' | 'chat/completions'
   /** Operation id. */
   readonly id: string
-  /** The members that say how an answer is made, and the one that the system text comes from. */
+  /** The members that are settings, and the one that contains the system text. */
   readonly body: S
   /** That member. */
   readonly system: keyof z.output<S> & string
@@ -37,10 +37,10 @@ const SECRET = 'must be left out: whoever may use a preset can read it'
 /** They are checked as the specification says, and not kept. */
 const { user, session_id, trace, debug } = sharedSettings
 const identity = { user, session_id, trace, debug }
-/** Members beside those that say how an answer is made; those of the cache mean something in presets only. */
+/** Members besides the settings; those of the cache only apply to presets. */
 const beside = { ...identity, ...cacheSettings }
 
-/** Makes the operation that creates presets of the bodies of a dialect. */
+/** Makes the operation that creates presets from bodies of a dialect. */
 export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Operation {
   const { path, id, body, system, toSettings, toSystem, publicField } = dialect
   const looked = new Set([...Object.keys(body.shape), ...Object.keys(beside)])
@@ -79,7 +79,7 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
     present: (created) => ({ data: fromDesignated(created) }),
     publicField(field, { body: given }) {
       if (field === 'system_prompt') return system
-      // What is kept is the body itself.
+      // The body itself is kept.
       return field === 'config' ? '' : publicField(field, given as z.output<S>)
     },
   })

@@ -1,16 +1,16 @@
 import { isObject } from '#shared/json.ts'
 
-/** Members by which somebody shows who they are, in the settings of a server or tool that a provider calls. */
+/** Members with credentials, in the settings of a server or tool that a provider calls. */
 const SECRETS: ReadonlySet<string> = new Set([
   ...['authorization', 'authorizationtoken', 'accesstoken', 'apikey', 'xapikey', 'headers', 'password', 'secret'],
   ...['token', 'clientsecret', 'domainsecrets', 'env'],
 ])
-/** Its members are called as the tools of a server are. */
+/** Its member names are the names of a server's tools. */
 const BY_TOOL = 'configs'
-/** Their parameters are schemas, whose members are names of arguments. */
+/** Their parameters are schemas, whose member names are names of arguments. */
 const OF_THE_CALLER: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom', 'namespace'])
 
-/** The path of a secret in settings that everybody may read who may use them; undefined: there is none. */
+/** The path of a secret in settings, which everybody who may use them can read; undefined: there is none. */
 export function secretIn(config: object): string | undefined {
   const { mcp_servers: servers, tools } = config as Readonly<Record<string, unknown>>
   const called = Array.isArray(tools)
@@ -40,7 +40,7 @@ function findAmong(configs: unknown, path: string): string | undefined {
   return undefined
 }
 
-/** Whether a name is that of a secret, however it is written. */
+/** Whether a name is that of a secret, in any spelling. */
 function isSecret(name: string): boolean {
   return SECRETS.has(name.toLowerCase().replaceAll(/[-_]/g, ''))
 }
@@ -50,7 +50,7 @@ function says(value: unknown): boolean {
   return value != null && value !== ''
 }
 
-/** Whether a text is an address that says who calls (`https://user:password@host`, `https://host/?api_key=…`). */
+/** Whether a text is a URL that contains credentials (`https://user:password@host`, `https://host/?api_key=…`). */
 function hasSecret(text: string): boolean {
   if (!/^https?:/i.test(text) || !URL.canParse(text)) return false
   const { username, password, searchParams } = new URL(text)

@@ -14,7 +14,7 @@ type File = NonNullable<Wrapped['files']>[number]
 type Agent = NonNullable<Wrapped['agents']>[number]
 type Skill = NonNullable<PromptBody['skills']>[number]
 
-/** `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice. */
+/** `newId` is used if the body has no id; it is minted in the gateway, so that a repeated call admits nothing twice. */
 export function toPromptSession(
   sessionId: string,
   { prompt, ...body }: PromptBody,

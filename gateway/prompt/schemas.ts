@@ -43,12 +43,12 @@ const besideOf1x = {
   ).nullish(),
 }
 
-/** Members that either stand in the body or in its member `prompt`. */
+/** Members that may be in the body or in its member `prompt`. */
 const SAID = ['text', 'files', 'agents', 'skills', 'metadata'] as const
 
 /**
- * Body of session.prompt. Clients of 1.x wrap what was said in `prompt`, the one member that the specification does not
- * know and that is taken all the same: both forms mean the same, and exactly one of them has to be there.
+ * Body of session.prompt. Clients of 1.x wrap the prompt in `prompt`, the only member that is accepted although the
+ * specification does not have it. Both forms mean the same, and exactly one must be present.
  */
 export const promptBody = z
   .strictObject({

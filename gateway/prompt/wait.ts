@@ -5,9 +5,9 @@ import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
 import type { Lifecycle } from '../http/lifecycle.ts'
 
-/** How long one call that waits may take, in milliseconds. */
+/** Time limit of one waiting call, in milliseconds. */
 export const WAIT_ROUND_MS = 50_000
-/** The pause between two of them: one that ends at once must not be all that happens. */
+/** The pause between two of them, so that calls that fail at once do not keep the process busy. */
 const WAIT_PAUSE_MS = 50
 
 /** Resolves when the session is idle, however long it takes. Rejects with NOT_READY when the server stops before. */
@@ -26,7 +26,7 @@ export async function waitUntilIdle(
   }
 }
 
-/** Between processes every unary call has a deadline: who waits longer calls again. */
+/** Between processes, every unary call has a deadline, so a longer wait takes several calls. */
 async function waitInRounds(session: Clients['session'], sessionId: string, call: Call): Promise<void> {
   for (;;) {
     try {

@@ -15,7 +15,7 @@ import type { DeltaPrefix, MessageFrames } from './frames.ts'
 interface Coming {
   readonly started: PartStarted
   readonly sources: Source[]
-  /** What it grew by before its turn came. */
+  /** The text that arrived before its turn. */
   waiting: string
   /** Set when it has ended. */
   whole: Part | undefined
@@ -104,7 +104,7 @@ export class MessagesFold {
     }
     const live: Live = { ...coming, prefix: undefined }
     this.#live = live
-    // What a call is to, is known before its arguments.
+    // The name of a call's tool is known before its arguments.
     if (live.started.kind === Kind.TOOL_CALL && !live.started.custom) this.#open(live)
     if (live.waiting !== '') this.#grow(live, live.waiting)
   }
@@ -139,7 +139,7 @@ export class MessagesFold {
     return live.prefix
   }
 
-  /** Ends the block that is streamed, and goes on with what waited longest. */
+  /** Ends the block that is being streamed, and continues with the one that has waited longest. */
   #next(): void {
     if (this.#live !== undefined) this.#close(this.#live)
     this.#live = undefined
@@ -167,7 +167,7 @@ export class MessagesFold {
 const EMPTY_TEXT: ContentBlock = { type: 'text', text: '', citations: null }
 const EMPTY_THOUGHT: ContentBlock = { type: 'thinking', thinking: '', signature: '' }
 
-/** What blocks begin as whose parts grow; the others come whole. */
+/** The initial blocks of parts that are streamed; the others are sent whole. */
 const BEGINNINGS: { readonly [kind in Kind]?: (started: PartStarted) => ContentBlock } = {
   [Kind.REASONING]: () => EMPTY_THOUGHT,
   [Kind.REASONING_SUMMARY]: () => EMPTY_THOUGHT,

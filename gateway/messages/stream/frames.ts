@@ -11,7 +11,7 @@ const GROWING = {
   json: 'input_json_delta","partial_json',
 }
 
-/** What a stream says when its message has ended. */
+/** The last state of a message. */
 type MessageEnd = { readonly delta: Ending; readonly usage: MessageUsage }
 
 /** Writes the events of one stream as text. Clients find them by their `event:` lines (gateway facts 2.2). */
