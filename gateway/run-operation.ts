@@ -19,9 +19,10 @@ import type { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Input, Operation } from './operation.ts'
 
 /**
- * Makes the handler of an operation. It counts the request where that is limited, checks who calls, reads and checks parameters,
- * query, headers and body, in this order, sets the deadline of calls, has the operation handle them, and sends what it answers.
- * What it throws is the error of the operation's family. Everything that follows from the operation alone is computed here, once.
+ * Makes the handler of an operation. The handler counts the request if it is limited, checks the caller, reads and checks
+ * parameters, query, headers and body, in this order, sets the deadline of calls, calls the operation, and sends its answer.
+ * Whatever it throws becomes an error of the operation's family. Everything that depends only on the operation is computed once,
+ * when the handler is made.
  */
 export function runOperation(operation: Operation, facade: Facade, exchanges: ExchangeLimit) {
   const read = partsReader(operation, facade)
@@ -43,11 +44,11 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
     if (counted) exchanges.admit(call.clientNetwork())
     call.requireOneOf(credentials)
     const { params, query, headers, readBody } = read(request)
-    // A stream would never end.
+    // GET would open a stream that never ends.
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
     using share = readBody && new BodyShare(() => call.signal)
     const body = share && (await readBody?.(request, share))
-    // A stream takes any time, and must not keep other large bodies waiting.
+    // A stream may take any time, and must not keep other large bodies waiting.
     if (isLong) share?.[Symbol.dispose]()
     const input: Input = { params, query, headers, body, call, facade }
     const fieldName = publicField && ((field: string) => publicField(field, input))
@@ -137,7 +138,7 @@ function sender(operation: Operation, facade: Facade): Send {
   }
 }
 
-/** Nobody waits for JSON in silence. */
+/** Sends white space while the client waits for JSON. */
 async function sendWhole(response: Response, call: Call, answer: WholeAnswer, facade: Facade): Promise<void> {
   using padding = new Padding(response, facade.config.keepAliveMs)
   try {

@@ -7,15 +7,12 @@ import { jsonProblem } from './records/json.ts'
 /** Deepest nesting of JSON objects that are passed on. */
 const MAX_DEPTH = 30
 
-/** For a schema whose problem has words of its own: what the value must be. */
+/** For a schema with its own problem text: what the value must be. */
 export function mustBe(what: string): { error: (issue: z.core.$ZodRawIssue) => string } {
   return { error: ({ input }) => (input === undefined ? MISSING : `must be ${what}`) }
 }
 
-/**
- * What a union one of whose members (`type`) chooses the form says of a value that has none of its forms; `describe` says what is wrong with a type that is
- * not known.
- */
+/** The problem of a value that has none of the forms of a union discriminated by a member (`type`); `describe` describes an unknown type. */
 export function typeErrors(describe?: (type: string) => string): { error: (issue: z.core.$ZodRawIssue) => string } {
   return {
     error({ code, input, options, discriminator }) {
@@ -29,12 +26,14 @@ export function typeErrors(describe?: (type: string) => string): { error: (issue
   }
 }
 
-/** Takes what is wrong with a value, and with which of its members. */
+/** Collects the problems of a value, with the paths of its members. */
 export interface Problems {
   addIssue(issue: { readonly code: 'custom'; readonly path?: readonly PropertyKey[]; readonly message: string }): void
 }
 
-/** For `check`: what `superRefine` does, which would have each value live until all garbage is collected (ADR 25). */
+/**
+ * For `check`: does what `superRefine` does, which would keep each value alive until a full garbage collection (ADR 25).
+ */
 export function refinedBy<T>(find: (value: T, problems: Problems) => void): z.core.CheckFn<T> {
   return ({ value, issues }) =>
     find(value, {
@@ -43,7 +42,7 @@ export function refinedBy<T>(find: (value: T, problems: Problems) => void): z.co
     })
 }
 
-/** A schema for what is dear to check: a value in which `problem` finds one is not looked at. */
+/** A schema that is expensive to check: a value in which `problem` finds a problem is not checked further. */
 export function guarded<S extends z.ZodType>(schema: S, problem: (value: unknown) => string | undefined) {
   return z.preprocess((value, context) => {
     const message = problem(value)
@@ -94,7 +93,7 @@ export function countUpTo(field: DescField) {
   return { most, schema: z.string().regex(pattern, `must be an integer from 1 to ${most}`) }
 }
 
-/** What keeps a JSON object from being passed on; undefined also for what is no object. */
+/** Why a JSON object cannot be passed on; undefined if it can, or is not an object. */
 export function objectProblem(value: unknown, depth = MAX_DEPTH): string | undefined {
   return typeof value === 'object' && value !== null ? jsonProblem(value, depth) : undefined
 }
@@ -108,7 +107,7 @@ export function freeObject(why: string, depth = MAX_DEPTH) {
   return guarded(object, (value) => objectProblem(value, depth)).meta({ description: why })
 }
 
-/** A member that may be there, but may not want anything: null, false, and empty lists and objects pass. */
+/** A member that may be present but must have no effect: null, false, and empty lists and objects pass. */
 export function notYet(what: string) {
   const error = `${what} is not supported`
   const nothing = [z.null(), z.literal(false), z.array(z.never()).max(0, error), z.strictObject({}, error)] as const

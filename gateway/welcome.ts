@@ -4,12 +4,12 @@ import type { Auth } from './config.ts'
 export interface Welcome {
   readonly url: string
   readonly auth: Auth
-  /** Shell words, for between double quotes, that stand for the password of the mode `basic`. */
+  /** A shell expression, to be put between double quotes, for the password of the mode `basic`. */
   readonly password: string
   readonly project: string
-  /** Shell words that let the workspace's keys into the project; undefined where nothing has to be set for that. */
+  /** A shell assignment that gives the workspace's keys access to the project; undefined if none is needed. */
   readonly rootsNeeded: string | undefined
-  /** Keys that this start made up; they are shown only once. */
+  /** Keys that were generated at this start; they are shown only once. */
   readonly keys: { readonly management: string | undefined; readonly api: string | undefined }
   readonly providers: readonly string[]
   readonly defaultModel: string
@@ -17,7 +17,7 @@ export interface Welcome {
   readonly keyCommand: string
 }
 
-/** The text that a start prints: where, with which keys and models, and lines to paste. */
+/** The text that a start prints: address, keys and models, and commands to paste. */
 export function welcome(facts: Welcome): string {
   const { url, auth, password, project, rootsNeeded, keys, providers, defaultModel, keyCommand } = facts
   const user = auth.mode === 'basic' ? ` -u '${auth.username}':"${password}"` : ''

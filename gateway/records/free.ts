@@ -2,7 +2,7 @@ import { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { freeObject, limitedBy } from '../shape.ts'
 
-/** Deepest nesting of free-form JSON of clients, which lies in messages that lie in events. */
+/** Deepest nesting of clients' free-form JSON, which is nested in messages, which are nested in events. */
 const DEPTH = 24
 
 /** Free-form data of a message. */

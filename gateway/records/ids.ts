@@ -33,14 +33,14 @@ export const messageParameter = z.string().regex(MESSAGE_ID, 'Invalid message ID
 /** The inbox item of a path. */
 export const inboxParameter = z.string().regex(MESSAGE_ID, 'Invalid inbox ID').meta({ description: 'Inbox item' })
 
-/** Whatever else a path names: 1 to 256 characters, none of them a control. */
+/** Any other path parameter: 1 to 256 characters without control characters. */
 export const nameParameter = (field: string, description: string) =>
   z
     .string()
     .regex(/^[^\p{Cc}]{1,256}$/u, `Invalid ${field}`)
     .meta({ description })
 
-/** Of the ids of workspaces; made once, at random. */
+/** The namespace of workspace UUIDs, generated once at random. */
 const NAMESPACE = Buffer.from('b7a0a9c2f1d54e0d9a3c6d5b8e4f7102', 'hex')
 
 /** Id of a workspace, as it is shown. */

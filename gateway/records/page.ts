@@ -5,7 +5,7 @@ import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { countUpTo } from '../shape.ts'
 
-/** The `cursor` of a page; a member is left out where there is nothing more in its direction. */
+/** The `cursor` of a page; a member is absent if there is nothing more in its direction. */
 export const cursor = z.strictObject({ previous: z.string().optional(), next: z.string().optional() })
 
 const order = z.enum(['asc', 'desc'])
@@ -26,7 +26,7 @@ export const toOrder: (word: z.output<typeof order>) => Order = orders.toProto
 
 const MAX_INT32 = 2_147_483_647
 
-/** How many items a page shall have; what the service has no page for is its largest number. */
+/** The size of a page, at most the largest one that the service has. */
 export function toPageSize(limit: string | undefined): number | undefined {
   return limit === undefined ? undefined : Math.min(Number(limit), MAX_INT32)
 }
@@ -46,7 +46,7 @@ export function offsetQuery(request: PageRequest) {
   return { offset, limit: pageLimit(request) }
 }
 
-/** How many items a page shall have, at most as many as the service has on one. */
+/** The size of a page, at most the largest one that the service has. */
 export function pageLimit({ field }: PageRequest) {
   const { most, schema } = countUpTo(field.pageSize)
   return schema.optional().meta({ description: `At most so many; default: 50, at most ${most}` })

@@ -13,10 +13,10 @@ export const routerMetadata = z
       total: z.int(),
       available: z.array(z.strictObject({ provider: z.string(), model: z.string(), selected: z.boolean() })),
     }),
-    /** Of a failure: what the provider answered with. */
+    /** Of a failure: the provider's answer. */
     attempts: z.array(z.strictObject({ provider: z.string(), model: z.string(), status: z.int() })).optional(),
     params: z.strictObject({ preset: z.string(), preset_version: z.int() }).optional(),
-    /** What did not reach the model as it was meant, one stage for each member of the request. */
+    /** Members of the request that did not reach the model as they were meant, one stage each. */
     pipeline: z
       .array(z.strictObject({ type: z.literal('not_applied'), name: z.string(), summary: z.string() }))
       .optional(),

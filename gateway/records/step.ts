@@ -22,10 +22,10 @@ import { cost, fromCost, fromTokenUsage, tokenUsage } from './usage.ts'
 
 /** What every message has. */
 export const common = { id: z.string(), time: z.strictObject({ created: time }) }
-/** Where the metadata is no part of what was said. */
+/** For messages whose metadata is not part of their content. */
 export const noted = { ...common, metadata: metadata.optional() }
 const input = freeObject('Each tool has arguments of its own.')
-/** What only a provider understands. */
+/** Data that only the provider understands. */
 export const providerData = freeObject('Data of the provider, returned to it unchanged.')
 const toolMetadata = freeObject('Free-form data of the tool.')
 
@@ -47,7 +47,7 @@ const toolState = z.discriminatedUnion('status', [
   }),
 ])
 
-/** Shown of a tool that ended without any content: clients rely on some. */
+/** Shown for a tool that returned no content, since clients expect some. */
 const NOTHING: z.output<typeof toolContent>[] = [{ type: 'text', text: '' }]
 
 /** How far a tool call is. */

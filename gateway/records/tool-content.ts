@@ -4,7 +4,10 @@ import type { ContentPiece } from '#gen/portico/session/v1/session_service_pb.js
 import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './json.ts'
 
-/** No text of a client holds it by chance, and nobody outside learns it. With a hash and a size it looks like base64. */
+/**
+ * A random marker that no text of a client contains and that never leaves the process. With a hash and a size it looks like
+ * base64.
+ */
 const MARK = crypto.randomUUID().replaceAll('-', '').slice(0, 28)
 const HASH = 64
 const PLACE = new RegExp(`${MARK}[0-9a-f]{76}`)
@@ -14,22 +17,22 @@ export function toBase64(data: Uint8Array): string {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
 }
 
-/** Stands for the base64 of content that is transferred apart from its message; `size` in bytes. */
+/** A placeholder for the base64 of content that is transferred separately from its message; `size` in bytes. */
 export function placeFor(hash: string, size: bigint): string {
   return `${MARK}${hash}${size.toString(16).padStart(12, '0')}`
 }
 
-/** What content a text stands for; undefined when it is what it is. */
+/** The content that a placeholder stands for; undefined for any other text. */
 export function placedContent(text: string): { contentHash: string; contentSize: bigint } | undefined {
   if (!text.startsWith(MARK)) return undefined
   const hash = text.slice(MARK.length, MARK.length + HASH)
   return { contentHash: hash, contentSize: BigInt(`0x${text.slice(MARK.length + HASH)}`) }
 }
 
-/** The text of a JSON list, without its brackets, of items whose content follows each of them in pieces. */
+/** The text of a JSON list without its brackets; the content of each item follows it in pieces. */
 export class ListText {
   #separator = ''
-  /** What follows each content that is still to come. */
+  /** The text after each content that is still to come. */
   #following: string[] = []
 
   /** The text of an item up to its first content. */
@@ -42,7 +45,7 @@ export class ListText {
     return text
   }
 
-  /** The text of a piece of content, and of what follows the last one. */
+  /** The text of a piece of content and, for the last piece, the text that follows it. */
   content({ data, last }: Pick<ContentPiece, 'data' | 'last'>): string {
     return last ? toBase64(data) + (this.#following.shift() ?? '') : toBase64(data)
   }

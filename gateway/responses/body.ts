@@ -9,7 +9,7 @@ import { text, toolChoice, tools } from './tools.ts'
 
 const { model, maxOutputTokens, sessionId } = GenerationRequestSchema.field
 const { temperature, topP, topK, frequencyPenalty, presencePenalty, topLogProbabilities } = SamplingSchema.field
-/** Every event that shows the whole response repeats it. */
+/** Limited, since every event that contains the whole response repeats it. */
 const echoed = z.string().max(8_388_608)
 
 /** Further members of an answer. OpenAI sends them on request, others whenever they have them. */
@@ -62,15 +62,15 @@ const members = z.object({
   prompt_cache_options: promptCacheOptions.nullish(),
   ...sharedSettings,
 
-  // For OpenAI alone; where another provider answers they are named as left out.
+  // Only sent to OpenAI; for other providers they are reported as left out.
   include: include.nullish(),
   truncation: truncation.nullish(),
 
-  // Checked, and named as not applied: one endpoint serves each model, no server tools run, and nobody here searches X.
+  // Checked and reported as not applied: there is one endpoint for each model, and neither server tools nor searches of X.
   ...routingSettings,
   x_search_filter: freeObject('Which posts a search of X looks at.').nullish(),
 
-  // Refused unless they want nothing.
+  // Refused unless they have no effect.
   store: z.literal(false, { error: 'nothing is stored: only false is allowed' }).nullish(),
   previous_response_id: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
   conversation: z.null({ error: 'nothing is stored: send the whole history as input' }).optional(),
@@ -81,7 +81,10 @@ const members = z.object({
 /** A checked body of `POST /api/v1/responses`. */
 export type CreateResponseBody = z.output<typeof members>
 
-/** The body of `POST /api/v1/presets/{slug}/responses`: what is said, and how it is sent and kept, is ignored (gateway facts 3.7). */
+/**
+ * The body of `POST /api/v1/presets/{slug}/responses`: the conversation, and how it is sent and stored, is ignored (gateway facts
+ * 3.7).
+ */
 export const presetBody = members
   .omit({ input: true, stream: true, include: true, preset: true, metadata: true, debug: true })
   .omit({ safety_identifier: true, prompt_cache_key: true })

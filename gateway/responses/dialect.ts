@@ -15,13 +15,13 @@ export const responsesHeaders = z.object({
 
 type Headers = z.output<typeof responsesHeaders>
 
-/** What decides on the dialect of a request besides its headers. */
+/** What determines the dialect of a request besides its headers. */
 interface Surroundings {
   /** Whether it came below `/v1`, where OpenAI's clients look. */
   readonly atV1: boolean
-  /** What the caller's key is set to; undefined: nothing. */
+  /** The setting of the caller's key; undefined: none. */
   readonly ofKey: KeyTerms['responsesDialect']
-  /** What the server is set to. */
+  /** The server's setting. */
   readonly byDefault: ResponsesDialect
 }
 

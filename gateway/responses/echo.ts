@@ -14,7 +14,7 @@ import type { Echo } from './response.ts'
 
 type Tool = NonNullable<CreateResponseBody['tools']>[number]
 
-/** What a response says of its request, with every member that it has (gateway facts 1.4). */
+/** The members of a response that repeat its request, all of them present (gateway facts 1.4). */
 export function requestEcho(body: CreateResponseBody): Echo {
   const { reasoning, text } = body
   return {
@@ -61,7 +61,7 @@ function echoTool(tool: Tool): Echo['tools'][number] {
   }
 }
 
-/** The same with what a preset says where the request says nothing. */
+/** The same, with the settings of a preset where the request has none. */
 export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }: AppliedPreset): Echo {
   if (settings === undefined) return requestEcho(body)
   const kept = fromSettings(settings)
@@ -107,7 +107,7 @@ function fromSettings(settings: GenerationRequest) {
   }
 }
 
-/** Tools in their order; those of one namespace stand together, where the first of them stood. */
+/** Tools in order; those of one namespace are grouped at the place of the first. */
 function fromTools(tools: readonly ToolMessage[]): Tool[] {
   const groups = new Map<string, ReturnType<typeof fromTool>[]>()
   return tools.flatMap((tool): Tool[] => {
@@ -161,7 +161,10 @@ function fromFormat(said: ResponseFormat | undefined): Echo['text']['format'] | 
   }
 }
 
-/** The preset's tools in their order, those of the request in their place where they have the same name, then its other ones. */
+/**
+ * The preset's tools in order, each replaced by the request's tool of the same name if there is one, then the request's other
+ * tools.
+ */
 function united(preset: readonly Tool[], request: readonly Tool[]): Tool[] {
   const own = new Map(request.map((tool) => [keyOf(tool), tool]))
   const known = new Set(preset.map(keyOf))

@@ -8,7 +8,7 @@ export interface ResponseFailure {
   readonly message: string
   /** Canonical type of the error. */
   readonly errorType: string
-  /** How far it came; left out where the client does not want it. */
+  /** How far the generation got; left out unless the client wants it. */
   readonly metadata?: RouterMetadata
 }
 
@@ -20,7 +20,10 @@ const CODES: Readonly<Record<string, string>> = {
   content_policy_violation: 'image_content_policy_violation',
 }
 
-/** Says what broke a generation off, with the message that the error would have had before the first byte. */
+/**
+ * Turns the error that broke a generation off into its form within a response; the message is the one that it would have
+ * had before the first byte.
+ */
 export function responseFailure({ body }: Pick<PublicError, 'body'>): ResponseFailure {
   const { error, openrouter_metadata: metadata } = body as {
     readonly error: { readonly message: string; readonly metadata: { readonly error_type: string } }

@@ -7,7 +7,7 @@ import { fromPart } from './from-part.ts'
 import type { OutputItem } from './output.ts'
 import type { Echo, ResponseObject, Usage } from './response.ts'
 
-/** What a response has from the start. */
+/** What is known of a response from the start. */
 export interface ResponseSeed {
   /** `resp_…` */
   readonly id: string
@@ -15,15 +15,15 @@ export interface ResponseSeed {
   readonly createdAt: number
   /** As it was requested. */
   readonly model: string
-  /** What it says of its request. */
+  /** The members that repeat its request. */
   readonly echo: Echo
-  /** The same with what a preset says where the request says nothing; undefined: none is named. */
+  /** The same, with the settings of a preset where the request has none; undefined: the request names no preset. */
   readonly echoWith?: ((preset: AppliedPreset) => Echo) | undefined
-  /** Says how the answer was made; undefined: the client does not want it. */
+  /** Describes how the answer was made; undefined: the client does not want that. */
   readonly describe?: ((served: Served) => RouterMetadata) | undefined
 }
 
-/** How far a response has come, and how it ended. */
+/** The progress of a response, and how it ended. */
 export type ResponseState = Pick<
   ResponseObject,
   'status' | 'completed_at' | 'error' | 'error_type' | 'incomplete_details' | 'usage' | 'openrouter_metadata'
@@ -53,7 +53,7 @@ export function fromGeneration(seed: ResponseSeed, generation: Generation, compl
   return toResponse(withPreset(seed, generation.preset), model, output, ended)
 }
 
-/** A seed whose response says what its preset says. */
+/** A seed whose response contains the settings of its preset. */
 export function withPreset(seed: ResponseSeed, preset: AppliedPreset | undefined): ResponseSeed {
   return preset === undefined || seed.echoWith === undefined ? seed : { ...seed, echo: seed.echoWith(preset) }
 }

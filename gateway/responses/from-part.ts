@@ -3,7 +3,7 @@ import { isHostedItem, NATIVE } from './hosted.ts'
 import type { Annotation, ItemStatus, Logprobs, MessageItem, OutputItem, ReasoningItem } from './output.ts'
 import { fromOtherItem, fromProof } from './thought.ts'
 
-/** Where an item stands in the output of a response. */
+/** The place of an item in the output of a response. */
 export interface ItemPlace {
   readonly responseId: string
   /** Number of the output item, from 0. */
@@ -11,8 +11,8 @@ export interface ItemPlace {
 }
 
 /**
- * The output item that a part of a generation becomes, with the sources that are the part's. One in progress is empty: what it holds
- * follows in events of its own. Throws for a part that has no form in a response.
+ * The output item that a part of a generation becomes, with the sources that are the part's. An item in progress is empty; its
+ * content follows in events. Throws for a part that has no form in a response.
  */
 export function fromPart(
   place: ItemPlace,
@@ -67,7 +67,7 @@ function alternative({ token, logProbability, tokenBytes }: LogProbability) {
   return { token, logprob: logProbability, bytes: [...(tokenBytes ?? [])] }
 }
 
-/** Addresses and files are cited. Where a provider does not say which passage rests on a source, the whole text does. */
+/** URLs and files are cited. If a provider does not name the passage, the source is cited for the whole text. */
 function fromSource(
   { url, title = '', start = 0, end, citedText, fileId, fileName }: Source,
   text: string,
@@ -102,7 +102,7 @@ function call(place: ItemPlace, said: PartOf<'toolCall'>, status: ItemStatus): O
   return { type: 'function_call', id: itemId('fc', place), ...called, arguments: said.arguments, ...proof, status }
 }
 
-/** An item of this dialect's own kind of provider stays as it is. */
+/** An item of this dialect's own kind of provider is unchanged. */
 function foreign(place: ItemPlace, said: PartOf<'foreign'>, status: ItemStatus): OutputItem {
   const { format, item = {} } = said
   if (format === NATIVE && isHostedItem(item)) {
@@ -115,7 +115,7 @@ function foreign(place: ItemPlace, said: PartOf<'foreign'>, status: ItemStatus):
 
 function reasoning(place: ItemPlace, thought: PartOf<'reasoning'>, status: ItemStatus): ReasoningItem {
   const { text, summary } = thought
-  // A thought without a word keeps the provider's id, which belongs to its encrypted form.
+  // A thought without words keeps the provider's id, which belongs to its encrypted form.
   const id = (!text && !summary && thought.id) || itemId('rs', place)
   if (status === 'in_progress') return { type: 'reasoning', id, summary: [], status }
   return {

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { objectProblem, refinedBy } from '../shape.ts'
 
-/** Whose the items of server tools are. */
+/** The format of items of server tools. */
 export const OPENROUTER = 'openrouter'
 
-/** Whose tools, items and thoughts have the form of this dialect. */
+/** The format of tools, items and thoughts in this dialect. */
 export const NATIVE = 'openai-responses-v1'
 
 /** Tools that a provider runs, or knows by their type. */
@@ -50,12 +50,12 @@ export const foreignItem = kept(
 
 const KNOWN: ReadonlySet<unknown> = new Set(HOSTED_ITEMS)
 
-/** Whether an item is one that clients of this dialect know; others would not come back. */
+/** Whether clients of this dialect know an item; they would not send others back. */
 export function isHostedItem(item: Readonly<Record<string, unknown>>): item is z.output<typeof hostedItem> {
   return KNOWN.has(item.type)
 }
 
-/** What is said of a tool that is run by nobody here. */
+/** The problem of a tool that nobody runs here. */
 export function toolProblem(type: string): string {
   const short = type.slice(0, 64)
   return type.startsWith('openrouter:')

@@ -140,7 +140,7 @@ function partsProblem(input: unknown): string | undefined {
   return parts > MAX_PARTS_TOGETHER ? `has more than ${MAX_PARTS_TOGETHER} parts` : undefined
 }
 
-/** What is to be answered: a text, or the whole history. */
+/** The input: a text, or the whole history. */
 export const input = guarded(
   z.union(
     [z.string(), limitedBy(GenerationRequestSchema.field.messages, items)],

@@ -23,7 +23,7 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   'text.sources': 'annotations',
 }
 
-/** The member of a request that a field of its generation was made of. */
+/** Maps a field of the generation to the member of the request body that it was made from. */
 export function publicField(
   field: string,
   body: CreateResponseBody,

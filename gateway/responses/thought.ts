@@ -9,14 +9,14 @@ import type { ReasoningItem } from './output.ts'
 
 type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value']
 
-/** Ids that the dialect gave to thoughts without one: to the provider they mean nothing. */
+/** The form of ids that this dialect assigns to thoughts without one; they mean nothing to the provider. */
 const OWN_ID = /^rs_[0-9A-Za-z]{24}_\d+$/
-/** Marks a signature that stands where clients keep what is encrypted. */
+/** Marks a signature that is sent as `encrypted_content`, which clients preserve. */
 const SIGNATURE = 'signature:'
 
 /**
- * What is opaque of a thought. `encrypted_content` says who made it, unless this dialect's own kind did: some clients keep nothing else, not
- * even a signature, which stands there for that reason where nothing is encrypted.
+ * The opaque data of a thought. `encrypted_content` includes its maker, unless that is this dialect's own kind: some clients preserve
+ * nothing else, not even a signature, which is therefore sent there if nothing is encrypted.
  */
 export function fromProof({ encrypted, signature, format }: PartOf<'reasoning'>) {
   const opaque = encrypted || (signature ? SIGNATURE + signature : '')
@@ -29,7 +29,7 @@ export function fromProof({ encrypted, signature, format }: PartOf<'reasoning'>)
 
 /** An item that no client of this dialect knows: to clients it is an encrypted thought. */
 export function fromOtherItem({ format, item = {} }: PartOf<'foreign'>): Pick<ReasoningItem, 'encrypted_content'> {
-  // Marked also where this dialect's own kind made it: clients do not know it all the same.
+  // Marked even if this dialect's own kind made it, since clients do not know it either way.
   return { encrypted_content: sealProof(format, sealItem(item), '') }
 }
 

@@ -15,7 +15,7 @@ export function toGenerationRequest(
     origin: 'responses',
     messages: toMessages(body),
     ...toSettings(body),
-    // The answer repeats what the request says.
+    // The answer repeats these members of the request.
     ...(namesPreset(body) ? { showPreset: true } : {}),
     ...toIdentity({ ...body, user: body.user ?? body.safety_identifier }, headers),
   }

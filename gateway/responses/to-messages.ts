@@ -46,8 +46,8 @@ export function toMessages(
 }
 
 /**
- * The item of an input, and the part of the item, that a part of a message was made of: found by making the messages once more, since
- * it is needed for errors alone. Undefined: it was made of the instructions, or of an input that is a text.
+ * The item of an input, and the part of the item, that a part of a message was made of: found by building the messages again, since
+ * only errors need them. Undefined: it was made of the instructions, or of an input that is a text.
  */
 export function originOf(
   body: Pick<CreateResponseBody, 'instructions' | 'input'>,
@@ -76,7 +76,7 @@ class Turns {
   #role: Message_Role | undefined
   #parts: Part[] = []
 
-  /** Content without a part says nothing, and is left out. */
+  /** Content without parts is left out. */
   add(role: Message_Role, parts: readonly Part[]): void {
     if (parts.length === 0) return
     const joins = role === this.#role && (role === Message_Role.ASSISTANT || role === Message_Role.TOOL)
@@ -137,7 +137,7 @@ function addItem(turns: Turns, item: InputItem, field: string, ttl: string | und
   }
 }
 
-/** Items of hosted tools that say what came of a call are the client's; the others the model made. */
+/** Items of hosted tools with the result of a call are the client's; the others were made by the model. */
 const CLIENTS = /_output$|_response$|^configuration_update$/
 
 function toCall(item: Extract<InputItem, { type: 'function_call' | 'custom_tool_call' }>) {

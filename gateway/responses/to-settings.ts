@@ -14,11 +14,11 @@ export type ResponseSettings = Omit<CreateResponseBody, 'input' | 'stream'> & {
   readonly input?: CreateResponseBody['input'] | undefined
 }
 
-/** All that a body says of how an answer is made: neither the conversation nor whose it is. */
+/** All settings of a body: neither the conversation nor its sender. */
 export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
   const offer = offerOf(body)
   const own = ownMembers(body)
-  // What OpenAI alone knows of it is among its own members.
+  // What only OpenAI supports is sent as a member of its own.
   const { reasoning, ...others } = body
   const { notApplied = [], ...shared } = toSharedSettings(others)
   return {
@@ -52,7 +52,7 @@ export function toSystem({ instructions }: Pick<CreateResponseBody, 'instruction
   return instructions ?? ''
 }
 
-/** What every provider sends, or is sent. */
+/** Values of `include` that are not passed to OpenAI alone, since they apply to every provider. */
 const FOR_ALL: ReadonlySet<string> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs'])
 
 /** What goes to OpenAI alone, in its own form; undefined: nothing. */
@@ -63,7 +63,7 @@ function ownMembers(body: ResponseSettings): Struct | undefined {
     ...given('mode', mode === 'pro' ? mode : undefined),
     ...given('context', context === 'auto' ? undefined : context),
   }
-  // What OpenAI does anyhow has to be said only where a preset may say something else.
+  // OpenAI's default only has to be set if a preset may set something else.
   const truncates = body.truncation === 'auto' || namesPreset(body)
   const own = {
     ...(include.length === 0 ? {} : { include }),
@@ -82,7 +82,7 @@ function toFormat(
   format: NonNullable<CreateResponseBody['text']>['format'],
 ): MessageInitShape<typeof ResponseFormatSchema> | undefined {
   if (format == null) return undefined
-  // Said, so that it counts beside a preset.
+  // Set explicitly, so that it takes precedence over a preset.
   if (format.type === 'text') return {}
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
   const { name, schema, strict, description } = format

@@ -27,13 +27,13 @@ interface OfferedTool {
   readonly path: string
 }
 
-/** What a body offers: tools of the caller, and such that a provider runs. */
+/** The tools that a body offers: the caller's, and those that a provider runs. */
 interface Offer {
   readonly tools: readonly OfferedTool[]
   readonly hosted: readonly { readonly tool: Hosted; readonly path: string }[]
 }
 
-/** The members of a body that say what is offered, and how it is chosen. */
+/** The members of a body with the tools and the choice among them. */
 interface Offering {
   readonly tools?: readonly Given[] | null | undefined
   readonly tool_choice?: z.output<typeof toolChoice> | null | undefined
@@ -85,7 +85,7 @@ function everyTool({ tools, input }: Offering): Offer {
   return offer
 }
 
-/** Says what a choice names that is not offered; undefined: nothing. */
+/** Returns the tool that a choice names but the body does not offer; undefined: none. */
 export function choiceProblem(body: Offering): string | undefined {
   const { tool_choice: choice } = body
   const { tools, hosted } = everyTool(body)

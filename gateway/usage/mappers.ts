@@ -76,7 +76,7 @@ export function fromGenerationRecord(record: GenerationRecord | undefined, works
   }
 }
 
-/** Members of OpenRouter that mean nothing here. */
+/** Members of OpenRouter that have no meaning here. */
 const NOTHING = {
   native_tokens_completion_images: null,
   upstream_inference_cost: null,
@@ -95,7 +95,7 @@ const NOTHING = {
   num_search_results: null,
 }
 
-/** `grouped`: the sums are by the value of some metadata, too. */
+/** `grouped`: the sums are also grouped by the value of some metadata. */
 export function fromActivity(activity: Activity, grouped: boolean): JsonOf<typeof activityItem> {
   const { date, providerId, modelId, metadataValue, sum } = activity
   const model = `${providerId}/${modelId}`

@@ -2,7 +2,7 @@ import type { ResponsesDialect } from '#gateway/generation/responses-dialect.ts'
 import type { SchemaEventType, SchemaMembers, SpecifiedEventType, SpecifiedMembers } from '../events.ts'
 import type { ResponseObject } from '../response.ts'
 
-/** The unchanging beginnings of the events by which one item grows. */
+/** The constant beginnings of the events by which one item grows. */
 export interface DeltaPrefix {
   /** Event of OpenAI's schema; empty in the specification's dialect. */
   readonly schema: string
@@ -12,7 +12,7 @@ export interface DeltaPrefix {
 
 type SharedEventType = SchemaEventType & SpecifiedEventType
 type DeltaEventType = Extract<SchemaEventType, `${string}.delta`>
-/** What the last events of the specification say of the response. */
+/** The response in the last events of the specification. */
 export type SpecifiedEnd = SpecifiedMembers<'response.done'>['response']
 
 const NO_EVENT: DeltaPrefix = { schema: '', specification: '' }
@@ -88,7 +88,7 @@ export class ResponsesFrames {
       this.#text += specification + delta + (this.#schema ? NUMBER + this.#sequence++ : '') + END
   }
 
-  /** The last events: how it ended in OpenAI's schema, how it ended in the specification, and that it has ended. */
+  /** The last events: the end in OpenAI's schema, the end in the specification, and the end mark. */
   end(
     type: 'response.completed' | 'response.incomplete' | 'response.failed',
     response: ResponseObject,

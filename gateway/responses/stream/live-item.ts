@@ -26,7 +26,7 @@ export class LiveItem {
     this.#started = started
     this.#frames = frames
     this.#narrator = NARRATORS[started.kind] ?? unknownKind(started.kind)
-    // Only at its end it is known how the provider calls a thought that has no words, and what a foreign item is.
+    // The provider's id of a thought without words, and the content of a foreign item, are only known at the end.
     if (!comesWhole(started.kind)) this.#begin()
   }
 
@@ -50,7 +50,7 @@ export class LiveItem {
     } else if (this.#delta !== undefined) this.#frames.delta(this.#delta, text)
   }
 
-  /** The part is whole: what it holds counts, not what it grew by. */
+  /** The part is complete: its content counts, not what was streamed. */
   end(part: Part | undefined): void {
     this.#ended = true
     if (part?.part.case !== undefined) this.#whole = part
@@ -61,7 +61,7 @@ export class LiveItem {
     this.#sources.push(source)
   }
 
-  /** Writes how the item ended, and returns it. It grows no more. */
+  /** Writes the end of the item, and returns the item. */
   close(status: 'completed' | 'incomplete'): OutputItem {
     const part = this.#whole ?? partSoFar(this.#started, this.#text)
     if (!this.#added) this.#add(part)

@@ -3,7 +3,7 @@ import { type ItemPlace, refusalContent, textContent } from '../from-part.ts'
 import type { Logprobs, OutputItem } from '../output.ts'
 import type { DeltaPrefix, ResponsesFrames } from './frames.ts'
 
-/** Writes the events of one kind of item, but for those that all have: that it was added, and that it is done. */
+/** Writes the events of one kind of item, apart from the common ones (added, done). */
 export interface Narrator {
   /** After the item was added; returns the beginnings of the events of its growth. */
   begin(frames: ResponsesFrames, place: ItemPlace, item: OutputItem): DeltaPrefix | undefined

@@ -18,8 +18,8 @@ interface Waiting {
 
 /**
  * The items of a response in the order in which their parts began, streamed one by one: each is done before the next is added, as
- * clients expect, even where a provider sends the arguments of several calls in turns. What waits is kept as text, which the
- * response holds in the end anyway.
+ * clients expect, even where a provider sends the arguments of several calls in turns. Waiting items are kept as text, which the
+ * final response contains anyway.
  */
 export class ItemQueue {
   readonly #responseId: string
@@ -61,7 +61,7 @@ export class ItemQueue {
     else this.#waiting.get(source.partIndex)?.sources.push(source)
   }
 
-  /** A part is whole. It is closed with what follows it, since only then it is known whether it was cut off. */
+  /** A part is complete. It is closed once something follows, since only then is it known whether it was cut off. */
   end(index: number, part: Part | undefined): void {
     if (this.#live?.index === index) {
       this.#live.end(part)

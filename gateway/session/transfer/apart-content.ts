@@ -11,10 +11,10 @@ const { most: MOST_ADDRESS } = limitOf(ToolFileSchema.field.uri)
 const PREFIX = /^data:[^,]{0,255};base64,/
 /** Base64 that goes on. */
 const WHOLE = /^[A-Za-z0-9+/]*$/
-/** So far the beginning of a URI is looked at. */
+/** How much of the beginning of a URI is inspected. */
 const BEGINNING = 300
 
-/** Where content is put together: one place for all files of an import, which is taken again only when the last one was sent. */
+/** The buffer in which content is assembled: one for all files of an import, reused once the last content was sent. */
 export class Scratch {
   #bytes = Buffer.allocUnsafeSlow(1_048_576)
   #size = 0
@@ -28,7 +28,7 @@ export class Scratch {
     this.#size = 0
   }
 
-  /** Appends what base64 says. */
+  /** Decodes base64 and appends it. */
   append(base64: string): void {
     const size = this.#size + Math.floor((base64.length * 3) / 4)
     if (size > this.#bytes.length) {
@@ -87,7 +87,7 @@ export class ApartContent {
     } else if (last || this.#text.length > BEGINNING) this.#kind = 'address'
   }
 
-  /** The end is kept back while more may follow: only there base64 may be filled up. */
+  /** The end is kept back while more may follow, since base64 may only be padded there. */
   #decode(last: boolean): void {
     const { length } = this.#text
     const base64 = last ? this.#text : this.#text.slice(0, Math.max(0, length - (length % 4 || 4)))

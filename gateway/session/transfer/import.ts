@@ -15,15 +15,15 @@ import { toImportedSession } from './to-session.ts'
 
 type Sessions = Clients['session']
 
-/** Messages are sent so many at once, and no more than have about so many bytes together. */
+/** How many messages are sent in one batch, and about how many bytes together. */
 const MOST_MESSAGES = 100
 const MOST_BYTES = 524_288
-/** What a part costs beside what it says: it is written by itself. */
+/** The overhead of a part, which is written separately. */
 const PART_BYTES = 512
-/** What is imported is kept for a minute after the last call. */
+/** An import expires a minute after its last call. */
 const EXTEND_MS = 15_000
 const ABANDON_MS = 5_000
-/** What fields that the service may refuse are called in the body. */
+/** Names in the body for fields that the service may refuse. */
 const MEMBERS: Readonly<Record<string, string>> = { cost_nanos: 'cost', 'parts.name': 'content.[].name' }
 
 /** Imports a session from the parts of a body as they arrive, and returns it; whatever fails, nothing stays. */
@@ -35,7 +35,7 @@ export async function importSession(session: Sessions, parts: AsyncIterable<Body
     return await job.commit()
   } catch (error) {
     const abandoned = job.abandon()
-    // A service that is away lets nobody wait for it twice: the time of what it has by then ends by itself.
+    // The client does not wait a second time for an unavailable service: the import expires by itself.
     if (!isAway(error)) await abandoned
     throw error
   } finally {
@@ -88,7 +88,7 @@ class ImportJob {
   extend(): void {
     if (this.#import === undefined) return
     const request = { import: this.#import, messages: [] }
-    // Whatever is wrong is seen by the next call.
+    // The next call reports any problem.
     this.#session.appendImportedMessages(request, this.#call.options()).catch(() => {})
   }
 
@@ -168,7 +168,7 @@ function publicField(field: string, places: readonly number[]): string {
   return `messages.${places[Number(place)]}${member}`
 }
 
-/** What still runs where it comes from is not taken over (instance facts 3.7). */
+/** Messages that were still running in the exporting server are not taken over (instance facts 3.7). */
 function isSettled(message: MessageJson): boolean {
   if (message.type === 'assistant') return message.time.completed !== undefined
   return (message.type !== 'shell' && message.type !== 'compaction') || message.status !== 'running'

@@ -1,9 +1,9 @@
-/** Members that say what something is, and nothing of what was said (instance facts 3.7). */
+/** Members that describe a record without its content (instance facts 3.7). */
 const KEPT: ReadonlySet<string> = new Set([
   ...['id', 'type', 'parentID', 'projectID', 'sessionID', 'messageID', 'shellID', 'skill', 'agent', 'providerID'],
   ...['variant', 'status', 'outcome', 'finish', 'reason', 'effect', 'mime'],
 ])
-/** Members with whatever a client, a tool or a provider has put there. */
+/** Members with arbitrary data of a client, a tool or a provider. */
 const FREE: ReadonlySet<string> = new Set([
   ...['metadata', 'state', 'providerState', 'providerResultState', 'providerContext', 'input'],
 ])
@@ -42,7 +42,7 @@ function sanitize(name: string, value: unknown, holder: Members, owner: Owner): 
   return Object.keys(value).length === 0 ? {} : { redacted: `${owner.kind}-${name}:${owner.id}` }
 }
 
-/** Whether a member holds what a client, a tool or a provider has put there. The state of a tool call does not. */
+/** Whether a member holds arbitrary data of a client, a tool or a provider; the state of a tool call does not. */
 export function isProviderData(name: string, holder: Members): boolean {
   return FREE.has(name) && !(name === 'state' && holder.type === 'tool')
 }

@@ -9,8 +9,8 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * What an import says, as its schema has it: members that are null are absent, and `native` is what some servers call
- * `state` and `providerState`. What a client, a tool or a provider has put there is left as it is.
+ * Brings an import into the form of its schema: drops members that are null, and renames `native`, which some servers use
+ * for `state` and `providerState`. Data of a client, a tool or a provider is left unchanged.
  */
 export function tidy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(tidy)
