@@ -13,7 +13,7 @@ import type { SessionLocation } from '../domain/session.ts'
 import type { ReadFile, ToolEvent, ToolRun } from '../domain/tool-run.ts'
 import type { PeerCall } from './peer-call.ts'
 
-/** What plugins may change of a prompt. */
+/** The parts of a prompt that plugins may change. */
 export interface EditablePrompt {
   readonly text: string
   readonly files: readonly {
@@ -52,9 +52,9 @@ export interface Catalog {
   /** Agents that others may call, hidden ones too. */
   listSubagents(call: PeerCall, location: PinnedLocation): Promise<readonly SubagentSummary[]>
   listTools(call: PeerCall, location: PinnedLocation): Promise<readonly ToolDescription[]>
-  /** Names of the hooks that some plugin of a location has. */
+  /** Names of the hooks that plugins of a location have registered. */
   listHooks(call: PeerCall, directory: string): Promise<readonly string[]>
-  /** A prompt as the plugins of a location want it. A plugin that fails leaves it as it was. */
+  /** A prompt as changed by the plugins of a location. A plugin that fails leaves it unchanged. */
   editPrompt(
     call: PeerCall,
     directory: string,

@@ -30,7 +30,7 @@ export interface EventLog {
 }
 
 export type TailItem =
-  /** `position`: where the reader stands; what follows comes after it. */
+  /** `position`: the reader's position; all further events come after it. */
   | { readonly type: 'ready'; readonly position: string }
   | { readonly type: 'missed' }
   /** `position`: as with `ready`. */
@@ -40,6 +40,6 @@ export type TailItem =
 /** Events of one session. */
 export interface SessionEvents {
   readonly events: readonly Omit<DurableEvent, 'position'>[]
-  /** Events may be missing that came before these: they have expired. */
+  /** Events before these may be missing, because they have expired. */
   readonly missed: boolean
 }

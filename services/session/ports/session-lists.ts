@@ -31,7 +31,7 @@ export interface SessionQuery {
   readonly parentId?: string | null
   /** Only sessions whose last activity was then or earlier. */
   readonly until?: number
-  /** Only what comes after this item, where it was when it was read. */
+  /** Only items after this one, at the place where it was when it was read. */
   readonly after?: { readonly timeUpdated: number; readonly id: string }
 }
 
@@ -56,13 +56,13 @@ export interface ActivityQuery {
   readonly from: number | undefined
   /** The millisecond after the last one. */
   readonly to: number
-  /** Only sessions that are of this project now. */
+  /** Only sessions that belong to this project now. */
   readonly projectId: string | undefined
   /** Whether tool calls are read, too. */
   readonly calls: boolean
 }
 
-/** What is read of sessions for those who only look. */
+/** Read-only access to sessions. */
 export interface SessionLists {
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
   /**
@@ -71,7 +71,7 @@ export interface SessionLists {
    * or a project and a subpath; with a search of three characters or more it hardly grows; else every session may have to be looked at.
    */
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]>
-  /** Ids of the sessions with a live lease. */
+  /** Ids of sessions with a live lease. */
   listActive(workspace: string): Promise<readonly string[]>
   /** Ordered by seq. Undefined: no such session. */
   listMessages(workspace: string, sessionId: string, query: MessageQuery): Promise<MessagePage | undefined>
@@ -87,6 +87,6 @@ export interface SessionLists {
   listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]>
   /** Approvals saved for a project, or for all of them, ordered by project, action and pattern, at most 10,000. */
   listApprovals(workspace: string, projectId?: string): Promise<readonly SavedApproval[]>
-  /** Forgets an approval; one that is not there is passed over. */
+  /** Forgets an approval, if it exists. */
   deleteApproval(workspace: string, approvalId: string): Promise<void>
 }

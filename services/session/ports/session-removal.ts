@@ -1,46 +1,45 @@
 import type { LeftTools } from '../domain/lifetime/removal.ts'
 
-/** A session that no reader sees any more, and whose records are still to be deleted. */
+/** A session that is no longer visible, and whose records remain to be deleted. */
 export interface Removal {
   readonly workspace: string
   readonly sessionId: string
   /** Tool calls to be ended; undefined where none can run. */
   readonly tools: LeftTools | undefined
-  /** Names it in the store: one session id may have been removed several times. */
+  /** Identifies the removal in the store: sessions with the same id may have been removed several times. */
   readonly key: string
 }
 
 /**
- * How sessions go. A session is visible by its own record and by nothing else: `removeSession` deletes that, and the rest
- * is deleted in the background by whoever takes it up, after any restart and in any process. Until then no reader and no
- * writer comes upon what is left: not by a message's id, an event's position or a request, and a session, or a message, may be
- * made anew under the same id at once. What is made anew has its numbers above that of the removal's event, as long as that is
- * kept: whoever has read up to a number misses nothing of it. A session with others below it goes first, and these follow; as long as one of them is
- * left, making one anew under its id rejects with STORE_UNAVAILABLE.
+ * How sessions are removed. A session is visible only by its own record. `removeSession` deletes that record, and any process deletes the rest in
+ * the background, also after a restart. Until then, no reader or writer finds the remaining records, whether by a message's id, an event's position
+ * or a request, and a session or a message may be created again under the same id at once. As long as the removal's event is kept, a new session has
+ * its numbers above that event's, so that a reader that has read up to a number misses nothing. A session is removed before those below it; as long
+ * as one of these is left, creating a session with its id rejects with STORE_UNAVAILABLE.
  */
 export interface SessionRemoval {
   /**
    * Deletes a session's record, with the requests that wait in it, in one transaction, which also writes its session-deleted
-   * event. What is left of it is free to be taken up. Rejects with SESSION_NOT_FOUND. Whoever holds its lease, or waits for it,
-   * is notified.
+   * event. The remaining records can then be acquired for deletion. Rejects with SESSION_NOT_FOUND. The holder of its lease,
+   * and everybody who waits for it, is notified.
    */
   removeSession(workspace: string, sessionId: string): Promise<Removal>
   /**
    * Removes some of the sessions below a removed one, as `removeSession` does, in one transaction: children before their parents,
-   * and so few that nobody is held up by it for long. Returns them; empty: there is none any more. To be done before the rest
-   * of a removal; may be called by several at once.
+   * and few enough not to delay others. Returns them; empty: there are no more. To be done before the rest of a removal; several
+   * callers at once are allowed.
    */
   removeBelow(removal: Removal): Promise<readonly Removal[]>
   /**
-   * Gives a removal that nobody works at, the one that has waited longest; nobody else gets it for that time. A session that was
-   * staged, and whose time is over, is one from then on. Undefined: there is none.
+   * Acquires the removal that has waited longest, for a time in which nobody else gets it. An expired staged session becomes a
+   * removal. Undefined: there is none.
    */
   takeRemoval(durationMs: number): Promise<Removal | undefined>
   /**
-   * Deletes some of what is left, so little that nobody is held up by it for long, and keeps the removal for that time
-   * again. Returns whether something may still be left. May be called twice, and by several at once.
+   * Deletes some of the remaining records, few enough not to delay others, and extends the time. Returns whether something
+   * may be left. May be repeated, and called by several at once.
    */
   continueRemoval(removal: Removal, durationMs: number): Promise<boolean>
-  /** Forgets a removal of which nothing is left, tool calls included. */
+  /** Forgets a removal once nothing is left of it, tool calls included. */
   endRemoval(removal: Removal): Promise<void>
 }

@@ -2,30 +2,30 @@ import type { Message } from '../domain/message.ts'
 import type { CreateSession } from '../domain/new-session.ts'
 import type { Session } from '../domain/session.ts'
 
-/** A session that is being written and that nobody sees yet. */
+/** A session that is being written and is not visible yet. */
 export interface StagedSession {
   readonly workspace: string
   readonly sessionId: string
-  /** Names this attempt: a later one at the same id is another. */
+  /** Identifies this attempt: a later attempt with the same id has another key. */
   readonly key: string
   readonly source?: StagedSource | undefined
 }
 
-/** The session that messages come from; what they refer to is in use as long as that is there. */
+/** The session that the messages are copied from; as long as it exists, the blobs that they refer to are in use. */
 export interface StagedSource {
   readonly sessionId: string
   /** See MessagePage. */
   readonly incarnation: string
 }
 
-/** What makes a session other than its creation. */
+/** The ways to make a session other than creating it. */
 export type StagedKind = 'fork' | 'import'
 
-/** So long a staged session lives without being extended, in milliseconds. */
+/** How long a staged session lives without being extended, in milliseconds. */
 export const STAGED_MS = 60_000
 
 /**
- * How a session comes into being whole that is too large for one transaction: its messages are written little by little, and
+ * How to make a session that is too large for one transaction: its messages are written little by little, and
  * it is there for everybody with the last write, `commitStaged`. Whatever happens before, a kill included, leaves nothing: a
  * staged session that is given up, or that nobody has extended for a minute, is removed as any other, without an event.
  *
@@ -47,13 +47,12 @@ export interface SessionStaging {
   /** Begins. Rejects with SESSION_EXISTS when the session is there. */
   stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: StagedSource): Promise<StagedSession>
   /**
-   * Appends settled messages, in order, in one transaction, and extends the time. Rejects with MESSAGE_EXISTS when one of their
-   * ids names something in the workspace; nothing is written then. Everybody else waits meanwhile: give few at once, 100 or
-   * half a megabyte. Blobs that they refer to must be held, unless they come from `source`: rejects with SESSION_NOT_FOUND when that
-   * is gone.
+   * Appends settled messages, in order, in one transaction, and extends the time. Rejects with MESSAGE_EXISTS, writing nothing, if
+   * one of their ids names something in the workspace. Others wait meanwhile, so append few at a time: 100, or half a megabyte.
+   * Blobs that they refer to must be held, unless they come from `source`: rejects with SESSION_NOT_FOUND when that is gone.
    */
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void>
-  /** Extends the time, where the next messages are long in coming. */
+  /** Extends the time if the next messages take long to arrive. */
   extendStaged(staged: StagedSession): Promise<void>
   /**
    * Writes the session and the events of its revision, whose numbers go on after `seq`, and shows it. Rejects with

@@ -15,36 +15,36 @@ import type { SessionLists } from './session-lists.ts'
 import type { SessionRemoval } from './session-removal.ts'
 import type { SessionStaging } from './session-staging.ts'
 
-/** What is at hand at once in one store, and has to be waited for in another. */
+/** A value that one store has synchronously and another has to wait for. */
 export type Maybe<T> = T | Promise<T>
 
-/** What a decision may need to know besides the state of its session. */
+/** What a decision may read besides the state of its session. */
 export interface SessionReads {
-  /** What an id of the workspace names, in whatever session. */
+  /** What an id of the workspace names, in any session. */
   takenId(id: string): Maybe<TakenId | undefined>
-  /** What an admission under an id is decided from. */
+  /** What the admission of an id depends on. */
   admissionReads(id: string): Maybe<AdmissionReads>
-  /** An item that was admitted to the session, whatever became of it. */
+  /** An item that was admitted to the session, in any state. */
   item(id: string): Maybe<KnownItem | undefined>
-  /** What has its turn at the next boundaries. */
+  /** The inputs that are next at the coming boundaries. */
   waiting(): Maybe<WaitingInputs>
-  /** What a move under an id is decided from. */
+  /** What the move of an id depends on. */
   moveReads(id: string): Maybe<MoveReads>
-  /** What a compaction under an id is decided from. */
+  /** What the compaction of an id depends on. */
   compactionReads(id: string): Maybe<CompactionReads>
-  /** What waits in the inbox after a place in it (0: the oldest), in order of admission, at most so many. */
+  /** Waiting items after a place in the inbox (0: from the oldest on), in order of admission, at most `limit`. */
   inbox(afterSeq: number, limit: number): Maybe<readonly WaitingInput[]>
-  /** What the next step begins with: messages after a place in the conversation (0: all), in order. */
+  /** What the next step begins with, including the messages after a place in the conversation (0: all), in order. */
   stepReads(afterSeq: number): Maybe<StepReads>
   request(id: string): Maybe<KnownRequest | undefined>
-  /** Requests without an answer, expired ones too, oldest first. */
+  /** Unanswered requests, including expired ones, oldest first. */
   waitingRequests(): Maybe<readonly PermissionRequest[]>
   /** Their ids. */
   waitingRequestIds(): Maybe<readonly string[]>
   unfinished(): Maybe<Unfinished>
 }
 
-/** A session's state, and the time: the injected clock's, and the one that leases are measured by. */
+/** A session's state, and the time by the injected clock and by the clock that measures leases. */
 export interface SessionView {
   readonly state: SessionState
   readonly now: number
@@ -70,28 +70,30 @@ export interface SessionChange {
  * a newer fence exists, the lease has expired or was released, or the session was removed. Then nothing was written.
  */
 export interface SessionStore extends SessionLists, SessionRemoval, SessionStaging, EventLog, AsyncDisposable {
-  /** Writes something small of its own, as a sign that the store can be written. */
+  /** Writes a small record to check that the store can be written. */
   probe(): Promise<void>
 
   /**
-   * Writes what `create` makes, unless the session is there already; returns the session that is there afterwards. With a
-   * parent, a new one is written under its lease: rejects as `revise` does.
+   * Writes the session that `create` makes, unless it exists already; returns the session that exists afterwards. With a
+   * parent, a new session is written under the parent's lease, and rejects as `revise` does.
    */
   createSession(key: SessionKey, create: CreateSession, parent?: Lease): Promise<Session>
   /**
-   * Changes a session: reads, lets `decide` fill in the revision, and writes it in one transaction with nobody in between.
-   * Resolves with the result of `decide` after the durable commit; after a crash either all of the revision is there or
-   * nothing. Both functions may run several times, and `decide` is pure: what it knows besides was read before. The one exception is
-   * `endCutOff`, which needs the time of this process at the very moment at which the revision has the store's. When one of them
-   * throws, nothing is written and no other revision is concerned. Revisions of one session are made in the order of the calls, but
-   * those under a lease wait for the store, and others for as long as a client does.
+   * Changes a session: reads, lets `decide` fill in the revision, and writes it, all in one isolated transaction. Resolves with the
+   * result of `decide` after the durable commit; after a crash, either the whole revision is stored or nothing. Both functions may
+   * run several times, and `decide` is pure: everything that it needs was read before. The one exception is `endCutOff`, which needs
+   * this process's time at the moment for which the revision has the store's time. If either function throws, nothing is written,
+   * and no other revision is affected. Revisions of one session are made in the order of the calls. Those under a lease wait for an
+   * unavailable store; others only wait as long as a client does.
    */
   revise<R, T>(
     key: SessionKey,
     read: (reads: SessionReads) => Maybe<R>,
     decide: (revision: Revision, read: R) => T,
   ): Promise<T>
-  /** Reads a session; what `read` fetches may be newer than the state, and the lease may be lost by then. */
+  /**
+   * Reads a session. What `read` fetches may be newer than the state, and the lease may have been lost in the meantime.
+   */
   inspect<R, T>(
     key: SessionKey,
     read: (reads: SessionReads) => Maybe<R>,
@@ -99,21 +101,21 @@ export interface SessionStore extends SessionLists, SessionRemoval, SessionStagi
   ): Promise<T>
 
   /**
-   * Gives the lease of one session that has work (a run begun and not ended, or due inputs) and no live lease, with a
-   * fence that is higher than any before. The session that has waited longest comes first, but none of the workspaces in
-   * `except`. Undefined: there is none. Two callers never get one session at once.
+   * Acquires the lease of a session that has work (a run that has not ended, or due inputs) and no live lease, with a fence
+   * higher than all before. The session that has waited longest comes first; workspaces in `except` are skipped. Undefined:
+   * there is no such session. Two callers never get the same session at once.
    */
   acquireLease(owner: string, durationMs: number, except?: readonly string[]): Promise<AcquiredLease | undefined>
-  /** Extends a lease; rejects as `revise` does. It does not wait for revisions of the session that wait. */
+  /** Extends a lease; rejects as `revise` does. Does not queue behind the session's revisions. */
   renewLease(lease: Lease, durationMs: number): Promise<LeaseState>
 
   /**
-   * Calls the listener when something of a session may have changed for those who wait: at once for writes of this
-   * process, within two seconds for those of others. A run's own writes do not count. Never throws, and the listener
-   * must not either; ends when the returned object is disposed.
+   * Calls the listener when a session may have changed in a way that others wait for: at once for writes of this process,
+   * within two seconds for those of others, and not for a run's own writes. Never throws, and the listener must not throw
+   * either; ends when the returned object is disposed.
    */
   onChange(listener: (change: SessionChange) => void): Disposable
 }
 
-/** For decisions that need nothing but the state. */
+/** For decisions that need only the state. */
 export const nothing = (): undefined => undefined
