@@ -16,9 +16,9 @@ import { RENEW_SHARE, type Tenure } from './tenure.ts'
 
 /**
  * Owns one session for one run, or until the tenure ends: takes over what a former owner left, or begins the run that is
- * due. The lease ends with the run: what is due then is acquired anew, under a fence that no interrupt has spent. Never
- * throws. A lost session is left without a word; one that is given up for a shutdown is released with its run begun, so
- * that whoever comes next goes on.
+ * due. The lease ends with the run; further work is acquired again, under a new fence. Never throws. A lost session is
+ * abandoned without further writes; at a shutdown, the lease is released while the run stays begun, so that the next owner
+ * continues it.
  */
 export async function drainSession(given: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
   const { lease, holdSignal } = tenure
@@ -36,12 +36,13 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
     report(given, tenure, error)
     const { reason, loss } = tenure
     if (loss === 'taken') given.fences.delete(nameOf(lease))
-    // A shutdown counts as no acquisition, nor does an outage.
+    // Neither a shutdown nor an outage counts as an acquisition.
     if (reason === 'shutdown') await giveLeaseBack(given, lease, { park: !given.autoResume })
     else if (loss !== undefined) {
       if (isBlameless(loss)) void giveLeaseBack(given, lease)
     } else if (isStoreUnavailable(error)) {
-      // Nobody knows whether the last write was done: whoever takes over finds out. It may be the run's own fault.
+      // It is unknown whether the last write was done; the next owner finds out. It may be the run's own fault, so the
+      // acquisition counts.
       void giveLeaseBack(given, lease, { counts: true })
     }
   }
@@ -60,7 +61,7 @@ function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, er
   const { sessionId, acquisitions } = lease
   if (loss !== undefined) logger.info({ sessionId }, LOSSES[loss])
   else if (isStoreUnavailable(error)) logger.info({ sessionId }, 'A run waits for the store')
-  // What nobody foresaw will happen again: the lease runs out before somebody else tries.
+  // An unexpected error is likely to happen again, so the lease is left to expire before the next attempt.
   else if (reason !== 'shutdown') logger.error({ err: error, sessionId, acquisitions }, 'A drain failed')
 }
 
@@ -73,10 +74,10 @@ async function drain(run: Drain, isOwn: boolean): Promise<void> {
   const left = lease.unfinished ? await takeOver(run, goesOn) : []
   if (lease.unfinished && !goesOn) return endCutOff(run)
   const { outcome, error } = await inSpan('session.run', { attributes }, () => doRun(run, left))
-  // What nobody foresaw may have come before the run began; there is a line of it already.
+  // An unexpected error may have occurred before the run began; it has been logged already.
   if (error === INTERNAL) return owned.abandonRun(error)
   await owned.endRun(outcome, error)
-  // The message may be a provider's, and is the client's.
+  // The message is not logged: it may be a provider's, and is meant for the client.
   if (outcome !== 'failed') return
   logger.warn({ sessionId: lease.sessionId, reason: error?.type }, 'A run has failed')
 }
@@ -88,7 +89,7 @@ function endCutOff({ tenure, owned, clock, leaseMs, startedAt }: Drain): Promise
   return owned.endCutOff(() => ({ heldUntil, leaseMs, renewMs, upMs: clock.monotonic() - startedAt }))
 }
 
-/** Whether the lease before this one was of this process, too: what it left was not cut off by the end of a process. */
+/** Whether this process also held the previous lease, so that what it left was not cut off by the end of a process. */
 function comesBack({ fences }: RunDependencies, lease: Lease): boolean {
   const before = fences.get(nameOf(lease))
   fences.set(nameOf(lease), lease.fence)

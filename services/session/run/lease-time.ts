@@ -1,9 +1,9 @@
 import type { Clock } from '#shared/clock.ts'
 
 /**
- * How a lease was lost: to another owner; or by time, because the store took no renewal, because a
- * renewal failed for a reason that nobody foresaw, because work held up this process, or because this process was not given
- * time: it was suspended, or the machine had none.
+ * How a lease was lost: to another owner, or by expiring. It expires because the store accepted no renewal (`outage`), a
+ * renewal failed unexpectedly (`failure`), work blocked this process (`stall`), or this process was suspended or got no
+ * processor time (`pause`).
  */
 export type Loss = 'taken' | 'outage' | 'failure' | 'stall' | 'pause'
 
@@ -12,38 +12,38 @@ export function isBlameless(loss: Loss): boolean {
   return loss === 'outage' || loss === 'pause'
 }
 
-/** Where a process stood at a moment. */
+/** The clocks of the process at a moment. */
 interface Mark {
   /** Monotonic milliseconds. */
   readonly at: number
-  /** For how many milliseconds its event loop has shown that it turns. */
+  /** For how many milliseconds its event loop was observed to run. */
   readonly turnedMs: number
-  /** For how many its thread has had a processor. */
+  /** For how many milliseconds its thread was running on a processor. */
   readonly busyMs: number
 }
 
 /** A lease's last tenth is left unused: the owner stops before anybody else can begin. */
 const SAFE_SHARE = 0.9
 
-/** So often the event loop shows that it turns, as a share of the lease. */
+/** How often the event loop is observed, as a share of the lease. */
 const TURN_SHARE = 1 / 15
 
 export interface LeaseTimeOptions {
   readonly clock: Clock
-  /** How long a lease lasts when nobody renews it. */
+  /** How long a lease lasts without renewal. */
   readonly leaseMs: number
-  /** Milliseconds for which this thread has had a processor. */
+  /** Milliseconds for which this thread has run on a processor. */
   readonly busyMs?: () => number
 }
 
 /**
- * For how long its owner may act on a lease, by the monotonic clock, which ends before the lease can have run out. Watches
- * the event loop meanwhile, so that it is known afterwards why there was no renewal.
+ * The time for which an owner may act on its lease, by the monotonic clock; it ends before the lease can have expired.
+ * Observes the event loop meanwhile, so that the reason for a missing renewal is known.
  */
 export class LeaseTime implements Disposable {
   readonly #options: LeaseTimeOptions
   #safeUntil: number
-  /** When the lease was requested that lasts now. */
+  /** When the current lease was requested. */
   #begun: Mark
   #turnedMs = 0
   #timer: NodeJS.Timeout | undefined
@@ -60,7 +60,7 @@ export class LeaseTime implements Disposable {
     return this.#options.clock.monotonic() >= this.#safeUntil
   }
 
-  /** Sees the event loop turn until the time is over, and calls the listener then. */
+  /** Observes the event loop until the time is over, and then calls the listener. */
   watch(onOver: () => void): void {
     const { clock, leaseMs } = this.#options
     const left = this.#safeUntil - clock.monotonic()
@@ -76,7 +76,10 @@ export class LeaseTime implements Disposable {
     this.#timer = setTimeout(turn, wait)
   }
 
-  /** To be called when a renewal is requested; what it returns is called when it was granted, and begins the time anew. */
+  /**
+   * To be called when a renewal is requested. The returned function is to be called when the renewal is granted; it
+   * restarts the time.
+   */
   renewing(): () => void {
     const requested = this.#mark(this.#options.clock.monotonic())
     return () => {
@@ -85,7 +88,7 @@ export class LeaseTime implements Disposable {
     }
   }
 
-  /** Why the lease was not renewed from when it was requested until it ran out. */
+  /** Why the lease was not renewed between its request and its expiry. */
   loss(): Extract<Loss, 'outage' | 'stall' | 'pause'> {
     const now = this.#mark(this.#options.clock.monotonic())
     const half = (now.at - this.#begun.at) / 2

@@ -22,16 +22,16 @@ import { type Settlement, settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
 
-/** Who owns a session, as long as it does. */
+/** The ownership of a session. */
 interface Owner {
   readonly lease: Lease
   /** Throws when the lease is lost. */
   checkHeld(): void
-  /** Takes notice of what a write found. */
+  /** Processes the lease state that a write found. */
   heed(state: LeaseState): void
 }
 
-/** A session under a lease: what its run writes. Each write also reads the state of the lease. */
+/** A session under a lease, with the writes of its run. Each write also reads the state of the lease. */
 export class OwnedSession {
   readonly #store: Pick<SessionStore, 'revise' | 'inspect'>
   readonly #owner: Owner
@@ -54,7 +54,9 @@ export class OwnedSession {
     )
   }
 
-  /** The run has made progress without completing a step: former acquisitions of its lease no longer count. */
+  /**
+   * Records that the run has made progress without completing a step: previous acquisitions of its lease no longer count.
+   */
   recordProgress(): Promise<void> {
     return this.#revise(nothing, (revision) => revision.set({ acquisitions: 0 }))
   }

@@ -1,10 +1,13 @@
 import type { StoreHealth } from '#shared/stores/store-health.ts'
 import { isDamaged, mayRepeat, STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
 
-/** While the store takes writes, a call that fails is tried so often: its watch may notice later than we do. */
+/**
+ * How often a failing call is tried while the store accepts writes: its watch may notice an outage later than this call
+ * does.
+ */
 const MOST_TRIES = 10
 
-/** A call fails again and again though the store is there: what it is about can't be read or written. */
+/** A call keeps failing although the store is available: its data can't be read or written. */
 export class StoreFault extends Error {
   override readonly name = 'StoreFault'
 
@@ -14,8 +17,8 @@ export class StoreFault extends Error {
 }
 
 /**
- * A store as a run sees it: while it is away, its calls wait until it is back, or `pause` throws. Thrown is an outage after
- * which nobody knows whether a write was done: then the next owner looks what is there; and StoreFault.
+ * A store as a run sees it: while it is unavailable, its calls wait until it is back, or until `pause` throws. Throws
+ * StoreFault, and an outage after which it is unknown whether a write was done; the next owner then finds out.
  */
 export function patientPort<P extends object>(port: P, health: StoreHealth, pause: (ms: number) => Promise<void>): P {
   return new Proxy(port, {

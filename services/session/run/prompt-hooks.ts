@@ -10,15 +10,18 @@ interface Dependencies {
   readonly logger: Logger
 }
 
-/** How long it is remembered whether a location has a hook for prompts, in milliseconds. */
+/** How long to remember whether a location has a hook for prompts, in milliseconds. */
 const KNOWN_MS = 1_000
-/** How long the catalog may look for one: it waits 5 s itself for plugins that load. */
+/** Time limit of the lookup: the catalog itself waits 5 s for plugins that are loading. */
 const LOOKUP_MS = 6_000
 const MOST_KNOWN = 4_096
-/** Why what plugins want is not a prompt. */
+/** The reasons for which a prompt that plugins have changed is not valid. */
 const NO_PROMPT: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ATTACHMENT_INVALID'])
 
-/** Lets the plugins of a location change prompts before they are admitted. Where none does, that costs a call a second. */
+/**
+ * Lets the plugins of a location change prompts before they are admitted. Without such plugins, this costs one call per
+ * second.
+ */
 export class PromptHooks {
   readonly #dependencies: Dependencies
   /** Workspace and directory → whether a plugin there changes prompts, and until when that is known, in monotonic time. */
@@ -29,14 +32,15 @@ export class PromptHooks {
     this.#dependencies = dependencies
   }
 
-  /** Whether no plugin of a directory changes prompts, for all that is known: false also where nothing is. */
+  /** Whether it is known that no plugin of a directory changes prompts. */
   areNone(workspace: string, directory: string): boolean {
     return this.#knownOf(nameOf(workspace, directory)) === false
   }
 
   /**
-   * What `read` makes of a prompt as the plugins want it; undefined: it goes on as it was, since they do not change it, could not be
-   * called, or want what is not a prompt. Throws what else `read` throws, and the call's reason when that aborts.
+   * Returns the result of `read` for the prompt as changed by plugins. Undefined: the prompt is admitted unchanged, since the
+   * plugins do not change it, could not be called, or made it invalid. Throws other errors of `read`, and the call's reason when it
+   * aborts.
    */
   async edit<T>(
     call: PeerCall,
@@ -81,7 +85,7 @@ export class PromptHooks {
     const name = nameOf(principal.workspaceId, directory)
     const known = this.#knownOf(name)
     if (known !== undefined) return known
-    // One lookup for all who wait: none of them can end it for the others.
+    // One lookup for all who wait; none of them can abort it for the others.
     const lookup =
       this.#lookups.get(name) ?? this.#lookUp(principal, directory, name).finally(() => this.#lookups.delete(name))
     this.#lookups.set(name, lookup)

@@ -37,7 +37,7 @@ export interface RunDependencies {
   readonly pause: Pause
   /** What is known of the store. */
   readonly health: StoreHealth
-  /** Aborts when the process is going to end, once all runs have ended. */
+  /** Aborts when the process is about to end, after all runs have ended. */
   readonly closing: AbortSignal
   /** From 0 to 1. */
   readonly random: () => number
@@ -47,7 +47,7 @@ export interface RunDependencies {
   readonly leaseMs: number
   /** Monotonic time at which the process was ready to run sessions. */
   readonly startedAt: number
-  /** Fences under which this process drains sessions, or did and came to no end, by workspace and session. */
+  /** The fence under which this process drains a session, or left it unfinished, by workspace and session. */
   readonly fences: Map<string, number>
   /** How much of a model's context is used up when a conversation is summarized. */
   readonly compactionPercent: number
@@ -56,14 +56,14 @@ export interface RunDependencies {
   readonly subagents: SubagentLimits
 }
 
-/** What bounds the work that sessions have others do. */
+/** The limits of delegated work. */
 export interface SubagentLimits {
-  /** So many sessions may stand above one another, the first not counted; 0: none has another one work for it. */
+  /** How many levels of child sessions there may be; 0: no session may delegate. */
   readonly depth: number
   /** How long a task takes at most. */
   readonly limitMs: number
   readonly parents: WaitingParents
-  /** To make a session writes its parent, and few may do so at once. */
+  /** Creating a child session writes its parent, so only a few may be created at once. */
   readonly places: Places
 }
 
@@ -92,7 +92,7 @@ export function runCall(run: RunContext, signal = run.tenure.signal): PeerCall {
   return { principal: run.principal, requestId: undefined, signal }
 }
 
-/** Whether another try may succeed: the peer can't be reached, or failed in a way that it does not explain. */
+/** Whether a retry may succeed: the peer can't be reached, or failed without a planned reason. */
 export function isPassing(error: unknown): boolean {
   return !(error instanceof Rejection) || isAway(error.reason)
 }
@@ -100,8 +100,8 @@ export function isPassing(error: unknown): boolean {
 const UNEXPLAINED_RETRIES = 3
 
 /**
- * Calls a peer. While it is away the call is repeated for about a minute (`absenceDelay`), so that a restart fails no run; what
- * it can't explain is repeated three times.
+ * Calls a peer. While the peer is unavailable, the call is repeated for about a minute (`absenceDelay`), so that its restart
+ * fails no run; a call that fails without a planned reason is repeated three times.
  */
 export async function tryPeer<T>(
   { pause, random }: RunDependencies,

@@ -18,19 +18,20 @@ import { interruptDelegates, resumeTaskCall } from './subagents/task-call.ts'
 import { endTools } from './takeover/end-tools.ts'
 import { doToolCall } from './tool-call.ts'
 
-/** How a step ended, and how many tokens its model takes (undefined: nobody knows). */
+/** How a step ended, and the context length of its model in tokens (undefined: unknown). */
 export interface StepEnd {
-  /** The agent has used up its steps with it, or there was none, since most of the model's context is used up. */
+  /**
+   * `limited`: it was the agent's last step. `full`: no step was made, since most of the model's context is used up.
+   */
   readonly end: 'done' | 'limited' | 'full'
   readonly contextLength: number | undefined
 }
 
 /**
- * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the
- * provider is called, and its calls as called before one of them is started. A provider's failure is written into the
- * step; throws RunFailure when there could be no step, and Stopped when the run was stopped: then the step is settled,
- * unless somebody else has to do it. With `mayCompact` it does nothing where most of the model's context is used up, unless nothing was
- * answered since the last summary.
+ * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the provider is called,
+ * and its calls as called before one of them is started. A provider's failure is written into the step; throws RunFailure when there
+ * could be no step, and Stopped when the run was stopped: then the step is settled, unless somebody else has to do it. With
+ * `mayCompact`, does nothing if most of the model's context is used up, unless there was no answer since the last summary.
  */
 export async function runStep(
   run: RunContext,
@@ -52,7 +53,7 @@ export async function runStep(
   return { end: plan.lastStep ? 'limited' : 'done', contextLength }
 }
 
-/** Goes on with a step of a former owner, some of whose calls other sessions work for. Throws Stopped as `runStep` does. */
+/** Continues a step of a former owner that has calls delegated to other sessions. Throws Stopped as `runStep` does. */
 export async function resumeStep(run: RunContext, left: AssistantMessage): Promise<void> {
   const step = new StepRecorder(run, left, left)
   try {
@@ -64,10 +65,10 @@ export async function resumeStep(run: RunContext, left: AssistantMessage): Promi
   }
 }
 
-/** So many calls of a step are prepared or run at once. */
+/** How many calls of a step are prepared or run at once. */
 const CALLS_AT_ONCE = 16
 
-/** All calls of the answer: each waits for its permission by itself, and for a place where it works. */
+/** Does all calls of the answer; each waits for its own permission, and for a place to run. */
 async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder): Promise<void> {
   const shared = {
     places: new Places(CALLS_AT_ONCE),
@@ -76,7 +77,7 @@ async function doToolCalls(run: RunContext, plan: StepPlan, step: StepRecorder):
   await sideBySide(run, step, (part, signal) => doToolCall(run, plan, step, part, shared, signal))
 }
 
-/** Does something for all calls that run, at once; where one throws, the others are stopped. */
+/** Does work for all running calls in parallel; if one throws, the others are stopped. */
 async function sideBySide(
   run: RunContext,
   step: StepRecorder,
@@ -105,7 +106,8 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
   if (step.draft.message.timeCompleted === undefined) {
     const ended = step.draft.runningCalls.length === 0 || (await endTools(run))
     const delegations = step.draft.runningCalls.flatMap((part) => delegationOf(part) ?? [])
-    // What may still run is left to the next owner, who ends it before it writes `aborted`, or goes on to wait for it.
+    // Calls that may still be running are left to the next owner, which ends them before it records `aborted`, or waits for
+    // them.
     if (tenure.reason === 'shutdown' && (!ended || delegations.length > 0)) throw new Stopped('shutdown')
     await interruptDelegates(run, delegations)
     await step.cutOff(errorOf(error, tenure.reason !== undefined))
@@ -121,5 +123,5 @@ function errorOf(error: unknown, stopped: boolean): StructuredError {
   return error instanceof RunFailure ? error.error : INTERNAL
 }
 
-/** What users see of a failure that nobody foresaw. */
+/** What users see of an unexpected failure. */
 export const INTERNAL: StructuredError = { type: 'internal', message: 'The step failed; the log says why' }

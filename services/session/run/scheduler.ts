@@ -14,28 +14,30 @@ export interface SchedulerOptions {
   readonly watchers: SessionWatchers
   readonly clock: Clock
   readonly logger: Logger
-  /** Names this process in the leases; for people. */
+  /** The name of this process in leases; for people. */
   readonly owner: string
   readonly leaseMs: number
-  /** A session is taken only with a slot for its run, so that what can't be served here is left to others. */
+  /**
+   * A session is only acquired with a slot for its run, so that sessions that can't run here are left to other processes.
+   */
   readonly slots: Slots
-  /** Most sessions that are owned at once, those that wait for somebody included: each costs memory. */
+  /** How many sessions may be owned at once, including those that wait: each costs memory. */
   readonly maxOwned: number
-  /** Likewise of one workspace, so that none can keep the others from running. */
+  /** Likewise per workspace, so that none can keep the others from running. */
   readonly maxOwnedOfOne: number
-  /** Milliseconds between two looks for leases that ran out. */
+  /** Milliseconds between two checks for expired leases. */
   readonly pollMs?: number | undefined
   /** Owns one session for one run; never throws. */
   readonly drain: (tenure: Tenure, slot: Slot) => Promise<void>
 }
 
-/** Leases run out without anybody being notified; milliseconds. */
+/** The poll interval in milliseconds, since nobody is notified when a lease expires. */
 const POLL_MS = 1_000
 const DRAIN_LOOK_MS = 20
 
 /**
- * Takes sessions that have work, each with a slot, and has them drained. Disposal takes no more, stops what runs so that
- * another owner can go on with it, and waits for that.
+ * Acquires sessions that have work, each with a slot, and drains them. Disposal acquires no more, stops all runs so that
+ * another owner can continue them, and waits for that.
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions
@@ -55,7 +57,10 @@ export class Scheduler implements AsyncDisposable {
     this.#wake()
   }
 
-  /** Takes no more, and lets runs go on for at most so many milliseconds, while one of them does more than wait. */
+  /**
+   * Acquires no more sessions, and lets runs continue for at most this many milliseconds while any of them is doing more
+   * than waiting.
+   */
   async drain(ms: number): Promise<void> {
     this.#close()
     const late = AbortSignal.timeout(ms)
@@ -80,7 +85,7 @@ export class Scheduler implements AsyncDisposable {
 
   #wake(): void {
     this.#again = true
-    // Whose write woke us has nothing to do with what is found.
+    // The request whose write woke us is unrelated to the sessions that are found.
     this.#acquiring ??= detached(() => this.#acquire()).finally(() => {
       this.#acquiring = undefined
       // What was requested after the last look.

@@ -7,10 +7,12 @@ interface Listener {
   readonly notify: () => void
 }
 
-/** A lease that runs out is no write, and nobody is notified of it. */
+/** The expiry of a lease is no write, so nobody is notified of it. */
 const POLL_MS = 2_000
 
-/** Notifies those who watch one session that something of it may have changed; many may watch without each receiving all. */
+/**
+ * Notifies watchers of a session that it may have changed, so that each watcher only receives changes of its own session.
+ */
 export class SessionWatchers implements Disposable {
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #pollMs: number
@@ -39,7 +41,7 @@ export class SessionWatchers implements Disposable {
     }
   }
 
-  /** What is read of sessions for those who wait for it; what they wait for changes with writes of that kind. */
+  /** Shared reads of sessions for those who wait for a change of that kind. */
   share<R>(kind: ChangeKind, read: (session: WatchedSession) => Promise<R>): SharedWatch<R> {
     return new SharedWatch({
       read,

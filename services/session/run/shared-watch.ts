@@ -10,13 +10,13 @@ export interface WatchedSession {
 
 interface SharedWatchOptions<R> {
   readonly read: (session: WatchedSession) => Promise<R>
-  /** Has `notify` called whenever what is read may have changed. */
+  /** Calls `notify` whenever the result of a read may have changed. */
   readonly watch: (session: WatchedSession, notify: () => void) => Disposable
-  /** It is read again after that time at the latest. */
+  /** The interval after which it is read again at the latest. */
   readonly pollMs: number
 }
 
-/** Waits for something that is read of a session; however many wait for one session, it is read once for all of them. */
+/** Waits for a condition on a session that is read from the store; one read serves all who wait for the same session. */
 export class SharedWatch<R> {
   readonly #options: SharedWatchOptions<R>
   readonly #readers = new Map<string, Reader<R>>()
@@ -26,8 +26,8 @@ export class SharedWatch<R> {
   }
 
   /**
-   * Reads now, and again whenever it may have changed, until `answerOf` makes an answer of what was found. What a read finds
-   * that began before the call is no answer. Throws what the read throws, and the signal's reason.
+   * Reads now, and again whenever the session may have changed, until `answerOf` returns an answer. Reads that began before
+   * the call do not count. Throws the error of a read, and the signal's reason.
    */
   async until<T>(
     session: WatchedSession,
@@ -64,7 +64,7 @@ interface Read<R> {
   readonly found: Promise<R>
 }
 
-/** A read for all who wait belongs to none of their requests. */
+/** A shared read belongs to none of the waiting requests. */
 const outsideAnyRequest = AsyncLocalStorage.snapshot()
 
 /** Reads of one session, one after the other, for all who wait for it. */
@@ -83,7 +83,7 @@ class Reader<R> implements Disposable {
     void outsideAnyRequest(() => this.#run(() => read(session), pollMs))
   }
 
-  /** Has it read once more, after what is being read now. */
+  /** Requests another read after the current one. */
   due(): void {
     this.#due.resolve()
   }

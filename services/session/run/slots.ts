@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * The slots of a process: so many runs work at once. A run has its slot while it works, and none while all that it does
- * is to wait for somebody or for a time; whoever wants one waits in turn.
+ * The slots of a process, which limit how many runs work at once. A run holds a slot while it works, and none while it only
+ * waits for a person or a time. Runs get slots in the order in which they requested them.
  */
 export class Slots {
   #free: number
@@ -13,7 +13,7 @@ export class Slots {
     this.#free = size
   }
 
-  /** A slot for one more run. Throws the signal's reason. */
+  /** Acquires a slot for one more run. Throws the signal's reason. */
   async take(signal: AbortSignal): Promise<Slot> {
     const slot = new Slot(this)
     await slot.acquire(signal)
@@ -43,22 +43,22 @@ export class Slots {
   }
 }
 
-/** What of a run goes on by itself. */
+/** A part of a run that proceeds on its own. */
 interface Part {
-  /** How many waits it is in; it may be in several at once, and in one inside another. */
+  /** How many waits it is in; waits may overlap and be nested. */
   resting: number
 }
 
-/** The slot of one run, all of whose parts share it. */
+/** The slot of one run, shared by all of its parts. */
 export class Slot implements Disposable {
   readonly #slots: Slots
   readonly #admit = new Set<() => void>()
   readonly #whole: Part = { resting: 0 }
   readonly #parts = new Set([this.#whole])
-  /** Of this run: what one part does may wake other runs. */
+  /** The part of this run that the current code belongs to; undefined in code of other runs. */
   readonly #current = new AsyncLocalStorage<Part>()
   #held = false
-  /** How many calls others do for the run. */
+  /** How many calls others are doing for the run. */
   #left = 0
 
   constructor(slots: Slots) {
@@ -70,7 +70,7 @@ export class Slot implements Disposable {
     return this.#held || this.#left > 0
   }
 
-  /** To be called before work: waits in turn for the slot when the run has given it up. Throws the signal's reason. */
+  /** To be called before work: waits for a slot if the run has given its own up. Throws the signal's reason. */
   async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (this.#held) return
@@ -90,7 +90,7 @@ export class Slot implements Disposable {
     })
   }
 
-  /** Waits for something that is not work. While every part of the run does, the slot is given up. */
+  /** Waits for something that is not work. The slot is given up while every part of the run waits. */
   async rest<T>(wait: () => Promise<T>): Promise<T> {
     const part = this.#current.getStore() ?? this.#whole
     part.resting++
@@ -102,7 +102,7 @@ export class Slot implements Disposable {
     }
   }
 
-  /** The same for something that others do for the run, which counts as busy meanwhile: a stop lets it end. */
+  /** The same for work that others do for the run; the run counts as busy meanwhile, and a stop lets it finish. */
   async leaveTo<T>(others: () => Promise<T>): Promise<T> {
     this.#left++
     try {

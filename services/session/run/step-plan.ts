@@ -13,7 +13,7 @@ import { readSuperiors } from './subagents/superiors.ts'
 
 type CallPeer = <T>(call: () => Promise<T>) => Promise<T>
 
-/** A location that changes faster than that is one that cannot be used. */
+/** How often to retry; a location that changes more often than that cannot be used. */
 const MOST_TRIES = 3
 
 /** Who answers in a step, and with what. */
@@ -22,14 +22,14 @@ export interface StepPlan {
   readonly model: ModelRef
   /** Tokens that the model's context has; undefined: nobody knows. */
   readonly contextLength: number | undefined
-  /** Where tools are called: as it was when the agent was read. */
+  /** The location in which tools are called, as it was when the agent was read. */
   readonly location: PinnedLocation
   readonly tools: readonly ToolDescription[]
   /** What tool calls are judged by. */
   readonly rules: Rules
-  /** Agents that it may call, as far as the rules allow; none where no others may stand below the session. */
+  /** Agents that it may call, as far as the rules allow; empty if the session may have no children. */
   readonly subagents: readonly SubagentSummary[]
-  /** The agent may do no other step: it learns so, and calls no tools. */
+  /** It is the agent's last step: the model is shown that, and no tools can be called. */
   readonly lastStep: boolean
 }
 
@@ -78,7 +78,7 @@ async function pinLocation({ session, catalog }: RunContext, call: PeerCall, cal
   }
 }
 
-/** The tools, with `task` where there is an agent to call; that name is nobody else's. */
+/** The tools, with `task` if there is an agent to call; no other tool may have that name. */
 function withTask(tools: readonly ToolDescription[], agents: readonly SubagentSummary[]): readonly ToolDescription[] {
   const others = tools.filter(({ name }) => name !== TASK)
   return agents.length === 0 ? others : [...others, taskTool(agents)]

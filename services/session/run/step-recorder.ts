@@ -11,7 +11,7 @@ import type { RunContext } from './run-context.ts'
 
 const { most: MOST_PARTS } = limitOf(AssistantMessageSchema.field.parts)
 
-/** Writes down what happens in one step, in order, and sends it to those who listen. */
+/** Records what happens in one step, in order, and sends it to listeners. */
 export class StepRecorder {
   readonly #run: RunContext
   readonly #draft: StepDraft
@@ -21,7 +21,7 @@ export class StepRecorder {
   /** The last durable event of the step, which volatile ones follow. */
   #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
 
-  /** `message`: the step as it begins; `written`: one that a former owner began, as it was written last. */
+  /** `message`: the step as it begins; `written`: the last written state of a step that a former owner began. */
   constructor(run: RunContext, message: AssistantMessage, written?: AssistantMessage) {
     this.#run = run
     this.#draft = new StepDraft(message, MOST_PARTS)
@@ -39,7 +39,7 @@ export class StepRecorder {
     return this.#write([{ type: 'step-started', messageId, agent, model }])
   }
 
-  /** Follows what came from the provider at once. */
+  /** Processes a batch of events from the provider. */
   async take(events: readonly GenerationEvent[]): Promise<void> {
     let durable: DurableEventData[] = []
     let volatile: VolatileEventData[] = []
@@ -55,7 +55,7 @@ export class StepRecorder {
         volatile.push(followed.volatile)
       }
     }
-    // The end of the answer is written together with what follows from it.
+    // The end of the answer is written together with its consequences.
     if (this.#draft.finished) this.#unwritten = durable
     else if (durable.length > 0) await this.#write(durable)
     if (this.#send(volatile)) await nextTurn()
@@ -91,7 +91,7 @@ export class StepRecorder {
     this.#send([this.#draft.progressed(callId, metadata)])
   }
 
-  /** Another session works for a tool call, or is about to: written before that begins. */
+  /** Records that a tool call is delegated to another session, before that session is created. */
   delegated(callId: string, delegation: Delegation): Promise<void> {
     this.#draft.progressed(callId, { ...delegation })
     return this.#write([])
@@ -117,7 +117,7 @@ export class StepRecorder {
     return this.#write(this.#draft.cutOff(error, this.#run.clock.now()), true)
   }
 
-  /** Writes one after the other: each write holds the step as it was when it was called for. */
+  /** Runs writes one after the other; each writes the step as it was when the write was requested. */
   async #write(events: readonly DurableEventData[], ends = false): Promise<void> {
     const { owned, hub } = this.#run
     const usage = ends ? this.#draft.usage : undefined

@@ -14,7 +14,7 @@ export class Stopped extends Error {
   }
 }
 
-/** Whether a store refused because the lease is not ours any more. */
+/** Whether a store refused because the lease is no longer ours. */
 export function isLeaseLost(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'LEASE_LOST'
 }

@@ -19,8 +19,8 @@ export const RENEW_SHARE = 1 / 6
 const AGAIN_MS = 500
 
 /**
- * The time in which a drain owns its session: keeps the lease by renewing it after each sixth of its duration, learns of
- * requests to interrupt, and stops the drain by the monotonic clock before the lease can have run out.
+ * The period in which a drain owns its session. Renews the lease after each sixth of its duration, observes interrupt
+ * requests, and stops the drain by the monotonic clock before the lease can have expired.
  */
 export class Tenure implements Disposable {
   readonly lease: AcquiredLease
@@ -31,7 +31,7 @@ export class Tenure implements Disposable {
   readonly #time: LeaseTime
   #reason: StopReason | undefined
   #loss: Loss | undefined
-  /** What the last renewal failed with, when it was not the store's absence. */
+  /** The error of the last renewal, unless the store was unavailable. */
   #failure: unknown
   #renewal: NodeJS.Timeout | undefined
   #looking = false
@@ -58,7 +58,7 @@ export class Tenure implements Disposable {
     return this.#work.signal
   }
 
-  /** Aborts, with a Stopped, when the session has to be left alone: lost, or shutdown. */
+  /** Aborts, with a Stopped, when the session must no longer be touched: `lost` or `shutdown`. */
   get holdSignal(): AbortSignal {
     return this.#hold.signal
   }
@@ -85,7 +85,7 @@ export class Tenure implements Disposable {
     if (this.#reason === 'lost') throw new Stopped('lost')
   }
 
-  /** Takes notice of the state in which a write or a look found the lease. */
+  /** Processes the state in which a write or a read found the lease. */
   heed({ interruptRequested }: LeaseState): void {
     if (interruptRequested) this.stop('interrupted')
   }
@@ -116,7 +116,7 @@ export class Tenure implements Disposable {
     const wasRenewed = this.#time.renewing()
     const renewed = await this.#follow(store.renewLease(this.lease, leaseMs))
     if (renewed) wasRenewed()
-    // Where the store can't be reached, another try follows soon; in the end the time is over.
+    // If the store can't be reached, another attempt follows soon, until the time is over.
     if (this.#reason !== 'lost' && !this.#disposed) this.#scheduleRenewal(renewed)
   }
 
@@ -125,7 +125,7 @@ export class Tenure implements Disposable {
     return this.#failure === undefined ? this.#time.loss() : 'failure'
   }
 
-  /** Looks whether an interrupt was requested; what changes meanwhile is looked at once more. */
+  /** Reads whether an interrupt was requested; if something changes meanwhile, reads once more. */
   async #look(): Promise<void> {
     this.#lookAgain = true
     if (this.#looking) return

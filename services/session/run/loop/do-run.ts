@@ -25,19 +25,22 @@ interface RunEnd {
 
 const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
 
-/** What a run knows of itself between two steps. */
+/** The state of a run between two steps. */
 interface Course {
   readonly conversation: Conversation
   readonly last: StepEnd['end'] | undefined
   /** Tokens that the model of the last step takes; undefined: nobody knows. */
   readonly contextLength: number | undefined
-  /** A compaction that no client requested has failed: no other one begins before the conversation is too long. */
+  /** An automatic compaction has failed; no other one begins until the conversation is too long. */
   readonly uncompacted: boolean
-  /** What the compaction has failed with that began the run. */
+  /** The error of the compaction that began the run. */
   readonly failure: StructuredError | undefined
 }
 
-/** Does step after step, those first that were left, with compactions between, until the conversation needs no other, or the agent may do no other. */
+/**
+ * Does steps, first those that a former owner left, with compactions in between, until the conversation needs no further step or the agent may take
+ * none.
+ */
 export async function doRun(run: Drain, left: readonly AssistantMessage[]): Promise<RunEnd> {
   const { store, tenure, owned, logger, hub } = run
   try {

@@ -20,17 +20,19 @@ const UNANSWERED: StructuredError = {
 }
 const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
 
-/** So many requests of a step are written or read at once: a thousand calls must not crowd out the store's other users. */
+/**
+ * How many requests of a step are written or read at once: a thousand calls must not crowd out other users of the store.
+ */
 const REQUESTS_AT_ONCE = 16
 
-/** What all calls of a step that wait for an answer look at. */
+/** Read once for all calls of a step that wait for an answer. */
 interface Seen {
   /** Ids of the session's requests that nobody has answered. */
   readonly waiting: ReadonlySet<string>
   readonly approvals: readonly PermissionRule[]
 }
 
-/** Asks for the permissions that the tool calls of one step need. */
+/** Requests the permissions that the tool calls of one step need. */
 export class StepPermissions {
   readonly #run: RunContext
   readonly #plan: StepPlan
@@ -49,8 +51,8 @@ export class StepPermissions {
   }
 
   /**
-   * Sees to it that a tool call may run: evaluates the rules (instance facts 3.13), and where they say so
-   * requests permission, one access after the other. Returns why it must not run, or undefined when it may.
+   * Decides whether a tool call may run: evaluates the rules (instance facts 3.13) and, if they demand it, requests
+   * permission for one access after the other. Returns why the call must not run, or undefined if it may.
    */
   async request(
     callId: string,
@@ -70,7 +72,7 @@ export class StepPermissions {
     return undefined
   }
 
-  /** What earlier answers allow in the project for good. */
+  /** What earlier `always` answers allow in the project. */
   #approvals(): Promise<readonly PermissionRule[]> {
     const { store, tenure, session } = this.#run
     return store.savedApprovals(tenure.lease.workspace, session.location.projectId)
@@ -127,7 +129,7 @@ export class StepPermissions {
     } finally {
       clearTimeout(timer)
     }
-    // An answer that came at the last moment counts.
+    // An answer that arrived at the last moment counts.
     return this.#inTurn(signal, async () =>
       (await owned.closePermission(id, 'reject')) ? undefined : owned.permissionAnswer(id),
     )
