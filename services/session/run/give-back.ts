@@ -5,12 +5,12 @@ import type { Lease } from '../ports/lease.ts'
 import { nothing } from '../ports/session-store.ts'
 import type { RunDependencies } from './run-context.ts'
 
-/** After that a lease that could not be given back counts as acquired. */
+/** If a lease could not be given back for this long, its acquisition counts. */
 const PATIENCE_MS = 3_600_000
 
 /**
- * Gives a lease back, be it lost by now. Where the store is away it goes on trying until the store is back, but lets nobody wait for
- * that, and then the lease never counts. Never throws.
+ * Gives a lease back, even if it has been lost. While the store is unavailable, this is retried in the background, and the
+ * acquisition does not count once it succeeds. Never throws.
  */
 export async function giveLeaseBack(given: RunDependencies, lease: Lease, how: GivingBack = {}): Promise<void> {
   if (!(await isGivenBack(given, lease, how))) void keepTrying(given, lease, { ...how, counts: false })

@@ -15,7 +15,7 @@ import { isGenerationGone, type StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
 import { doTaskCall } from './subagents/task-call.ts'
 
-/** The next step begins with what there is now. */
+/** The next step reads the current state of the location. */
 const CHANGED: StructuredError = {
   type: 'tool.location_changed',
   message: 'The agents or tools of the project have changed; the call was not run. Call the tool again',
@@ -24,8 +24,8 @@ const CHANGED: StructuredError = {
 const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can be called in the last step' }
 
 /**
- * Does one tool call that is written as called: has the catalog say what it touches, requests permission for it, and runs it, once. What goes wrong
- * is shown to the model; throws only when the run has to stop or the store fails.
+ * Does one tool call that is recorded as called: has the catalog prepare it, requests permission for its accesses, and runs it, once. Problems are
+ * shown to the model; throws only when the run has to stop or the store fails.
  */
 export async function doToolCall(
   run: RunContext,
@@ -85,7 +85,7 @@ function refusal(error: unknown, name: string, directory: string): StructuredErr
   return { type: reason === 'TOOL_INPUT_INVALID' ? 'tool.input_invalid' : 'tool.refused', message: problem }
 }
 
-/** Runs the call and follows it to its end. Whatever cuts it off leaves open what it has done. */
+/** Runs the call and follows it to its end. If it is cut off, its effects are unknown. */
 async function runTool(
   run: RunContext,
   { location }: StepPlan,
@@ -101,7 +101,7 @@ async function runTool(
     .runTool(runCall(run, signal), {
       location,
       sessionId: session.id,
-      // Providers number their calls anew in each answer.
+      // Some providers number their calls from the start in each answer.
       callId: `${step.draft.message.id}/${callId}`,
       fence: tenure.lease.fence,
       name,
@@ -125,7 +125,7 @@ async function runTool(
   }
 }
 
-/** Reasons for which a call is not begun, though it was prepared before: its plugin or server is gone since. */
+/** Reasons for which a prepared call is not begun: its plugin or server has gone in the meantime. */
 const NOT_BEGUN: ReadonlySet<string> = new Set(['TOOL_NOT_FOUND', 'TOOL_UNAVAILABLE'])
 
 function cutOffBy(run: RunContext, error: unknown, name: string): StructuredError {

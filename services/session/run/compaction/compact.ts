@@ -17,7 +17,7 @@ export interface Begun {
   readonly mark: Mark
 }
 
-/** What is summarized, and for how many tokens of context; undefined: nobody knows. */
+/** The conversation to summarize, and the model's context length in tokens (undefined: unknown). */
 interface Shown {
   readonly conversation: Pick<Conversation, 'messages'>
   readonly contextLength: number | undefined
@@ -67,6 +67,6 @@ async function send(run: RunContext, messageId: string, delta: string, { seq, ma
   const { directory } = session.location
   const event = { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq: seq, data }
   hub.publish([event], mark)
-  // A provider that has much to say at once would leave its readers no time to take it.
+  // Without a pause, a provider that sends a lot at once would leave readers no time to receive it.
   await new Promise((resolve) => setImmediate(resolve))
 }

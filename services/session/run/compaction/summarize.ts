@@ -20,16 +20,16 @@ import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 const AGENT = 'compaction'
 /** Bytes that a model is shown first for each token of its context: of plain text that leaves room for the answer, and of other text less is shown then. */
 const BYTES = 3.5
-/** Bytes that a model is shown first, where nobody knows how long its context is. */
+/** How many bytes to send first if the model's context length is unknown. */
 const FIRST_ROOM = 400_000
-/** So often a conversation that was too long is shown shortened, to that share. */
+/** How often a conversation that was too long is shortened, and to which share each time. */
 const MOST_SHRINKS = 8
 const SHRUNK = 2 / 3
 /** Most words of a summary, and most bytes; both also by the context of the model that summarizes, and of the one that goes on. */
 const MOST_WORDS = 1_000
 const MOST_BYTES = 32_000
 
-/** Nothing came of it. */
+/** The summary failed. */
 export class CompactionFailure extends Error {
   override readonly name = 'CompactionFailure'
   readonly error: StructuredError
@@ -42,7 +42,7 @@ export class CompactionFailure extends Error {
   }
 }
 
-/** Who writes a summary. */
+/** The agent and model that write the summary. */
 interface Author {
   readonly agent: Agent
   readonly model: ModelRef

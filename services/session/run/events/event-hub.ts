@@ -8,8 +8,8 @@ import { type FeedItem, type FeedStore, WorkspaceFeed } from './workspace-feed.t
 export type { Mark } from './pending-events.ts'
 
 /**
- * What a subscriber gets: `ready` first; `missed` where events are lost; where it came with a position, `caught-up` once it has
- * everything that was written before.
+ * What a subscriber receives: `ready` first; `missed` where events are lost; after a resume, `caught-up` once it has everything
+ * that was written before.
  */
 export type HubItem = FeedItem | Extract<TailItem, { readonly type: 'caught-up' }>
 
@@ -19,7 +19,7 @@ export interface EventFilter {
   readonly directory?: string | undefined
 }
 
-/** Merges the durable events of each workspace with the volatile ones of this process, once for all who listen. */
+/** Merges the durable events of each workspace with the volatile ones of this process, once for all subscribers. */
 export class EventHub {
   readonly #store: FeedStore
   readonly #feeds = new Map<string, WorkspaceFeed>()
@@ -30,28 +30,28 @@ export class EventHub {
   }
 
   /**
-   * To be taken before a durable event is written: a stream that stands by then will get that event, and keeps the
-   * volatile events that follow it back until it has come.
+   * To be taken before a durable event is written. A stream that is ready by then will get that event, and holds back the
+   * volatile events that follow it until it has arrived.
    */
   mark(): Mark {
     return this.#mark
   }
 
-  /** Whether anybody listens: making an event for nobody is a waste. */
+  /** Whether there are subscribers; without any, events need not be made. */
   hasListener(workspace: string): boolean {
     return this.#feeds.has(workspace)
   }
 
-  /** Sends them to those who listen; `mark` was taken before the event that these follow was written. */
+  /** Sends volatile events to subscribers; `mark` was taken before the event that these follow was written. */
   publish(events: readonly VolatileEvent[], mark: Mark): void {
     for (const event of events) this.#feeds.get(event.workspace)?.pending.add(event, mark)
   }
 
   /**
-   * Events of a workspace from a position, or from now on, until the signal aborts. What was written before is read for this
-   * subscriber alone, at its own pace and without volatile events; then it joins all others. Volatile ones that wait are joined
-   * where they can be; rejects with EVENTS_OVERFLOWED when more than 4,096, or two million characters, wait even so, or when
-   * the subscriber has fallen behind the others by as many.
+   * Events of a workspace from a position, or from now on, until the signal aborts. Earlier events are read for this subscriber
+   * alone, at its own pace and without volatile events; then it joins the others. Waiting volatile events are merged where
+   * possible. Rejects with EVENTS_OVERFLOWED when more than 4,096 events, or two million characters, still wait, or when the
+   * subscriber has fallen behind the others by that many.
    */
   async *subscribe(
     workspace: string,
@@ -65,7 +65,7 @@ export class EventHub {
     const ends = AbortSignal.any([signal, left.signal])
     const { stream } = feed
     const leaving = [stream.use()]
-    // A generator that stands at a `yield` does not notice an abort: what it holds is given up here.
+    // A generator that is suspended at a `yield` does not notice an abort, so its resources are released here.
     ends.addEventListener('abort', () => {
       for (const leave of leaving) leave()
     })
@@ -106,7 +106,7 @@ export class EventHub {
   }
 }
 
-/** What was written before, up to where the feed goes on; returns that position. */
+/** Yields earlier events up to the position where the feed continues, and returns that position. */
 async function* replay(
   tail: AsyncIterator<TailItem>,
   { stream, lineage }: WorkspaceFeed,
@@ -125,7 +125,7 @@ async function* replay(
     if (item.type === 'caught-up') caughtUp = true
     const position = item.type === 'event' ? item.event.position : item.type === 'missed' ? '' : item.position
     if (caughtUp && stream.covers(position)) {
-      // Nobody waits for that: what is written meanwhile comes from the feed.
+      // No need to wait for more: everything written meanwhile comes from the feed.
       tail.return?.().catch(() => {})
       return position
     }

@@ -8,13 +8,13 @@ interface Waiting {
 }
 
 /**
- * Puts the volatile events of many sessions between their durable ones: each after the durable event that it follows,
- * and before the next one of its session. While they wait, neighbours of one session are joined where they are about the same
- * thing: deltas of one part, or of one summary, are concatenated, and of the progress of one tool call the last state is kept.
+ * Interleaves the volatile events of many sessions with their durable ones: each comes after the durable event that it
+ * follows, and before its session's next one. While they wait, adjacent events of a session about the same thing are merged:
+ * deltas of one part or summary are concatenated, and only the last progress of a tool call is kept.
  */
 export class EventMerge {
   #waiting: Waiting[] = []
-  /** Session → the newest of its events that wait. */
+  /** Session → the newest of its waiting events. */
   readonly #newest = new Map<string, Waiting>()
   #characters = 0
   /** Session → number of the last durable event of a step that came; sessions in which nothing runs are forgotten. */
@@ -45,7 +45,7 @@ export class EventMerge {
     this.#newest.set(sessionId, waiting)
   }
 
-  /** The oldest event that needs to wait for nothing. */
+  /** The oldest event that need not wait. */
   takeFree(): VolatileEvent | undefined {
     const held = new Set<string>()
     for (const [i, { event, keepsBack }] of this.#waiting.entries()) {
@@ -60,7 +60,7 @@ export class EventMerge {
     return undefined
   }
 
-  /** The events that come before an item of the log, in order. After a gap nothing is waited for any more. */
+  /** The events that come before an item of the log, in order. After a gap, no event waits any more. */
   takeBefore(item: TailItem): VolatileEvent[] {
     if (item.type === 'ready' || item.type === 'caught-up') return []
     if (item.type === 'missed') {
@@ -90,7 +90,7 @@ function charactersOf({ data }: VolatileEvent): number {
   return data.type === 'part-extended' || data.type === 'compaction-extended' ? data.delta.length : 0
 }
 
-/** One event that says what two neighbours say, with the id and time of the first; undefined where there is none. */
+/** Merges two adjacent events into one with the id and time of the first; undefined if they cannot be merged. */
 function join(first: VolatileEvent, second: VolatileEvent): VolatileEvent | undefined {
   if (first.afterSeq !== second.afterSeq) return undefined
   const one = first.data

@@ -3,12 +3,12 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { pause } from '../pause.ts'
 
-/** So many sessions are remembered. */
+/** How many sessions are remembered. */
 const MOST = 10_000
 const RETRY_MS = 1_000
 const NOBODY: readonly string[] = []
 
-/** Which sessions a session lies below. A session's parent never changes, so each session is read once, until it is removed. */
+/** The ancestors of sessions. A session's parent never changes, so each session is read once, until it is removed. */
 export class Lineage {
   readonly #store: Pick<SessionStore, 'getSession'>
   readonly #workspace: string

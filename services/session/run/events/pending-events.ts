@@ -1,7 +1,7 @@
 import type { VolatileEvent } from '#services/session/domain/event.ts'
 import { EventMerge } from './event-merge.ts'
 
-/** A moment between the ones at which streams began to stand; see `EventHub.mark`. */
+/** A point in the order in which streams became ready; see `EventHub.mark`. */
 export type Mark = number
 
 /** Volatile events that may wait, and characters of their words. */
@@ -15,13 +15,13 @@ export class PendingEvents {
   #since: Mark = Number.POSITIVE_INFINITY
   #changed = Promise.withResolvers<void>()
 
-  /** The stream stands: everything written from now on will come. */
+  /** The stream is ready: everything written from now on will arrive. */
   stand(mark: Mark): void {
     this.#since = mark
   }
 
   add(event: VolatileEvent, mark: Mark): void {
-    // Nothing volatile is promised to a stream that does not stand yet.
+    // Volatile events are only promised to a stream that is ready.
     if (this.#since === Number.POSITIVE_INFINITY) return
     if (this.merge.size >= MAX_WAITING || this.merge.characters >= MAX_CHARACTERS) this.overflowed = true
     else this.merge.add(event, mark >= this.#since)

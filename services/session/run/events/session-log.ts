@@ -12,7 +12,7 @@ export type LogItem =
   | { readonly type: 'event'; readonly event: Omit<DurableEvent, 'position'> }
   | { readonly type: 'synced'; readonly seq: number | undefined }
 
-/** Which log, from which number on, and whether what is written later is wanted too. */
+/** The session, the number to start after, and whether to follow later events. */
 export interface LogQuery {
   readonly workspace: string
   readonly sessionId: string
@@ -68,7 +68,7 @@ export async function* readSessionLog(
         const { position: _, ...event } = item.event
         seq = event.seq
         yield { type: 'event', event }
-        // Nothing follows, and there is no log any more to read on from.
+        // No events follow, and there is no log left to read.
         if (event.data.type === 'session-deleted') return
       }
       if (!gap) return

@@ -7,7 +7,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { Lineage } from './lineage.ts'
 import { PendingEvents } from './pending-events.ts'
 
-/** What an event costs beside what it says. */
+/** The overhead of an event, in characters. */
 const BASE = 300
 
 /** An event with the ids of the sessions above its own. */
@@ -22,8 +22,8 @@ export type FeedItem = FeedEvent | Exclude<TailItem, { readonly type: 'event' | 
 export type FeedStore = Pick<SessionStore, 'tailEvents' | 'getSession'>
 
 /**
- * The events of a workspace for all subscribers of this process: its log, read once, and between the durable events the
- * volatile ones.
+ * The events of a workspace for all subscribers of this process: its log, which is read once, interleaved with the volatile
+ * events.
  */
 export class WorkspaceFeed {
   readonly pending = new PendingEvents()
@@ -32,7 +32,7 @@ export class WorkspaceFeed {
   readonly #closing = new AbortController()
   readonly #tail: AsyncIterator<TailItem>
 
-  /** `stands` numbers the moment at which the log's reader stands; `closed` is called when nobody holds the feed any more. */
+  /** `stands` numbers the moment at which the log's reader is ready; `closed` is called when the feed is no longer used. */
   constructor(store: FeedStore, workspace: string, { stands, closed }: { stands: () => number; closed: () => void }) {
     this.lineage = new Lineage(store, workspace)
     this.#tail = store.tailEvents(workspace, undefined, this.#closing.signal)[Symbol.asyncIterator]()
@@ -53,7 +53,7 @@ export class WorkspaceFeed {
   #close(): void {
     this.#closing.abort()
     this.pending.wake()
-    // A generator that stands at a `yield` does not notice an abort.
+    // A generator that is suspended at a `yield` does not notice an abort.
     this.#tail.return?.().catch(() => {})
   }
 

@@ -6,11 +6,11 @@ import { RunFailure } from '../run-context.ts'
 
 /** The conversation as far as it was read. */
 export interface Conversation {
-  /** From the last turn before the last summary on. */
+  /** The messages, beginning with the last turn before the last summary. */
   readonly messages: readonly Message[]
   /** Place of the last message. */
   readonly lastSeq: number
-  /** How large it is. */
+  /** Its size; see `MOST_BYTES`. */
   readonly bytes: number
 }
 
@@ -20,7 +20,7 @@ export interface Conversation {
  */
 export const MOST_BYTES = 20 * 1_048_576
 
-/** A conversation that goes on with these messages. */
+/** A conversation with these messages appended. */
 export function extended({ messages, lastSeq, bytes }: Conversation, more: readonly StoredMessage[]): Conversation {
   return {
     messages: [...messages, ...more.map(({ message }) => message)],
@@ -39,12 +39,12 @@ export function replaced({ messages, lastSeq, bytes }: Conversation, changed: Me
   return { messages: kept, lastSeq, bytes: all.slice(place).reduce((sum, message) => sum + sizeOf(message), 0) }
 }
 
-/** Whether a message says how a run that was summarized goes on: an input, or a step that came to something. */
+/** Whether a message determines how a summarized run continues: an input, or a step with a result. */
 export function isTurn(message: Message): boolean {
   return isInput(message) || (message.type === 'assistant' && !cameToNothing(message))
 }
 
-/** How much a message counts. */
+/** The size of a message. */
 export function sizeOf(message: Message): number {
   return bytesOf(message) + RECORD_BYTES * (1 + (message.type === 'assistant' ? message.parts.length : 0))
 }

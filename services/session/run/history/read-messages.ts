@@ -4,9 +4,9 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 
-/** So many messages are read at once, unless they have more bytes. */
+/** How many messages are read at once, unless they exceed `PAGE_BYTES`. */
 const PAGE = 100
-/** So many bytes are read at once: about what takes some milliseconds. */
+/** How many bytes are read at once, which takes a few milliseconds. */
 export const PAGE_BYTES = 1_048_576
 
 /** What reads a session more than once gives each reader the same object: what is read is of one session then. */
@@ -33,7 +33,7 @@ export async function* readMessages(
     if (page === undefined) throw sessionNotFound(sessionId)
     same.incarnation ??= page.incarnation
     if (page.incarnation !== same.incarnation) throw sessionNotFound(sessionId)
-    // To read a large message takes as long as to do something with it.
+    // Reading a large message takes as long as processing it.
     await ownTurn()
     yield* page.items
     const last = page.items.at(-1)

@@ -6,8 +6,8 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 const PATIENCE_MS = 3_500
 
 /**
- * Ends the tool calls that a removed session has left, whoever started them, and waits for that, but not for long; whether none
- * is left. No lease of the session can start another one afterwards.
+ * Ends the tool calls that a removed session has left, whichever process started them, and waits a short time for that. Returns
+ * whether none is left. Afterwards, no lease of the session can start another call.
  */
 export async function endLeftTools(
   { catalog, logger }: { readonly catalog: Pick<Catalog, 'endTools'>; readonly logger: Logger },
@@ -20,7 +20,7 @@ export async function endLeftTools(
     await catalog.endTools({ principal: tools.admitter, signal }, sessionId, tools.fence)
     return true
   } catch (error) {
-    // A session that was made anew under the id has a newer token: whatever was older has ended.
+    // A new session with the same id has a newer token, so everything older has ended.
     if (error instanceof Rejection && error.reason === 'TOOL_FENCED') return true
     if (!closing.aborted) {
       logger.warn({ err: error, sessionId }, 'The tool calls of a removed session could not be ended yet')

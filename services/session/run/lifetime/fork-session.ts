@@ -36,15 +36,15 @@ interface Fork {
   readonly before: string | undefined
 }
 
-/** So many messages are copied at once, unless they take longer than that, in milliseconds. */
+/** How many messages are copied at once, unless that takes longer than `BATCH_MS`. */
 const MOST_AT_ONCE = 100
 const FIRST = 20
 const BATCH_MS = 10
-/** Between two batches everybody else has so long, in milliseconds. */
+/** The pause between two batches, in milliseconds. */
 const REST_MS = 5
 
 /**
- * Copies the history of a session into a new one, little by little; it is seen when all of it is there. Rejects with
+ * Copies the history of a session into a new one in batches; the new session becomes visible when it is complete. Rejects with
  * SESSION_NOT_FOUND, also when the session is removed meanwhile, MESSAGE_NOT_FOUND and SESSION_EMPTY, what the catalog rejects with, and
  * throws the signal's reason; then nothing stays.
  */
@@ -73,7 +73,10 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
   }
 }
 
-/** The rules of a fork: those of its source, and what binds that because of the sessions above it, which the fork is not below. */
+/**
+ * The rules of a fork: those of its source, including those that bind the source because of its ancestors, which the fork does not
+ * have.
+ */
 async function findPermissions(
   given: ForkDependencies,
   { id, parentId, permissions }: Session,
@@ -88,7 +91,7 @@ async function findPermissions(
   return ownRules(own, rulesAbove(own.agentId, above))
 }
 
-/** What ends the history, and the place of the last message that is copied. */
+/** The message before which the history ends, and the place of the last message to copy. */
 async function findBoundary(
   store: SessionStore,
   fork: Fork,
@@ -122,7 +125,7 @@ async function copy(
     signal.throwIfAborted()
     const since = systemClock.monotonic()
     const { items, more } = await withStoreTime(() => readPage(store, fork, staged, seq, limit))
-    // To read a large message takes as long as to write it.
+    // Reading a large message takes as long as writing it.
     await ownTurn()
     const wanted = items.filter((item) => item.seq <= last)
     const messages = forkedMessages(wanted, eventId)

@@ -1,7 +1,9 @@
 import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
 import { randomText } from '#shared/ids.ts'
 
-/** Does work that puts content and then writes what refers to it: until it has ended, the content is held. */
+/**
+ * Runs work that puts content and then writes records that refer to it; the content is held until the work has ended.
+ */
 export async function holdingBlobs<T>(
   blobs: Pick<BlobStore, 'release'>,
   work: (hold: BlobHold) => Promise<T>,
@@ -10,7 +12,7 @@ export async function holdingBlobs<T>(
   try {
     return await work(hold)
   } finally {
-    // A hold that a store which is away keeps ends by itself.
+    // A hold that cannot be released, because the store is unavailable, expires by itself.
     if (hold.held.length > 0) await blobs.release(hold).catch(() => {})
   }
 }

@@ -1,6 +1,6 @@
 import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/blob-store.ts'
 
-/** What imports hold of the blobs that they have put here, until they have ended. */
+/** The holds of running imports on blobs that were put in this process. */
 export class ImportHolds {
   readonly #blobs: Pick<BlobStore, 'release'>
   readonly #holds = new Map<string, { readonly hold: BlobHold; readonly timer: NodeJS.Timeout }>()
@@ -18,13 +18,13 @@ export class ImportHolds {
     return hold
   }
 
-  /** Ends it: whatever the import has written is in use by now. */
+  /** Releases the hold: everything that the import has written is in use by now. */
   async end(key: string): Promise<void> {
     const known = this.#holds.get(key)
     if (known === undefined) return
     this.#holds.delete(key)
     clearTimeout(known.timer)
-    // A hold that a store which is away keeps ends by itself.
+    // A hold that cannot be released, because the store is unavailable, expires by itself.
     await this.#blobs.release(known.hold).catch(() => {})
   }
 }

@@ -15,21 +15,21 @@ export interface RemoverOptions {
   readonly catalog: Pick<Catalog, 'endTools'>
   readonly logger: Logger
   readonly pause: Pause
-  /** Milliseconds between two looks for what others have left. */
+  /** Milliseconds between two checks for removals that other processes have left. */
   readonly pollMs?: number | undefined
 }
 
 const POLL_MS = 10_000
-/** A removal that nobody has got on with for so long is taken up by another process. */
+/** A removal without progress for this long is acquired by another process. */
 const TAKEN_MS = 30_000
-/** So long whoever removes a session waits for those below it, in milliseconds. */
+/** How long the removal of a session waits for the sessions below it, in milliseconds. */
 const BELOW_MS = 1_000
-/** Between two batches everybody else has so long, in milliseconds. */
+/** The pause between two batches, in milliseconds. */
 const REST_MS = 5
 
 /**
- * Deletes what removed and abandoned sessions have left, and blobs that nothing uses any more, little by little: when it is woken, and what a
- * restart or another process has left, too. Disposal waits for the batch that is under way; the rest is left to the next.
+ * Deletes the records of removed and abandoned sessions, and unused blobs, in batches: when it is woken, and at intervals for what a restart
+ * or another process has left. Disposal waits for the current batch; the rest is left to the next process.
  */
 export class Remover implements AsyncDisposable {
   readonly #options: RemoverOptions
@@ -50,7 +50,7 @@ export class Remover implements AsyncDisposable {
     return endLeftTools(this.#options, removal, this.#closing.signal)
   }
 
-  /** Removes the sessions below a removed one, as far as that takes no long time; what is left goes in the background. Never throws. */
+  /** Removes the sessions below a removed one for a short time; the rest is removed in the background. Never throws. */
   async removeBelow(removal: Removal): Promise<readonly Removal[]> {
     const { store, pause } = this.#options
     const until = systemClock.monotonic() + BELOW_MS
@@ -63,16 +63,16 @@ export class Remover implements AsyncDisposable {
         await pause(REST_MS, this.#closing.signal)
       }
     } catch {
-      // The removal is written, and goes on as soon as it can.
+      // The removal is recorded, and continues as soon as possible.
     }
     return removed
   }
 
-  /** There is something to delete. */
+  /** Wakes the remover: there is something to delete. */
   wake(): void {
     if (this.#closing.signal.aborted) return
     this.#again = true
-    // Who removed a session has nothing to do with how long this takes.
+    // This does not belong to the request that removed the session.
     this.#running ??= detached(() => this.#run()).finally(() => {
       this.#running = undefined
     })
@@ -109,7 +109,7 @@ export class Remover implements AsyncDisposable {
     while (await blobs.sweep()) await pause(REST_MS, this.#closing.signal)
   }
 
-  /** What can't be ended now is taken up again when its time is over. */
+  /** If the tools can't be ended now, the removal is acquired again when its time is over. */
   async #finish(removal: Removal): Promise<void> {
     const { store, pause } = this.#options
     const { signal } = this.#closing

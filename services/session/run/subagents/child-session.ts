@@ -12,10 +12,10 @@ import type { RunContext } from '../run-context.ts'
 /** Characters of a description that are in a title. */
 const MOST_TITLE = 200
 
-/** What a session that works for a tool call is made of. */
+/** The child session to create for a tool call. */
 export interface Child {
   readonly id: string
-  /** Id of the prompt: it follows from the call, so that it is admitted once. */
+  /** Id of the prompt; it is derived from the call, so that the prompt is admitted once. */
   readonly promptId: string
   readonly task: TaskInput
   readonly agent: SubagentSummary
@@ -24,8 +24,8 @@ export interface Child {
 }
 
 /**
- * Makes the session that works for a tool call, unless it is there, and admits its prompt, unless it was: both may be done again,
- * and only under the lease of the parent is a session made. Returns what keeps the prompt from being admitted.
+ * Creates the child session of a tool call, unless it exists, and admits its prompt, unless it was admitted. Both may be
+ * repeated; the session is only created under the lease of its parent. Returns why the prompt cannot be admitted.
  */
 export async function beginChild(run: RunContext, child: Child): Promise<StructuredError | undefined> {
   const { store, tenure, session, principal } = run
@@ -65,7 +65,7 @@ function titleOf({ description }: TaskInput, agent: string): string {
   return `${description.slice(0, MOST_TITLE)} (@${agent} subagent)`.trim().toWellFormed()
 }
 
-/** Interrupts what runs in a session, and with it below it, if it is there. */
+/** Interrupts a session, and with it those below it, if it exists. */
 export async function interruptChild({ store, tenure }: Pick<RunContext, 'store' | 'tenure'>, sessionId: string) {
   try {
     const key = { workspace: tenure.lease.workspace, sessionId }

@@ -6,21 +6,21 @@ import type { Delegation } from '#services/session/domain/subagent/delegation.ts
 import type { RunContext } from '../run-context.ts'
 import { interruptChild, isGone } from './child-session.ts'
 
-/** So many of its last steps are looked at for an answer. */
+/** How many of its last steps are searched for an answer. */
 const MOST_STEPS = 20
 const MOST_READ = 1_048_576
-/** Characters of an answer that are given back. */
+/** How many characters of an answer are returned. */
 const MOST_ANSWER = 100_000
 
 const REMOVED = 'The session of the task was removed; whatever it has done stays done'
 const INTERRUPTED = 'The task was interrupted; what it has done by then stays done'
 
-/** What is seen of a session that works for a tool call, once it is at rest. */
+/** The state of a child session at rest. */
 type Rest = KnownItem['state'] | 'removed' | 'late'
 
 /**
- * Waits until the session that works for a tool call is at rest, whoever runs it and wherever, and returns what the call
- * comes to. What takes too long is interrupted. Throws the signal's reason.
+ * Waits until the child session of a tool call is at rest, whichever process runs it, and returns the outcome of the call.
+ * A task that takes too long is interrupted. Throws the signal's reason.
  */
 export async function followChild(
   run: RunContext,
@@ -57,7 +57,7 @@ export async function followChild(
 async function untilRest(run: RunContext, sessionId: string, promptId: string, signal: AbortSignal): Promise<Rest> {
   const { store, watchers, tenure, clock, session, subagents } = run
   const { workspace } = tenure.lease
-  // A session has one parent for ever; what an imported call names may be anybody's.
+  // A session's parent never changes, but an imported call may name any session.
   if ((await store.getSession(workspace, sessionId))?.parentId !== session.id) return 'removed'
   const prompt = await promptOf(run, sessionId, promptId)
   if (prompt === undefined) return 'removed'
@@ -97,7 +97,7 @@ async function promptOf({ store, tenure }: RunContext, sessionId: string, id: st
   }
 }
 
-/** How the last run of a session ended, and what was said last in it; undefined: the session is gone. */
+/** How the last run of a session ended, and its last answer; undefined: the session is gone. */
 async function readEnd({ store, tenure }: RunContext, sessionId: string) {
   const { workspace } = tenure.lease
   const newest = { order: 'descending', bytes: MOST_READ } as const

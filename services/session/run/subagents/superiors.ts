@@ -7,12 +7,12 @@ import { Rejection } from '#shared/rejection.ts'
 import type { RunContext } from '../run-context.ts'
 import { RunFailure } from '../run-context.ts'
 
-/** What a session may that runs as an agent of which nobody knows the rules: nothing without a permission request. */
+/** The rules of a session whose agent's rules are unknown: everything needs permission. */
 const UNKNOWN: readonly PermissionRule[] = [{ action: '*', resource: '*', effect: 'ask' }]
 
 /**
- * A session and those above it, nearest first, with the rules that hold for them now: who changes these binds what runs below from its next
- * step on. Nothing is above a root (`first` is undefined). Throws RunFailure when one of them was removed: what is below is, too.
+ * A session and its ancestors, nearest first, with their current rules, so that changes apply to the next step of sessions below. A root
+ * has no ancestors (`first` is undefined). Throws RunFailure if one of them was removed, since the sessions below it are removed, too.
  */
 export async function readSuperiors(
   { store, catalog }: Pick<RunContext, 'store' | 'catalog'>,
@@ -42,5 +42,5 @@ async function readSuperior(catalog: Catalog, call: PeerCall, session: Session):
   }
 }
 
-/** The agent is there no more, or the directory that it comes from. */
+/** The agent, or the directory that it comes from, no longer exists. */
 const UNUSABLE = /^(AGENT_NOT_FOUND|LOCATION_(NOT_FOUND|FORBIDDEN|INVALID))$/

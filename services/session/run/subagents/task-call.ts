@@ -12,7 +12,7 @@ import type { StepRecorder } from '../step-recorder.ts'
 import { beginChild, interruptChild, isGone } from './child-session.ts'
 import { followChild } from './follow-child.ts'
 
-/** So many calls of one step have sessions work for them. */
+/** How many calls of one step may be delegated. */
 const MOST_TASKS = 100
 
 const TOO_MANY: StructuredError = {
@@ -21,9 +21,9 @@ const TOO_MANY: StructuredError = {
 }
 
 /**
- * Does one call of `task` that is written as called. Which session works for it is written before that is made; from then on
- * whoever drains the session waits for that one. What goes wrong is shown to the model; throws only when the run has to stop or
- * the store fails.
+ * Does one call of `task` that is recorded as called. The id of the child session is recorded before the session is created;
+ * from then on, every owner of the parent waits for that child. Problems are shown to the model; throws only when the run has
+ * to stop or the store fails.
  */
 export async function doTaskCall(
   run: RunContext,
@@ -51,7 +51,7 @@ export async function doTaskCall(
   await begin(run, step, part, { delegation, task, agent }, signal)
 }
 
-/** Goes on with a call for which a session works, or was about to, when its owner was stopped or died. */
+/** Continues a call that was delegated, or about to be, when its owner stopped or died. */
 export async function resumeTaskCall(
   run: RunContext,
   step: StepRecorder,
@@ -70,7 +70,7 @@ export async function resumeTaskCall(
   return step.settle(part.callId, { error: { type: 'task.agent_unknown', message }, content: [], metadata: undefined })
 }
 
-/** Interrupts the sessions that work for calls which nobody waits for any more. */
+/** Interrupts the child sessions of calls that nobody waits for any more. */
 export async function interruptDelegates(run: Pick<RunContext, 'store' | 'tenure'>, all: readonly Delegation[]) {
   await Promise.all(all.map(({ sessionID }) => interruptChild(run, sessionID)))
 }
@@ -85,7 +85,7 @@ async function begin(
   const { delegation, task, agent } = given
   const { model } = step.draft.message
   const child = { id: delegation.sessionID, promptId: promptIdOf(step, part), task, agent, model }
-  // All of them write the parent.
+  // Not in parallel: all of them write the parent.
   const began = await inTurn(run, signal, () => beginChild(run, child)).catch((error: unknown) => {
     if (isGone(error)) return undefined
     throw error
@@ -113,7 +113,7 @@ async function inTurn<T>({ subagents }: RunContext, signal: AbortSignal, work: (
   return await work()
 }
 
-/** The id of the prompt that a call admits: the same whoever does it. */
+/** The id of the prompt that a call admits; the same for every owner. */
 function promptIdOf({ draft: { message } }: StepRecorder, { callId }: ToolPart): string {
   return `${message.id}_${message.parts.findIndex((part) => part.type === 'tool' && part.callId === callId)}`
 }
@@ -123,7 +123,7 @@ function isOneTooMany({ draft: { message } }: StepRecorder, { callId }: ToolPart
   return tasks.findIndex((part) => part.type === 'tool' && part.callId === callId) >= MOST_TASKS
 }
 
-/** An agent, by its own name; undefined: it is there no more. */
+/** An agent by its id; undefined: it no longer exists. */
 async function findAgent(run: RunContext, id: string, signal: AbortSignal): Promise<SubagentSummary | undefined> {
   const { catalog, session } = run
   try {

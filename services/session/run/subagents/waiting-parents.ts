@@ -1,8 +1,8 @@
 import type { SessionKey } from '#services/session/ports/lease.ts'
 
 /**
- * The sessions of a process that wait for others. As a waiting session takes a place among those that a process owns, and those
- * that it waits for need one, too, they must not be all of them.
+ * The sessions of a process that wait for child sessions. A waiting session counts among those that the process owns, and so
+ * does the child that it waits for, so waiting sessions must not use up the limit.
  */
 export class WaitingParents {
   /** Workspace → session → how many of its calls wait. */
@@ -15,7 +15,7 @@ export class WaitingParents {
     this.#mostOfOne = mostOfOne
   }
 
-  /** One more call of a session waits, until the returned object is disposed; undefined: too many others do. */
+  /** Registers a waiting call of a session until the returned object is disposed; undefined: too many sessions wait. */
   enter(session: SessionKey): Disposable | undefined {
     const own = this.#waiting.get(session.workspace)
     const all = [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0)
@@ -23,7 +23,7 @@ export class WaitingParents {
     return isFull && own?.has(session.sessionId) !== true ? undefined : this.return(session)
   }
 
-  /** The same for a call that waited before, in whatever process. */
+  /** The same for a call that was already waiting, possibly in another process; it is never refused. */
   return({ workspace, sessionId }: SessionKey): Disposable {
     const own = this.#waiting.get(workspace) ?? new Map<string, number>()
     this.#waiting.set(workspace, own.set(sessionId, (own.get(sessionId) ?? 0) + 1))

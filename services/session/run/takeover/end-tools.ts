@@ -10,12 +10,12 @@ const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
 /** About half a minute. */
 const UNEXPLAINED_TRIES = 7
-/** One line a minute says that tools could not be ended. */
+/** How often to log that tools could not be ended: once a minute. */
 const NOTE_MS = 60_000
 
 /**
- * Ends what the run's own tool calls have left running, and waits for that, but not for long; whether they have ended.
- * Their fence is spent with it: under this lease no tool can be started any more.
+ * Ends whatever the run's own tool calls have left running, and waits a short time for that. Returns whether they have
+ * ended. This uses up their fence: no tool can be started under this lease any more.
  */
 export async function endTools({ tenure, catalog, principal, logger }: RunContext): Promise<boolean> {
   const { sessionId, fence } = tenure.lease
@@ -30,9 +30,8 @@ export async function endTools({ tenure, catalog, principal, logger }: RunContex
 }
 
 /**
- * Ends what older owners of the session have left running. Tries for as long as the catalog is away: before that nobody
- * knows what still happens, and nothing may be written as aborted. What it can't explain is thrown after
- * some tries.
+ * Ends whatever older owners of the session have left running. Retries for as long as the catalog is unavailable, since
+ * nothing may be recorded as aborted while it may still be running. An unexplained error is thrown after some retries.
  */
 export async function endOlderTools(
   { catalog, pause, logger, clock }: RunDependencies,
@@ -62,7 +61,7 @@ export async function endOlderTools(
   }
 }
 
-/** Whether a service of ours is away. */
+/** Whether a service of ours is unavailable. */
 function isAbsence(error: unknown): boolean {
   return error instanceof Rejection && isAway(error.reason)
 }

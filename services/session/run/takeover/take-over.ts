@@ -10,7 +10,7 @@ import { endOlderTools } from './end-tools.ts'
 /** A run that is not at a step yet. */
 export type Drain = Omit<RunContext, 'principal' | 'session'>
 
-/** Attempts at a run, none of which completed a step, after which it has failed. */
+/** After this many acquisitions without a completed step, a run has failed. */
 export const MOST_ACQUISITIONS = 5
 const GIVEN_UP: StructuredError = {
   type: 'internal',
@@ -21,12 +21,12 @@ const TOOLS_UNKNOWN: StructuredError = {
   message: `${GIVEN_UP.message}; whether its tool calls have ended, and what they have done, is unknown`,
 }
 
-/** Ends a run that has no end by itself: it is to blame, or what it does ends each process that tries. */
+/** Fails a run that never ends: it is at fault, or it crashes each process that tries. */
 export async function giveUp(run: Drain): Promise<void> {
   const { tenure, owned, logger } = run
   const { sessionId, unfinished } = tenure.lease
   logger.error({ sessionId }, `A run has failed: it made no progress in ${MOST_ACQUISITIONS} attempts`)
-  // What is left may be what fails each time; the session is more than that.
+  // The unfinished messages may be what fails each time; the session must remain usable.
   const succeeds = (work: Promise<void>): Promise<boolean> =>
     work.then(
       () => true,
@@ -44,8 +44,8 @@ export async function giveUp(run: Drain): Promise<void> {
 }
 
 /**
- * Settles what a former owner left. Returns the steps that go on, where the run does: other sessions work for some of their calls.
- * Those that nobody waits for any more are interrupted.
+ * Settles what a former owner left. If the run continues, returns the steps with delegated calls, which continue, too. Child
+ * sessions that nobody waits for any more are interrupted.
  */
 export async function takeOver(run: Drain, goesOn: boolean): Promise<readonly AssistantMessage[]> {
   await endFormerTools(run)

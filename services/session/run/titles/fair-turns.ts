@@ -1,9 +1,9 @@
 interface FairTurnsOptions {
-  /** So much is done at once. */
+  /** How many jobs run at once. */
   readonly atOnce: number
-  /** So much for one workspace. */
+  /** How many of them for one workspace. */
   readonly ofOne: number
-  /** So much of one workspace waits; the oldest makes room for what is new. */
+  /** How many jobs of one workspace may wait; the oldest is dropped for a new one. */
   readonly waiting: number
 }
 
@@ -12,12 +12,12 @@ interface Turn {
   readonly left: () => void
 }
 
-/** Work that nobody relies on, done by turns of the workspaces: one whose work takes long delays its own alone. */
+/** Runs best-effort jobs, with turns between workspaces, so that slow jobs of one workspace only delay its own. */
 export class FairTurns {
   readonly #options: FairTurnsOptions
-  /** What waits, by workspace; the next turn is that of the first which may have one. */
+  /** Waiting jobs by workspace; the next turn goes to the first workspace that may run one. */
   readonly #waiting = new Map<string, Turn[]>()
-  /** How much is being done, by workspace. */
+  /** Running jobs by workspace. */
   readonly #busy = new Map<string, number>()
   readonly #pending = new Set<Promise<void>>()
 
@@ -25,7 +25,7 @@ export class FairTurns {
     this.#options = options
   }
 
-  /** Has work done when it has its turn; it must not throw. `left` is called when it makes room for others instead. */
+  /** Runs a job when its turn comes; it must not throw. `left` is called if it is dropped instead. */
   add(workspace: string, work: () => Promise<void>, left: () => void): void {
     const waiting = this.#waiting.get(workspace) ?? []
     waiting.push({ work, left })
@@ -34,7 +34,7 @@ export class FairTurns {
     this.#begin()
   }
 
-  /** Forgets what waits; resolves once what had begun is done. */
+  /** Drops waiting jobs; resolves once running ones are done. */
   async end(): Promise<void> {
     this.#waiting.clear()
     await Promise.all(this.#pending)

@@ -18,9 +18,9 @@ const TURNS = { atOnce: 16, ofOne: 4, waiting: 100 }
 /** Milliseconds. */
 const LONGEST = 20_000
 
-/** A title that is to be found. */
+/** A request for a title. */
 export interface TitleRequest {
-  /** Identifies the request in the ledger, and in the session, which takes no other's title. */
+  /** Identifies the request in the ledger and in the session, which only accepts the title of this request. */
   readonly id: string
   readonly session: Session
   /** On whose behalf a model is called. */
