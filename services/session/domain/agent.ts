@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json.ts'
 import type { PermissionRule } from './permission/permission.ts'
 import type { ModelRef } from './session.ts'
 
-/** How long a provider may take, in milliseconds; what is left out: as long as inference lets it. */
+/** Time limits of a provider, in milliseconds; if absent, those of the inference service. */
 export interface RequestTimeouts {
   readonly totalMs?: number
   /** Until an answer begins. */
@@ -11,12 +11,12 @@ export interface RequestTimeouts {
   readonly chunkMs?: number
 }
 
-/** A role that a session runs in, as far as running it goes. */
+/** An agent, with the members that running a session needs. */
 export interface Agent {
   readonly id: string
   /** Instructions; undefined: none of its own. */
   readonly system: string | undefined
-  /** What stands after them, most general first. */
+  /** Further instructions that follow, most general first. */
   readonly instructions: readonly string[]
   readonly model: ModelRef | undefined
   /** Most steps after one input; undefined: no limit. */
@@ -36,7 +36,7 @@ export interface Skill {
   readonly text: string
 }
 
-/** An agent that others may call, as far as they choose by it. */
+/** An agent that others may call, with the members that they choose by. */
 export interface SubagentSummary {
   readonly id: string
   readonly description: string | undefined
@@ -44,10 +44,10 @@ export interface SubagentSummary {
   readonly model: ModelRef | undefined
 }
 
-/** A directory as one step sees it: what the catalog offered there when the step began. */
+/** A location as one step sees it, in the generation that was current when the step began. */
 export interface PinnedLocation {
   readonly directory: string
-  /** As the catalog named it; an older catalog names none. */
+  /** The generation's id; an older catalog sends none. */
   readonly generation?: string
 }
 
@@ -83,7 +83,7 @@ export interface PermissionNeed {
 
 /** A tool call that was checked and has not begun. */
 export interface PreparedCall extends PermissionNeed {
-  /** What plugins have made of the input. */
+  /** The input as changed by plugins. */
   readonly input: JsonObject
   /** A plugin or an MCP server does the call. */
   readonly external: boolean

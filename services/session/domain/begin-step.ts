@@ -9,26 +9,26 @@ import type { Revision } from './revision.ts'
 import type { Session } from './session.ts'
 import { isTitleInput } from './title.ts'
 
-/** What the beginning of a step is decided from, besides the state of the session. */
+/** What the beginning of a step depends on, besides the state of the session. */
 export interface StepReads {
   readonly session: Session
   readonly waiting: WaitingInputs
-  /** What came into the conversation since it was read last. */
+  /** Messages since the conversation was last read. */
   readonly transcript: readonly StoredMessage[]
 }
 
-/** How a run goes on. */
+/** How a run continues. */
 export interface StepStart {
-  /** What the conversation goes on with, promoted inputs included. */
+  /** New messages of the conversation, promoted inputs included. */
   readonly messages: readonly StoredMessage[]
   readonly session: Session
   /** Who admitted the last input that was promoted; undefined before the first. */
   readonly admitter: Admitter | undefined
-  /** The request that is to find a title for the session, beside the run. */
+  /** The id of the request for the session's title, which is found in parallel with the run. */
   readonly titleRequest: string | undefined
   /**
-   * `boundary`: a control item was promoted, or not all inputs that wait, and the step begins anew. Undefined: there is nothing to run; an interrupt, or
-   * nothing at all, stands behind the wake. `compaction`: one has begun.
+   * `boundary`: a control item or only some of the waiting inputs were promoted, and the step begins again. `compaction`: one has begun. Undefined:
+   * there is nothing to run, because of an interrupt or a wake without work.
    */
   readonly next:
     | Exclude<NextAction, { type: 'compact' }>
@@ -42,19 +42,19 @@ export interface StepStart {
 /** Why a conversation is summarized: a client requested it, most of the model's context is used up, or it was too long. */
 export type CompactionCause = 'requested' | 'full' | 'overflow'
 
-/** What is known of the conversation, and of how the last step ended. */
+/** The state of the conversation, and how the last step ended. */
 export interface Known extends Room {
   readonly messages: readonly Message[]
-  /** The agent has used up its steps, and only a new input gives it others. */
+  /** The agent has used up its steps, until there is a new input. */
   readonly limited: boolean
   /** Most of the model's context is used up. */
   readonly full: boolean
 }
 
 /**
- * Promotes what waits, and decides how the run goes on. Where none has begun it begins one, at an idle boundary; or, where it
- * was resumed, it goes on with the one that was interrupted or failed, and queued items wait. A compaction that is due begins
- * with it.
+ * Promotes waiting inputs, and decides how the run continues. If no run has begun, begins one at an idle boundary or, if the
+ * session was resumed, continues the run that was interrupted or failed, while queued items wait. Begins a compaction that is
+ * due.
  */
 export function beginStep(
   revision: Revision,
@@ -68,7 +68,7 @@ export function beginStep(
     return { messages: [...transcript, ...promoted], session, admitter, titleRequest, next, seq: revision.state.seq }
   }
   const conversation = [...known, ...transcript.map(({ message }) => message)]
-  // A rejected call ends the run before anything that was admitted since can enter it.
+  // A rejected call ends the run before inputs that were admitted since can enter it.
   const ahead = nextAction(conversation)
   if (!revision.state.running) resume(revision, conversation)
   const { running } = revision.state
@@ -89,7 +89,7 @@ export function beginStep(
   return next.type === 'step' && full ? compact('full', { id: undefined, alone: false }) : start(promoted, next)
 }
 
-/** Begins a run that goes on where the last one ended, if that was requested and there is anything to go on with. */
+/** Begins a run that continues the last one, if that was requested and there is anything to continue. */
 function resume(revision: Revision, conversation: readonly Message[]): void {
   const { due, wake, lastAdmitter } = revision.state
   if (!due || wake?.resume !== true) return

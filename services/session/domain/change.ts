@@ -2,14 +2,15 @@ import type { SessionState } from './session-state.ts'
 import type { Write } from './write.ts'
 
 /**
- * What of a session changed, for those who wait for it. `work`: its lease may be acquired. `run`: a run became due, began or
- * ended, or a lease was given back. `interrupt`: an interrupt was requested. `permission`: a request was made or answered.
+ * The kinds of changes of a session that others wait for. `work`: its lease may be acquired. `run`: a run became due, began
+ * or ended, or a lease was given back. `interrupt`: an interrupt was requested. `permission`: a request was made or
+ * answered.
  */
 export type ChangeKind = 'work' | 'run' | 'interrupt' | 'permission'
 
 export const ALL_CHANGES: readonly ChangeKind[] = ['work', 'run', 'interrupt', 'permission']
 
-/** What a revision changes for those who wait; a lease that lives keeps its session's own writes out of it. */
+/** The kinds of changes that a revision contains; under a live lease, the run's own writes are left out. */
 export function changesBy(
   before: SessionState,
   after: SessionState,

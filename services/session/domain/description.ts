@@ -5,7 +5,7 @@ import type { Revision } from './revision.ts'
 import type { TokenUsage } from './session.ts'
 import { FIRST_INPUT } from './session-state.ts'
 
-/** What a client says of a session; what is undefined stays as it is. */
+/** A client's changes to the description of a session; undefined members stay as they are. */
 export interface Description {
   readonly title: string | undefined
   readonly metadata: JsonObject | undefined
@@ -13,8 +13,8 @@ export interface Description {
 }
 
 /**
- * Replaces what is given. An empty title has one found: at once where there are `words` to find it from, by the request
- * that is returned, unless one is `underWay`; else after the first input that has some.
+ * Replaces the given members. An empty title requests that one be found: at once if there are `words` to find it from, by
+ * the request whose id is returned, unless one is `underWay`; else after the first input with text.
  */
 export function describeSession(
   revision: Revision,
@@ -44,7 +44,7 @@ export function describeSession(
   return words ? beginTitle(revision) : undefined
 }
 
-/** Names the request that is to find the title, where one was to be found after the first input. */
+/** Returns the id of the title request, if a title was to be found after the first input. */
 export function beginTitle(revision: Revision): string | undefined {
   if (revision.state.titling !== FIRST_INPUT) return undefined
   const request = `${revision.newMessage().id}-title`
@@ -52,14 +52,14 @@ export function beginTitle(revision: Revision): string | undefined {
   return request
 }
 
-/** What a call of a model for a title has cost, and the title that it found, if it found one. */
+/** The cost of a call for a title, and the title, if one was found. */
 export interface FoundTitle {
   readonly title: string | undefined
   readonly costNanos: bigint
   readonly tokens: TokenUsage
 }
 
-/** Counts what a title has cost, and gives it to the session, unless somebody else has since named it, or is to. */
+/** Adds the cost of a title, and sets the title unless it was changed or requested again in the meantime. */
 export function finishTitle(revision: Revision, request: string, { title, costNanos, tokens }: FoundTitle): void {
   revision.addUsage(costNanos, tokens)
   revision.event(withTotals({ type: 'usage-recorded', purpose: 'title', costNanos, tokens }, revision.state))
@@ -68,7 +68,7 @@ export function finishTitle(revision: Revision, request: string, { title, costNa
   if (title !== undefined) rename(revision, title)
 }
 
-/** Records which end of a run somebody has seen: never one before, nor one that is still to come. */
+/** Records which end of a run was seen: never an earlier one than before, nor a future one. */
 export function viewSession(revision: Revision, timeIdle: number): void {
   const { timeIdle: last, timeViewed = 0 } = revision.state
   if (last === undefined) return

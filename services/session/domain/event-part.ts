@@ -8,8 +8,8 @@ export interface PartPlace {
 }
 
 /**
- * The part that holds what an event says, so that the event need not repeat it; undefined where none does. A part does not
- * change in that any more, and those of attempts that came to nothing are kept.
+ * The part that contains the text of an event, so that the event need not repeat it; undefined if none does. That text does
+ * not change any more, and the parts of failed attempts are kept.
  */
 export function partBehind({ attempt, parts }: AssistantMessage, data: DurableEventData): PartPlace | undefined {
   const ordinal = parts.findIndex((part, n) => {

@@ -51,7 +51,7 @@ export type DurableEventData =
       readonly rawFinish: string | undefined
       readonly costNanos: bigint
       readonly tokens: TokenUsage
-      /** What the whole session has used with it. */
+      /** The usage of the whole session, this included. */
       readonly sessionUsage?: Usage
     }
   | {
@@ -61,7 +61,7 @@ export type DurableEventData =
       readonly finish?: string
       /** Where the provider had ended its answer. */
       readonly usage?: Usage
-      /** What the whole session has used with it. */
+      /** The usage of the whole session, this included. */
       readonly sessionUsage?: Usage
     }
   | {
@@ -106,7 +106,7 @@ export type DurableEventData =
       readonly purpose: 'title' | 'compaction'
       readonly costNanos: bigint
       readonly tokens: TokenUsage
-      /** What the whole session has used with it. */
+      /** The usage of the whole session, this included. */
       readonly sessionUsage?: Usage
     }
   | {

@@ -4,7 +4,7 @@ import type { SessionLocation } from './session.ts'
 /** When an admitted input enters the conversation: at the next step boundary, or when the session is idle. */
 export type Delivery = 'steer' | 'queue'
 
-/** On whose behalf something was admitted; inference checks the key again when it spends. */
+/** The principal on whose behalf something was admitted; inference checks the key again when it spends. */
 export interface Admitter {
   readonly organizationId: string
   readonly workspaceId: string
@@ -13,13 +13,13 @@ export interface Admitter {
   readonly kind: 'workspace' | 'personal' | 'management' | 'local-operator'
 }
 
-/** What was admitted and has its turn in the conversation; each type says what it holds. */
+/** An admitted item, which enters the conversation in turn. Each type has its own content. */
 export type InboxItem = PromptItem | SyntheticItem | MoveItem | CompactionItem
 
-/** What enters the conversation for a model to see; all that wait enter together. */
+/** Inputs, which enter the conversation for the model; all waiting steers enter together. */
 export type InputItem = PromptItem | SyntheticItem
 
-/** What changes the session itself, and has a boundary of its own. */
+/** Control items, which change the session itself and enter at a boundary of their own. */
 export type ControlItem = Exclude<InboxItem, InputItem>
 
 interface ItemBase {
@@ -59,7 +59,7 @@ export function isControl(item: InboxItem): item is ControlItem {
   return item.type === 'move' || item.type === 'compaction'
 }
 
-/** What is handed in, of whatever type. */
+/** An admission of any type. */
 export interface Admission {
   readonly id: string
   readonly delivery: Delivery
@@ -94,10 +94,10 @@ export interface KnownItem {
   readonly state: 'waiting' | 'delivered' | 'cancelled'
 }
 
-/** What an id of the workspace names already. */
+/** The existing use of an id in the workspace. */
 export interface TakenId {
   readonly sessionId: string
-  /** The item as it was admitted; undefined: a message that was none. */
+  /** The item as it was admitted; undefined: a message that was never an item. */
   readonly input: (KnownItem & { readonly digest: string }) | undefined
 }
 
@@ -108,18 +108,18 @@ export interface WaitingInput {
   readonly admitter: Admitter
 }
 
-/** So many items wait in an inbox at most. */
+/** How many items may wait in an inbox. */
 export const MOST_INBOX_ITEMS = 1_000
 
-/** What an admission under an id is decided from, besides the state of the session. */
+/** What the admission of an id depends on, besides the state of the session. */
 export interface AdmissionReads {
-  /** What the id names already. */
+  /** The existing use of the id. */
   readonly taken: TakenId | undefined
   /** The inbox takes no other item. */
   readonly full: boolean
 }
 
-/** What waits in an inbox, in order of admission: the first steers, as many as enter together, and the first two queued items. */
+/** Waiting items of an inbox, in order of admission: the steers that enter together, and the first two queued items. */
 export interface WaitingInputs {
   readonly steers: readonly WaitingInput[]
   readonly queued: readonly WaitingInput[]

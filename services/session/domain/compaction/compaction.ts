@@ -7,15 +7,15 @@ import { newestHalf, type Room, recentOf } from './recent.ts'
 import { hasGoneOn, wasTooLong } from './request-size.ts'
 import { type Covered, coveredBy, openInput } from './shown.ts'
 
-/** A compaction that is to begin. */
+/** A compaction that is about to begin. */
 export interface CompactionStart {
-  /** Of the inbox item that requested it; undefined: none did. */
+  /** Id of the inbox item that requested it; undefined: none did. */
   readonly id: string | undefined
-  /** It begins its run. */
+  /** Whether it is the first thing in its run. */
   readonly alone: boolean
 }
 
-/** The error type of a compaction that came to nothing. */
+/** The error type of a failed compaction. */
 export const COMPACTION_FAILED = 'compaction.failed'
 /** The error type of one that was requested where there is nothing to summarize: it does no harm. */
 export const COMPACTION_EMPTY = 'compaction.empty'
@@ -33,9 +33,9 @@ const INPUT_TOO_LONG = 'The last input is too long for the model: a shorter one 
 const STILL_TOO_LONG = 'The conversation is too long for the model, although it was summarized'
 
 /**
- * Begins to summarize a conversation: a message that runs, and what stays word for word. Where the conversation was too long right after
- * a summary, that is taken again with half of what stayed, until there is nothing left to halve: then, and where there is nothing to summarize,
- * it fails at once, also where that was requested.
+ * Begins to summarize a conversation, with a running message and the turns that stay word for word. If the conversation was too long right
+ * after a summary, it is summarized again with half of these turns, until there is nothing left to halve. Then, or if there is nothing to
+ * summarize, the compaction fails at once, even if it was requested.
  */
 export function beginCompaction(
   revision: Revision,
@@ -65,7 +65,7 @@ export function beginCompaction(
   return { seq, message }
 }
 
-/** The last summary once more, with half of what stayed word for word. */
+/** The last summary again, with half of the turns that stayed word for word. */
 function shorten(
   revision: Revision,
   { summary = '', recent: all = '', model }: CompactionMessage,
@@ -82,7 +82,7 @@ function shorten(
   return { seq, message }
 }
 
-/** What is requested again and again brings nothing, unless the conversation was too long even so. */
+/** Summarizing again has no use, unless the conversation was too long nevertheless. */
 function emptiness(conversation: readonly Message[], { turns }: Covered): string | undefined {
   return turns.length > 0 || wasTooLong(conversation) ? undefined : NOTHING
 }
@@ -93,19 +93,19 @@ function problemOf(conversation: readonly Message[], { summary, turns }: Covered
   return summary === undefined ? NOTHING : STILL_TOO_LONG
 }
 
-/** What a call of a model for a summary has cost. */
+/** The usage and cost of a call for a summary. */
 export interface CompactionUsage {
   readonly costNanos: bigint
   readonly tokens: TokenUsage
 }
 
-/** A summary, by whom it is and what it has cost. */
+/** A summary with its model and cost. */
 export interface Summary extends CompactionUsage {
   readonly text: string
   readonly model: ModelRef
 }
 
-/** The summary stands for all that was before it from now on. */
+/** Completes the compaction: from now on, the summary replaces everything before it. */
 export function finishCompaction(
   revision: Revision,
   { error: _, ...running }: CompactionMessage,
@@ -118,7 +118,9 @@ export function finishCompaction(
   return message
 }
 
-/** The conversation stays as it is. `usage`: what it has cost all the same; undefined: nothing, or nobody knows. */
+/**
+ * Fails the compaction; the conversation stays as it is. `usage`: its cost nevertheless; undefined: none, or unknown.
+ */
 export function failCompaction(
   revision: Revision,
   { summary: _1, recent: _2, ...running }: CompactionMessage,
@@ -131,7 +133,7 @@ export function failCompaction(
   return message
 }
 
-/** Settles one that an owner that is gone left running. */
+/** Settles a compaction that a former owner left running. */
 export function abortCompaction(revision: Revision, running: CompactionMessage): void {
   failCompaction(revision, running, COMPACTION_ABORTED)
 }

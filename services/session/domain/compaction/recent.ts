@@ -4,10 +4,10 @@ import { beginningOf, bytesIn, turnText } from './turn-text.ts'
 
 /** Most bytes that stay word for word. */
 const MOST_RECENT = 24_000
-/** And at most that share of a conversation, and of the model's context. */
+/** And at most this share of a conversation and of the model's context. */
 const SHARE = 1 / 4
 
-/** What there is room for. */
+/** The available room. */
 export interface Room {
   /** Of the conversation. */
   readonly bytes: number
@@ -16,8 +16,8 @@ export interface Room {
 }
 
 /**
- * What is kept of the newest of some turns, in order: as many as there is room for, the last input before all others. A call stays
- * together with its result; of results that are too long the beginnings are kept.
+ * The newest turns that are kept, in order, as many as there is room for; the last input has priority. A call is kept together
+ * with its result; of long results, only the beginning is kept.
  */
 export function recentOf(turns: readonly Message[], { bytes, contextLength = Infinity }: Room): string {
   const input = turns.findLastIndex(isInput)
@@ -43,7 +43,7 @@ export function recentOf(turns: readonly Message[], { bytes, contextLength = Inf
 
 /** Between two turns. */
 const BETWEEN = '\n\n'
-/** Where a turn begins that is not the first one. */
+/** The beginning of a turn other than the first. */
 const NEXT_TURN = /\n\n(?=(?:user|assistant|instructions|skill): )/g
 
 /** The newest half of what was kept: whole turns; '': there is no whole one in it. */

@@ -9,8 +9,8 @@ import { bytesIn, turnText } from './turn-text.ts'
 const MEDIA = 1_500
 
 /**
- * About how many tokens the next request of a conversation has: as many as the last step used, where this model did it, and an estimate of
- * what came since.
+ * The approximate number of tokens in the next request: the usage of the last step, if it was done by this model, plus an estimate of what
+ * came since.
  */
 export function tokensOf(conversation: readonly Message[], model: ModelRef): number {
   const shown = shownOf(conversation)
@@ -21,26 +21,26 @@ export function tokensOf(conversation: readonly Message[], model: ModelRef): num
   return input + output + cacheRead + cacheWrite + resultTokens(measured) + estimate(shown.slice(last + 1))
 }
 
-/** What a conversation is shown to. */
+/** The model that a conversation is sent to. */
 interface Shown {
   readonly model: ModelRef
   /** Tokens; undefined: nobody knows. */
   readonly contextLength: number | undefined
 }
 
-/** Whether so much of the context of a model is used up that the conversation has to be summarized, and it may be. */
+/** Whether the conversation uses so much of the model's context that it has to be summarized, and can be. */
 export function isFull(conversation: readonly Message[], { model, contextLength }: Shown, percent: number): boolean {
   if (contextLength === undefined || !isWorthIt(conversation)) return false
   return tokensOf(conversation, model) * 100 > contextLength * percent
 }
 
-/** Whether there is anything to summarize, and no summary yet, or anything was answered since the last one. */
+/** Whether there is anything to summarize, and there is no summary yet or there was an answer since the last one. */
 function isWorthIt(conversation: readonly Message[]): boolean {
   const last = conversation.findLastIndex(isSummary)
   return last < 0 ? coveredBy(conversation, true).turns.length > 0 : conversation.slice(last + 1).some(isAnswer)
 }
 
-/** Whether another compaction may come to something else than the last one: there is none, or the conversation or its model is another. */
+/** Whether another compaction may have a different result: there was none, or the conversation or its model has changed. */
 export function hasGoneOn(conversation: readonly Message[]): boolean {
   const since = conversation.slice(conversation.findLastIndex(isSummary) + 1)
   return since.length === conversation.length || since.some((message) => goesOn(message))

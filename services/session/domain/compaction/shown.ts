@@ -3,8 +3,8 @@ import { cameToNothing } from '../next-action.ts'
 import { turnText } from './turn-text.ts'
 
 /**
- * What a model is shown of a conversation: the last summary and what follows it. Between them stands the input that was open when the
- * summary was made, whole and with its files.
+ * The messages of a conversation that a model is shown: the last summary and everything after it. Between them comes the input that
+ * was unanswered when the summary was made, complete with its files.
  */
 export function shownOf(conversation: readonly Message[]): readonly Message[] {
   const at = conversation.findLastIndex(isSummary)
@@ -15,16 +15,16 @@ export function shownOf(conversation: readonly Message[]): readonly Message[] {
   return [summary, ...(open === undefined ? after : [open, ...after])]
 }
 
-/** What a compaction is to stand for. */
+/** The messages that a compaction summarizes. */
 export interface Covered {
-  /** What stands for all before the turns. */
+  /** The summary of everything before the turns. */
   readonly summary: CompactionMessage | undefined
   readonly turns: readonly Message[]
 }
 
 /**
- * What a compaction of a conversation stands for: what a model is shown of it, but the open input, and steps that came to nothing.
- * `goesOn`: a run needs it, to go on.
+ * The messages that a compaction summarizes: those that a model is shown, without the unanswered input and steps without a result.
+ * `goesOn`: a run needs the compaction to continue.
  */
 export function coveredBy(conversation: readonly Message[], goesOn: boolean): Covered {
   const [first, ...others] = shownOf(conversation)
@@ -43,9 +43,7 @@ function isInRun(message: Message): boolean {
   return message.type === 'compaction' && !message.manual
 }
 
-/**
- * The last input, where nothing has answered it and its run goes on, or was interrupted and may be resumed: no summary stands for it.
- */
+/** The last input, if it is unanswered and its run continues, or was interrupted and may be resumed; it is not summarized. */
 export function openInput(conversation: readonly Message[], goesOn: boolean): Message | undefined {
   let ended = !goesOn
   for (let at = conversation.length - 1; at >= 0; at--) {
@@ -53,7 +51,7 @@ export function openInput(conversation: readonly Message[], goesOn: boolean): Me
     if (isInput(message)) return message
     if (message.type === 'idle' && ended && message.outcome !== 'interrupted') return undefined
     if (message.type === 'assistant' && !cameToNothing(message)) return undefined
-    // A step that came to nothing: the run goes on, or another one went on with what an ended run had left.
+    // A step without a result: the run continues, or another run continued it.
     if (message.type === 'assistant') ended = false
     if (isSummary(message)) ended = true
   }

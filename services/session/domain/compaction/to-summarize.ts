@@ -3,8 +3,8 @@ import type { Covered } from './shown.ts'
 import { beginningOf, bytesIn, type TurnText, turnText } from './turn-text.ts'
 
 /**
- * What a compaction stands for as text of at most so many bytes, for whoever sums it up; '': there is nothing. Where it is longer, first the
- * oldest results of tools are left out, then the oldest turns, but never what summarized the turns before, nor the first input of all.
+ * The text to summarize, of at most this many bytes; '': there is nothing. If it is longer, the oldest tool results are left out first, then
+ * the oldest turns, but never the previous summary or the very first input.
  */
 export function toSummarize({ summary, turns }: Covered, most: number): string {
   const first = summary === undefined ? turns.find(isInput) : undefined
@@ -16,7 +16,7 @@ export function toSummarize({ summary, turns }: Covered, most: number): string {
   return [begun, ...fitting(texts, most - bytesIn(begun))].join('\n\n')
 }
 
-/** The turns that do not stand word for word in what is kept of the newest ones; all, where each does. */
+/** The turns that are not kept word for word; all of them, if each is. */
 export function notKept(turns: readonly Message[], recent: string): readonly Message[] {
   const others = turns.filter((message) => !recent.includes(turnText(message)?.text ?? ''))
   return others.length === 0 ? turns : others

@@ -11,7 +11,7 @@ export interface TurnText {
 /** Characters of what a tool returned that stay in a short text. */
 const SHORT = 200
 
-/** What a message says, beside thoughts; undefined: nothing that a model is shown. */
+/** The text of a message, without thoughts; undefined: it has none that a model is shown. */
 export function turnText(message: Message): TurnText | undefined {
   switch (message.type) {
     case 'user':

@@ -30,7 +30,7 @@ export function modelMessages(conversation: readonly Message[], model: ModelRef)
   })
 }
 
-/** Whether a run went on behind a summary, without a new input. */
+/** Whether a run continued after a summary without a new input. */
 function goesOnAfter(messages: readonly Message[]): boolean {
   const next = messages.find((message) => message.type === 'assistant' || isInput(message))
   return next === undefined || next.type === 'assistant'
@@ -38,7 +38,7 @@ function goesOnAfter(messages: readonly Message[]): boolean {
 
 const GO_ON = 'Go on where the conversation ended: what was asked for last is still to be done.'
 
-/** What is for people. */
+/** Messages that are only for people. */
 const UNSEEN: ReadonlySet<Message['type']> = new Set(['agent-switched', 'model-switched', 'location-switched', 'idle'])
 
 function turnsOf(message: Message, model: ModelRef): ModelMessage[] {
@@ -103,7 +103,7 @@ function assistantPart(part: AssistantPart, sameModel: boolean): ModelPart[] {
       return sameModel ? [{ type: 'reasoning', thought: thoughtOf(part) }] : []
     case 'tool': {
       const { callId, name, rawInput, input } = part
-      // Arguments that were cut off are no JSON; a provider would refuse the whole conversation because of them.
+      // Arguments that were cut off are not JSON, and a provider would refuse the whole conversation because of them.
       const whole = rawInput.trim() !== '' && parseArguments(rawInput).problem === undefined
       return [{ type: 'tool-call', callId, name, arguments: whole ? rawInput : JSON.stringify(input) }]
     }

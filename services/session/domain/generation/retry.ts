@@ -12,7 +12,7 @@ const AWAY_RETRIES = 16
 export interface FailedCall {
   /** Undefined: the failure names none. */
   readonly reason: string | undefined
-  /** How long the provider says to wait: seconds, or a date. */
+  /** The provider's `Retry-After`: seconds, or a date. */
   readonly retryAfter: string | undefined
 }
 
@@ -42,7 +42,7 @@ function parseRetryAfter(text: string, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** Whether a reason says that a service of ours, or its store, can't be reached at the moment. */
+/** Whether a reason means that a service of ours, or its store, is currently unreachable. */
 export function isAway(reason: string | undefined): boolean {
   return reason !== undefined && AWAY.has(reason)
 }

@@ -10,7 +10,7 @@ import { StepRoom } from './step-room.ts'
 import { shownThought, thoughtState } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
-/** What follows from an event of a generation: something to be written, or something only for those who listen. */
+/** The consequence of an event of a generation: something to write, or something only for listeners. */
 export type DraftEvent =
   | { readonly durable: DurableEventData; readonly volatile?: undefined }
   | { readonly volatile: VolatileEventData; readonly durable?: undefined }
@@ -50,7 +50,7 @@ export class StepDraft {
     return this.#message.finish !== undefined
   }
 
-  /** What is wrong with the answer: it is too large, and the rest of it is ignored. */
+  /** The problem of an answer that is too large; the rest of it is ignored. */
   get problem(): StructuredError | undefined {
     return this.#room.problem
   }
@@ -60,7 +60,7 @@ export class StepDraft {
     return this.#parts.filter((part) => part.type === 'tool').filter(({ state }) => state === 'running')
   }
 
-  /** The generation failed and will be repeated: the step is again as it was when it began. */
+  /** The generation failed and will be repeated: resets the step to its beginning. */
   retry(attempt: number, at: number, error: StructuredError): DurableEventData {
     this.#parts = []
     this.#open.clear()
@@ -88,7 +88,7 @@ export class StepDraft {
     }
   }
 
-  /** The answer is complete: its tool calls are called, but for those whose arguments make no sense. */
+  /** The answer is complete: its tool calls are called, except those with invalid arguments. */
   streamed(now: number): DurableEventData[] {
     const messageId = this.#message.id
     this.#message = { ...this.#message, timeStreamed: now }
@@ -163,7 +163,7 @@ export class StepDraft {
     return { volatile: { type: 'part-extended', part: refOf(this.#message.id, part, ordinal), delta } }
   }
 
-  /** A text that is undefined is what has come so far. */
+  /** An undefined text means the text that has arrived so far. */
   #end(
     event: Pick<Extract<GenerationEvent, { type: 'part-ended' }>, 'index' | 'thought'> & { text: string | undefined },
     now: number,

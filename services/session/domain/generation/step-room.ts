@@ -3,18 +3,21 @@ import type { AssistantPart, StructuredError, ToolContent } from '../message.ts'
 
 /** Most bytes, as JSON, that a model may say in one step. */
 const MOST_SAID = 5 * 1_048_576
-/** And together with what its tools return: what is exported can be imported, where members have longer names. */
+/**
+ * And together with the results of its tools. The limit leaves room for the longer member names of an export, so that it
+ * can be imported.
+ */
 const MOST_BYTES = MAX_MESSAGE_BYTES - 1_048_576
 const LEFT_OUT = 'The result was left out: the step has no room for it'
 
-/** How much a step may still hold, so that it stays a message that can be read at one go. */
+/** How much a step may still grow and remain a message that can be read in one go. */
 export class StepRoom {
   readonly #mostParts: number
   #parts: number
   #bytes: number
   #problem: StructuredError | undefined
 
-  /** `parts`: what it holds already. */
+  /** `parts`: its existing parts. */
   constructor(mostParts: number, parts: readonly AssistantPart[] = []) {
     this.#mostParts = mostParts
     this.#parts = parts.length
@@ -43,7 +46,7 @@ export class StepRoom {
     return true
   }
 
-  /** What is kept of what a tool returned. */
+  /** The part of a tool's result that is kept. */
   takeResult<T extends { readonly content: readonly ToolContent[]; readonly metadata: unknown }>(result: T): T {
     const bytes = jsonBytesOf(result.content) + jsonBytesOf(result.metadata)
     if (this.#bytes + bytes > MOST_BYTES) {

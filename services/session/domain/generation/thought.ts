@@ -7,7 +7,9 @@ export function shownThought({ text, summary }: Thought): string {
   return text || summary || ''
 }
 
-/** What has to be kept of a thought beside its shown text, so that it can go back untouched; undefined: nothing. */
+/**
+ * The data of a thought that has to be kept besides its shown text, so that it can be sent back unchanged; undefined: none.
+ */
 export function thoughtState(thought: Thought): JsonObject | undefined {
   const { text, summary, signature, encrypted, id } = thought
   const state: JsonObject = {}

@@ -46,7 +46,7 @@ function membersOf(value: unknown): number {
   return Object.values(value).reduce((sum: number, member) => sum + 1 + membersOf(member), 0)
 }
 
-/** What no request could bring in, and so no import of the session either. */
+/** A problem that no request could contain, and so no import of the session either. */
 function problemIn(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number that is too large'
   if (typeof value === 'string') return value.isWellFormed() ? undefined : 'a string with a lone surrogate'

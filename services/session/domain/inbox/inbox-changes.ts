@@ -2,7 +2,9 @@ import type { Delivery, KnownItem } from '../inbox.ts'
 import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
 
-/** Why the delivery of an item stays as it is: there is no such item, it does not wait any more, or it is that already. */
+/**
+ * Why the delivery of an item is not changed: there is no such item, it no longer waits, or it has that delivery already.
+ */
 export type Unchanged = 'unknown' | 'delivered' | 'cancelled' | 'same'
 
 /** Changes when an item that waits enters the conversation; `steer` makes the session due. Undefined: it was changed. */

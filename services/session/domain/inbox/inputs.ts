@@ -15,12 +15,12 @@ import type {
 import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
 
-/** Why an id is not admitted: it names something else, or an item that was cancelled and never runs; or it is new, and the inbox is full. */
+/** Why an id is not admitted: it names something else, or a cancelled item; or it is new, and the inbox is full. */
 export type NotAdmitted = 'taken' | 'cancelled' | 'full'
 
 /**
- * Puts a user's input into the inbox, and with `wake` makes the session due. The same id again with the same digest returns
- * the first item, be it a message by now, and with `wake` makes the session due all the same: an interrupt may have parked other
+ * Puts a user's input into the inbox, and with `wake` makes the session due. The same id with the same digest returns the first
+ * item, even if it is a message by now, and with `wake` makes the session due nevertheless: an interrupt may have parked other
  * inputs.
  */
 export function admitPrompt(
@@ -49,9 +49,9 @@ export function admitMove(
   return admit(revision, reads, admission, (base) => ({ type: 'move', ...base, move }))
 }
 
-/** What a compaction is decided from, besides the state of the session. */
+/** What a compaction depends on, besides the state of the session. */
 export interface CompactionReads extends AdmissionReads {
-  /** The one that waits. */
+  /** The compaction that waits. */
   readonly waiting: WaitingInput | undefined
 }
 

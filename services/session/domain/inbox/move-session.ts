@@ -7,16 +7,16 @@ import { cancelItem } from './inbox-changes.ts'
 import { admitMove, type NotAdmitted } from './inputs.ts'
 import { wake } from './wake.ts'
 
-/** What a move is decided from, besides the state of the session. */
+/** What a move depends on, besides the state of the session. */
 export interface MoveReads extends AdmissionReads {
   /** Moves that wait. */
   readonly moves: readonly WaitingInput[]
 }
 
 /**
- * Has a session move: puts that into the inbox and makes the session due. A session at rest whose directory cannot be used
- * (`stranded`) moves at once, older moves that wait are cancelled, and what else waits is due there. The same id again changes
- * nothing. Undefined: it is admitted, or has moved.
+ * Requests that a session move: puts a move into the inbox and makes the session due. A session at rest whose directory cannot
+ * be used (`stranded`) moves at once; older waiting moves are cancelled, and all other waiting items are due in the new
+ * location. The same id again changes nothing. Undefined: it is admitted, or has moved.
  */
 export function moveSession(
   revision: Revision,
@@ -37,7 +37,7 @@ export function moveSession(
   return undefined
 }
 
-/** Makes another location the session's, with a message of that id and an event. */
+/** Changes the session's location, with a message of that id and an event. */
 export function switchLocation(revision: Revision, id: string, location: SessionLocation): StoredMessage {
   const { directory, projectId, subpath } = revision.state
   const previous = { directory, projectId, subpath }

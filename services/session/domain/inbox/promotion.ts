@@ -4,14 +4,14 @@ import type { StoredMessage } from '../message.ts'
 import type { Revision } from '../revision.ts'
 import { switchLocation } from './move-session.ts'
 
-/** What a boundary let in. */
+/** What was promoted at a boundary. */
 export interface Promotion {
   readonly messages: readonly StoredMessage[]
-  /** It was a control item, by itself: the boundary is there still. */
+  /** A control item was promoted alone; the boundary remains. */
   readonly control: boolean
-  /** It was a compaction, which is to begin; undefined: it was none. */
+  /** The promoted compaction, which is about to begin; undefined: none was promoted. */
   readonly compaction?: CompactionStart & { readonly id: string }
-  /** Others are to enter with these: the boundary is there still. */
+  /** More items enter at this boundary, which remains. */
   readonly more: boolean
 }
 

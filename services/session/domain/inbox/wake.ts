@@ -1,7 +1,7 @@
 import type { Admitter } from '../inbox.ts'
 import type { Revision } from '../revision.ts'
 
-/** Makes the session due: whatever waits has its turn. What was requested before is not forgotten. */
+/** Makes the session due, so that all waiting items have their turn. Earlier requests remain in force. */
 export function wake(revision: Revision): void {
   const { due, wake } = revision.state
   const { resume, resumer } = due && wake?.resume === true ? wake : { resume: false }
@@ -14,20 +14,20 @@ export function wakeForSteers(revision: Revision): void {
 }
 
 /**
- * Makes the session due and has it go on where its last run was interrupted or failed, for the account of whoever resumes it. A run
- * that has not ended is joined, but for one that was stopped before: what it leaves is gone on with.
+ * Makes the session due, and continues its last run if that was interrupted or failed, on the account of the caller. If a run has
+ * not ended, the resume joins it; if that run is being stopped, it is continued afterwards.
  */
 export function resumeRun(revision: Revision, resumer: Admitter): void {
   revision.set({ due: true, wake: { at: revision.leaseNow, steersOnly: false, resume: true, resumer } })
 }
 
-/** A run came to an end that nobody requested: who resumed it meanwhile has joined it. */
+/** Called when a run ends by itself: a resume in the meantime has joined it. */
 export function endJoined(revision: Revision): void {
   const { wake } = revision.state
   if (wake?.resume === true) revision.set({ wake: { ...wake, resume: false, resumer: undefined } })
 }
 
-/** What waits stays in the inbox until somebody wakes the session. */
+/** Parks waiting items: they stay in the inbox until the session is woken. */
 export function parkInputs(revision: Revision): void {
   if (revision.state.due) revision.set({ due: false })
 }
