@@ -10,9 +10,9 @@ import {
 } from './message.ts'
 import type { Outcome } from './session.ts'
 
-/** Error of a call that was refused without a word: the run ends. */
+/** Error of a call that was refused without a message: the run ends. */
 export const REJECTED = 'permission.rejected'
-/** Error of a call that was refused with a word to the model: the run goes on. */
+/** Error of a call that was refused with a message for the model: the run continues. */
 export const CORRECTED = 'permission.corrected'
 
 /** What a run does next: another step, a compaction because the conversation did not fit into the model, or its end. */
@@ -25,11 +25,10 @@ const STEP: NextAction = { type: 'step' }
 const COMPACT: NextAction = { type: 'compact' }
 
 /**
- * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
- * an input, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
- * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed, unless the conversation was
- * too long for its model: then that is summarized, and the step is done again. A run that begins
- * with neither of these goes on with what an ended one has left.
+ * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows an input, a
+ * step that was cut off, and tool calls whose results the model has to see. A call that was rejected without feedback ends the run
+ * as if the user had interrupted it; a step that failed ends it as failed, unless the conversation was too long for its model: then
+ * that is summarized, and the step is done again. A run that begins with none of these continues what an ended run has left.
  */
 export function nextAction(conversation: readonly Message[]): NextAction {
   const last = lastTurn(conversation)
@@ -52,7 +51,7 @@ export function isUnfinished(conversation: readonly Message[]): boolean {
   return last.error !== undefined || last.parts.some(({ type }) => type === 'tool')
 }
 
-/** Whether nothing but a compaction began the run. */
+/** Whether the run began with only a compaction. */
 function isAlone(conversation: readonly Message[]): boolean {
   const begun = conversation.slice(conversation.findLastIndex(isTurnOrEnd) + 1)
   return begun.some((message) => message.type === 'compaction' && message.alone === true)
@@ -67,8 +66,8 @@ function hasOverflowed(conversation: readonly Message[]): boolean {
 }
 
 /**
- * Whether a step came to nothing: it was cut off, or failed, before any of its tool calls began. At the end of a conversation
- * it is repeated as if it had never been.
+ * Whether a step has no result: it was cut off, or failed, before any of its tool calls began. At the end of a conversation,
+ * such a step is ignored and repeated.
  */
 export function cameToNothing({ error, timeStreamed, parts }: AssistantMessage): boolean {
   return error !== undefined && (timeStreamed === undefined || parts.every(({ type }) => type !== 'tool'))
@@ -78,13 +77,13 @@ export function cameToNothing({ error, timeStreamed, parts }: AssistantMessage):
 export function stepsSinceInput(conversation: readonly Message[]): number {
   const input = conversation.findLastIndex(isInput)
   const summary = conversation.findLast(isSummary)
-  // Of what was before a summary no more than its last turn is known.
+  // Only the last turn before a summary is known.
   const known = summary === undefined ? input : Math.max(input, conversation.indexOf(summary))
   const steps = conversation.slice(known + 1).filter((message) => message.type === 'assistant' && !isCutOff(message))
   return steps.length + (known > input ? (summary?.stepsBefore ?? 0) : 0)
 }
 
-/** Whether a step was cut off, or too long for its model, before any of its tool calls began: it is repeated as if it had never been. */
+/** Whether a step was cut off, or too long for its model, before any of its tool calls began; such a step is ignored and repeated. */
 function isCutOff(message: AssistantMessage): boolean {
   const { error, timeStreamed } = message
   return (error?.type === STEP_ABORTED.type || error?.type === CONTEXT_OVERFLOW) && timeStreamed === undefined

@@ -14,8 +14,8 @@ export type NewId = (prefix: 'evt' | 'msg') => string
 export type StateChanges = { -readonly [K in keyof SessionState]?: SessionState[K] }
 
 /**
- * What one use case changes in one session: rules fill it in, a store writes it in one transaction. Nothing is written
- * when a rule throws.
+ * The changes of one use case in one session: rules fill it in, and a store writes it in one transaction. Nothing is
+ * written if a rule throws.
  */
 export class Revision {
   /** The time of what is written. */
@@ -46,7 +46,7 @@ export class Revision {
     return this.writes.length === 0 && Object.keys(this.changes).length === 0
   }
 
-  /** What it changes for those who wait. */
+  /** The kinds of changes that others wait for. */
   get changed(): readonly ChangeKind[] {
     return changesBy(this.#before, this.#state, this.writes, this.leaseNow)
   }
@@ -64,7 +64,7 @@ export class Revision {
     return seq
   }
 
-  /** Something really happened: the session moves up in the lists. Its time never goes back. */
+  /** Records activity: the session moves up in the lists. Its time never goes back. */
   touch(): void {
     if (this.now > this.#state.timeUpdated) this.set({ timeUpdated: this.now })
   }
@@ -98,7 +98,7 @@ export class Revision {
     return seq
   }
 
-  /** Writes again what of a step has changed: its own members, and the parts that are other objects than before. */
+  /** Writes the changes of a step: its own members, and the parts that are new objects. */
   update(before: AssistantMessage, message: AssistantMessage): void {
     const isNew = before.attempt !== message.attempt
     const changed = [...message.parts.keys()].filter((n) => isNew || message.parts[n] !== before.parts[n])
@@ -112,7 +112,7 @@ export class Revision {
     this.writes.push({ type: 'update', message, own: true, changed: [] })
   }
 
-  /** Adds what counts of a message to the statistics. */
+  /** Adds a message to the statistics, if it counts. */
   count(message: Message): void {
     const activity = activityOf(message)
     if (activity !== undefined) this.writes.push({ type: 'count', seq: this.#state.seq, activity })
@@ -123,7 +123,7 @@ export class Revision {
     return { id: this.#newId('msg'), timeCreated: this.now }
   }
 
-  /** Brings up to date what follows from the rest; the last thing before writing. */
+  /** Updates derived members; to be called last, before writing. */
   finish(): void {
     const claimableAt = nextClaim(this.#state, this.leaseNow)
     if (claimableAt !== this.#state.claimableAt) this.set({ claimableAt })

@@ -8,9 +8,9 @@ import type { Revision } from './revision.ts'
 import type { Outcome, TokenUsage } from './session.ts'
 
 /**
- * Requests that whoever drains the session stops its run, and makes a session that is due no longer due: what waits by then
- * stays in the inbox until the next wake, and what is admitted afterwards is not concerned. With `waiting`, the steers and the
- * control items that are next in it are due all the same, once the run has ended. Returns whether there was anything to stop.
+ * Requests that the owner of the session stop its run, and makes a due session no longer due: items that wait by then stay in
+ * the inbox until the next wake; later admissions are not affected. With `waiting`, its steers and next control items are due
+ * nevertheless, once the run has ended. Returns whether there was anything to stop.
  */
 export function interruptRun(revision: Revision, waiting?: WaitingInputs): boolean {
   const { running, due, interruptRequested } = revision.state
@@ -24,7 +24,7 @@ export function interruptRun(revision: Revision, waiting?: WaitingInputs): boole
 export interface StepRecord {
   readonly message: AssistantMessage
   readonly events: readonly DurableEventData[]
-  /** Added to the session's totals; given once in a step, when it ends. */
+  /** Added to the session's totals; set only when the step ends. */
   readonly usage?: { readonly costNanos: bigint; readonly tokens: TokenUsage }
 }
 
@@ -45,8 +45,8 @@ export function recordStep(
 }
 
 /**
- * Ends the run, if one has begun, and the lease with it: an event, an idle message, outcome and timeIdle; a request to
- * interrupt is cleared. What is due by then, whatever the outcome, stays due for whoever acquires the lease next.
+ * Ends the run, if one has begun, and the lease with it: writes an event, an idle message, outcome and timeIdle, and clears
+ * an interrupt request. Items that are due by then stay due for the next owner, whatever the outcome.
  */
 export function endRun(
   revision: Revision,
@@ -66,8 +66,8 @@ export function endRun(
 }
 
 /**
- * Ends as failed what nobody gets on with. Where no run has begun, one begins and ends, and the inputs that were due wait
- * for the next wake.
+ * Fails a run that makes no progress. If no run has begun, one begins and fails, and the inputs that were due wait for the
+ * next wake.
  */
 export function abandonRun(revision: Revision, error: StructuredError): void {
   if (!revision.state.running) {
@@ -78,25 +78,25 @@ export function abandonRun(revision: Revision, error: StructuredError): void {
   endRun(revision, 'failed', error)
 }
 
-/** What is known of a run whose owner was stopped or died. */
+/** What is known of a run whose owner stopped or died. */
 export interface CutOff {
-  /** Until when its lease lasted; 0: it was given back, or its store was opened anew. */
+  /** When its lease ended; 0: it was given back, or its store was opened again. */
   readonly heldUntil: number
-  /** How long leases last, and after what time they are renewed. */
+  /** The duration of leases, and the interval of renewals. */
   readonly leaseMs: number
   readonly renewMs: number
-  /** For how long this process has been there. */
+  /** For how long this process has been ready. */
   readonly upMs: number
 }
 
 /**
- * Ends a run that was cut off as interrupted, instead of going on with it. Inputs that waited by then are parked: the session
- * stays due only if it was woken later. An owner that is alive renews its lease, so one that did not was dead; and what was
- * there before this process had waited for its start.
+ * Ends a run that was cut off as interrupted, instead of continuing it. Inputs that waited by then are parked: the session
+ * stays due only if it was woken later. A live owner renews its lease, so an owner that did not was dead; and inputs older
+ * than this process have waited for its start.
  */
 export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upMs }: CutOff): void {
   const { wake, interruptRequested } = revision.state
-  // The times of wakes are whole milliseconds: one of the millisecond in which this process was ready may be later.
+  // Wakes have times in whole milliseconds, so one in the same millisecond as the start may have come after it.
   const readyAt = Math.floor(revision.leaseNow - upMs)
   if (wake === undefined || wake.at < readyAt || wake.at <= heldUntil - leaseMs + renewMs) parkInputs(revision)
   endRun(revision, 'interrupted', undefined, interruptRequested ? 'user' : 'shutdown')
@@ -104,13 +104,13 @@ export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upM
 
 /** How a lease is given back. */
 export interface GivingBack {
-  /** The run is to end where it was cut off. */
+  /** End the run where it was cut off. */
   readonly park?: boolean
-  /** It stays an acquisition. */
+  /** Keep counting the acquisition. */
   readonly counts?: boolean
 }
 
-/** Gives a lease back that may be lost by now: it counts as no acquisition, unless that is said. */
+/** Gives back a lease, which may have been lost by now. Its acquisition no longer counts, unless `counts` is set. */
 export function giveBack(revision: Revision, fence: number, { park = false, counts = false }: GivingBack = {}): void {
   const { acquisitions, leaseUntil, running, fence: newest } = revision.state
   if (fence === newest && leaseUntil === 0) return

@@ -1,7 +1,7 @@
 import type { Revision } from './revision.ts'
 import type { ModelRef } from './session.ts'
 
-/** Selects another agent; whether it exists is known when it runs. */
+/** Selects another agent. Whether it exists is only checked when it runs. */
 export function selectAgent(revision: Revision, agent: string): void {
   const previous = revision.state.agent
   revision.set({ agent })

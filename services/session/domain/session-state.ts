@@ -7,13 +7,13 @@ export interface Wake {
   readonly at: number
   /** For steers, and for the control items that are next: queued inputs stay parked. */
   readonly steersOnly: boolean
-  /** To go on where the last run was interrupted or failed, if it was. */
+  /** Whether to continue the last run, if it was interrupted or failed. */
   readonly resume: boolean
-  /** For whose account; undefined: that of the last run. */
+  /** The principal whose account is charged; undefined: that of the last run. */
   readonly resumer?: Admitter | undefined
 }
 
-/** What of a session changes, bookkeeping included: all that a rule needs to know of it. */
+/** The mutable state of a session, bookkeeping included: everything that rules need. */
 export interface SessionState {
   readonly id: string
   readonly directory: string
@@ -43,23 +43,23 @@ export interface SessionState {
   readonly lastAdmitter: Admitter | undefined
   /** Number of the newest lease. */
   readonly fence: number
-  /** How many leases were given since the session last got on, without those that were given back. */
+  /** How many leases were acquired since the session last made progress, not counting those that were given back. */
   readonly acquisitions: number
   /** When the lease ends, on the clock that leases are measured by; 0: nobody holds one. */
   readonly leaseUntil: number
-  /** From when on the lease may be given, on the same clock; undefined while there is no work. */
+  /** When the lease may be acquired next, by the same clock; undefined while there is no work. */
   readonly claimableAt: number | undefined
 }
 
-/** What the claim of a session follows from. */
+/** The members that the claim of a session depends on. */
 export type ClaimState = Pick<SessionState, 'running' | 'due' | 'leaseUntil' | 'claimableAt'>
 
-/** The title is to be found once the first input is promoted. */
+/** A title will be requested when the first input is promoted. */
 export const FIRST_INPUT = 'first-input'
 
 /**
- * The state of a session that is about to be created. Fencing tokens begin with the time, so that no session has one that another
- * session had under the same id before it was removed.
+ * The state of a session that is about to be created. Fencing tokens begin with the time, so that a session never reuses the
+ * tokens of a removed session with the same id.
  */
 export function newState(session: Session, now: number, seq = 0): SessionState {
   const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle, timeViewed } = session
@@ -102,9 +102,9 @@ export function isBusy(state: SessionState, leaseNow: number): boolean {
 }
 
 /**
- * From when on the lease may be given. The oldest claim is served first, so a session that waits already keeps its
- * place, and one whose owner died comes in turn when its lease has run out. A session has a claim exactly while it has work:
- * whatever gives, renews or ends a lease needs only move it.
+ * When the lease may be acquired next. The oldest claim is served first, so a waiting session keeps its place, and a session
+ * whose owner died gets its turn when the lease has expired. A session has a claim if and only if it has work; acquiring,
+ * renewing or ending a lease only moves the claim.
  */
 export function nextClaim(state: ClaimState, leaseNow: number): number | undefined {
   if (!state.running && !state.due) return undefined

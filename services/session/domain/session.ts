@@ -51,7 +51,7 @@ export interface SessionLocation {
   readonly subpath: string
 }
 
-/** Where the history ends that a session was made of. */
+/** Where the copied history of a fork ends. */
 export interface ForkOrigin {
   readonly sessionId: string
   /** `through`: that message was copied, too. */
@@ -79,7 +79,7 @@ export interface Session {
   readonly timeIdle: number | undefined
   /** The end of a run that somebody has seen; never after the last one. */
   readonly timeViewed: number | undefined
-  /** When it was put away; only of an imported one. Nothing follows from it. */
+  /** When it was archived; only of an imported session. It has no effect. */
   readonly timeArchived?: number | undefined
 }
 

@@ -20,7 +20,7 @@ const TOOL_NOT_BEGUN: StructuredError = {
   message: 'The tool call was cut off before it began; it has done nothing',
 }
 
-/** What an owner that is gone left unfinished. */
+/** The unfinished records of a former owner. */
 export interface Unfinished {
   /** Steps that are not completed, and compactions that run. */
   readonly unfinished: readonly (AssistantMessage | CompactionMessage)[]
@@ -28,16 +28,15 @@ export interface Unfinished {
   readonly requests: readonly PermissionRequest[]
 }
 
-/** What of the steps that an owner left is to go on, and which sessions nobody waits for any more. */
+/** The steps of a former owner that continue, and the child sessions that nobody waits for any more. */
 export interface Settlement {
   readonly kept: readonly AssistantMessage[]
   readonly abandoned: readonly Delegation[]
 }
 
 /**
- * Settles what an owner that is gone left behind: unfinished steps with their tool calls, compactions, and waiting requests. With `keep`,
- * calls for which another session works stay as they are, and their steps with them: whoever drains the session goes on to
- * wait for them.
+ * Settles what a former owner left behind: unfinished steps with their tool calls, compactions, and waiting requests. With `keep`,
+ * delegated calls and their steps stay as they are, and the new owner continues to wait for them.
  */
 export function settleAborted(
   revision: Revision,
@@ -50,7 +49,7 @@ export function settleAborted(
       abortCompaction(revision, step)
       continue
     }
-    // When a call began is written late; one whose permission nobody has given yet had not begun.
+    // The start of a call is recorded late, but a call without permission had not begun.
     const asking = new Set(waiting.flatMap(({ messageId, callId }) => (messageId === step.id ? [callId] : [])))
     const notBegun = ({ callId }: ToolPart): boolean => asking.has(callId)
     const stays = keep && step.parts.some(isDelegated)
@@ -60,7 +59,7 @@ export function settleAborted(
     revision.update(step, message)
     if (stays) kept.push(message)
     else revision.count(message)
-    // The answer was complete, and what it used was to be added when the step ends.
+    // The answer was complete, so its usage, due at the end of the step, is added now.
     if (!stays && step.costNanos !== undefined && step.tokens !== undefined) {
       revision.addUsage(step.costNanos, step.tokens)
     }
@@ -73,7 +72,7 @@ export function settleAborted(
   return { kept, abandoned: parts.flatMap((part) => delegationOf(part) ?? []) }
 }
 
-/** The calls of a step that has others for which a session works become `aborted`. */
+/** Aborts the calls of a step that are not delegated. */
 function settleOthers(step: AssistantMessage, now: number, notBegun: (part: ToolPart) => boolean) {
   const others = { ...step, parts: step.parts.filter((part) => !isDelegated(part)) }
   const parts = step.parts.map((part) => (isDelegated(part) ? part : settledPart(part, now, notBegun)))
@@ -81,8 +80,8 @@ function settleOthers(step: AssistantMessage, now: number, notBegun: (part: Tool
 }
 
 /**
- * A step that ends with an error before its time: its tool calls that have not ended become `aborted`. Of calls that were called,
- * `notBegun` says which are known not to have begun.
+ * Ends a step early with an error: its unfinished tool calls become `aborted`. `notBegun` says which of the called ones are
+ * known not to have begun.
  */
 export function cutOff(
   step: AssistantMessage,

@@ -7,7 +7,7 @@ const MAX_TITLE_LENGTH = 100
 const LEADING = /["'“”‘’`*#\s]/
 const TRAILING = /["'“”‘’`*\s]/
 
-/** What a title is found from; empty: nothing was said. */
+/** The text from which a title is found; empty: there is none. */
 export function titleInput({ text, files }: Prompt): string {
   const said = text.trim()
   const shown = said === '' ? files.map(({ name = '' }) => name).join(' ') : said
@@ -19,7 +19,7 @@ export function isTitleInput(message: Message): message is Extract<Message, { re
   return message.type === 'user' && titleInput(message.prompt) !== ''
 }
 
-/** The title in what a model answered: its first line that says something, without quotation marks. Undefined: there is none. */
+/** The title in a model's answer: its first line with text, without quotation marks. Undefined: there is none. */
 export function titleIn(answer: string): string | undefined {
   for (const line of answer.split('\n')) {
     const title = withoutMarks(line)
@@ -28,7 +28,7 @@ export function titleIn(answer: string): string | undefined {
   return undefined
 }
 
-// Not by a regular expression: to look for the end of a line, one begins anew at each of many spaces.
+// Not by a regular expression, which would start over at each of many spaces when it looks for the end of a line.
 function withoutMarks(line: string): string {
   let from = 0
   let to = line.length

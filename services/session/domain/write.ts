@@ -6,7 +6,7 @@ import type { AssistantMessage, CompactionMessage, Message } from './message.ts'
 import type { PermissionAnswer, PermissionRequest, PermissionRule } from './permission/permission.ts'
 import type { Activity } from './stats/activity.ts'
 
-/** One record that a use case writes beside the session's own. */
+/** One record that a use case writes besides the session's own. */
 export type Write =
   | {
       readonly type: 'admit'
@@ -22,9 +22,9 @@ export type Write =
   | {
       readonly type: 'update'
       readonly message: AssistantMessage | CompactionMessage
-      /** Whether anything but its parts differs from what was written before. */
+      /** Whether anything apart from its parts has changed. */
       readonly own: boolean
-      /** Numbers of the parts that do. */
+      /** The numbers of the changed parts. */
       readonly changed: readonly number[]
     }
   | {

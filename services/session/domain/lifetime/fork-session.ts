@@ -53,7 +53,7 @@ function forkTitle(title: string | undefined): string | undefined {
   return `${title.replace(FORK_MARK, '').slice(0, MAX_TITLE_LENGTH).toWellFormed()} (fork #${number})`
 }
 
-/** What of some messages a fork has: those that are settled, under ids that follow from its first event and their places. */
+/** The messages that a fork copies: the settled ones, under ids derived from the fork's first event and their places. */
 export function forkedMessages(messages: readonly StoredMessage[], eventId: string): Message[] {
   const prefix = eventId.replace(/^evt_/, 'msg_')
   return messages

@@ -3,7 +3,7 @@ import { Revision } from '../revision.ts'
 import type { Session } from '../session.ts'
 import { newState } from '../session-state.ts'
 
-/** What an import says of its session. */
+/** The data of an imported session. */
 export type ImportedSession = Omit<Session, 'location' | 'timeUpdated'>
 
 /** Makes a session of an import, with its session-created event; it is listed as of now, and no run of it ended later. */

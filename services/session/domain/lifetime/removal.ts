@@ -3,7 +3,9 @@ import type { NewId } from '../revision.ts'
 import type { SessionState } from '../session-state.ts'
 import type { Write } from '../write.ts'
 
-/** Tool calls that may still run though their session is gone: those under older fencing tokens are to be ended. */
+/**
+ * Tool calls that may still be running although their session is gone; those under older fencing tokens have to be ended.
+ */
 export interface LeftTools {
   readonly fence: number
   /** On whose behalf they run. */

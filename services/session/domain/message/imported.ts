@@ -6,7 +6,7 @@ import type { StructuredError } from './content.ts'
 export interface MessageBase {
   readonly id: string
   readonly timeCreated: number
-  /** That of a user's or a synthetic message is with what it says. */
+  /** User and synthetic messages have it in their content. */
   readonly metadata?: JsonObject
 }
 
@@ -54,20 +54,20 @@ export interface CompactionMessage extends MessageBase {
   readonly recent?: string
   readonly model?: ModelRef
   readonly providerState?: JsonObject
-  /** What a provider made of the conversation to go on with. */
+  /** A provider's own form of the conversation so far. */
   readonly providerContext?: JsonObject
   readonly costNanos?: bigint
   readonly tokens?: TokenUsage
   readonly error?: StructuredError
-  /** Steps since the last input before it; nobody is shown this, nor the next. */
+  /** Steps since the last input before it. Like the next member, this is internal. */
   readonly stepsBefore?: number
-  /** It began its run: what an ended run left is not gone on with. */
+  /** It began its run, which therefore does not continue an earlier one. */
   readonly alone?: true
 }
 
 /**
- * Whether a compaction stands for all that comes before it. One that only the provider can read that made it does not: no
- * other one could go on with it.
+ * Whether a compaction replaces everything before it. One that only its own provider can read does not, since other
+ * providers could not continue from it.
  */
 export function summarizes({ status, summary = '', providerContext }: CompactionMessage): boolean {
   return status === 'completed' && (providerContext === undefined || summary.trim() !== '')

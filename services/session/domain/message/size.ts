@@ -5,12 +5,12 @@ import { moneyAsText } from './money-as-text.ts'
  * keep others waiting for more than 50 ms (`bench/large-messages.ts`). The longest prompt, all of it control characters, is smaller.
  */
 export const MAX_MESSAGE_BYTES = 6.5 * 1_048_576
-/** What a value costs beside its name and what it says. */
+/** The overhead of a value besides its name and content. */
 const MEMBER_BYTES = 16
-/** So many bytes JSON takes at most for one byte of a text. */
+/** How many bytes JSON needs at most for one byte of a text. */
 const ESCAPE_BYTES = 6
 
-/** About as many bytes as a value takes in a message. */
+/** The approximate size of a value in a message, in bytes. */
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value !== 'object' || value === null) return 0

@@ -20,10 +20,10 @@ export function closeRequest(revision: Revision, requestId: string, reply: Permi
   revision.event({ type: 'permission-replied', requestId, reply })
 }
 
-/** What a run is shown where its location was reloaded while it waited for an answer. */
+/** The message to a run whose location was reloaded while it waited for an answer. */
 export const RELOADED = 'The location was reloaded before anybody answered'
 
-/** Rejects those of the session's waiting requests that are named; the run goes on. */
+/** Rejects the named waiting requests of the session; the run continues. */
 export function rejectForReload(
   revision: Revision,
   waiting: readonly PermissionRequest[],

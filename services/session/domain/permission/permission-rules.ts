@@ -5,27 +5,27 @@ import type { Effect, PermissionRule } from './permission.ts'
 /** Rules that an access is judged by. */
 export interface Rules {
   readonly agent: readonly PermissionRule[]
-  /** Stand after the agent's. */
+  /** Follow the agent's. */
   readonly session: readonly PermissionRule[]
-  /** Of the sessions above: what one of these lists denies is denied, and what one has as `ask` is no `allow`, whatever the others say. */
+  /** Of the sessions above: a `deny` in any of these lists denies, and an `ask` in any of them rules out `allow`. */
   readonly above?: readonly (readonly PermissionRule[])[]
 }
 
-/** What the rules say of an access. */
+/** The result of the rules for an access. */
 export interface Judgement {
   readonly effect: Effect
-  /** Resources of which the rules say to ask, where the whole is `ask`. */
+  /** The resources that need permission, if the effect is `ask`. */
   readonly asking: readonly string[]
 }
 
 /**
- * What happens to an access: any resource that is denied denies it; else any that needs asking asks
- * (instance facts 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but
- * not allow one: that needs a rule of the session for each resource, or an approval of this very path, word for word.
+ * Judges an access: a denied resource denies it; otherwise a resource that needs permission makes it `ask` (instance facts
+ * 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but not allow one: that needs a
+ * rule of the session for each resource, or an approval of this very path, word for word.
  */
 export function judgeAccess({ agent, session, above = [] }: Rules, access: ToolAccess): Judgement {
   const { action, resources, guardedPath } = access
-  // An access to nothing in particular is one to anything.
+  // An access without resources is an access to everything.
   const all = resources.length === 0 ? ['*'] : resources
   const rules = [...agent, ...session]
   const isBound = (effect: Effect, resource: string): boolean =>
@@ -40,7 +40,7 @@ export function judgeAccess({ agent, session, above = [] }: Rules, access: ToolA
   return { effect: asking.length === 0 ? 'allow' : 'ask', asking }
 }
 
-/** Whether what earlier `always` answers saved makes the `ask` of a judgement an `allow`. */
+/** Whether earlier `always` answers turn the `ask` of a judgement into an `allow`. */
 export function isApproved(
   approvals: readonly PermissionRule[],
   { action, guardedPath }: ToolAccess,

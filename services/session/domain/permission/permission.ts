@@ -8,7 +8,7 @@ export interface PermissionRule {
   readonly effect: Effect
 }
 
-/** What is answered to a permission request. */
+/** The reply to a permission request. */
 export type PermissionReply = 'once' | 'always' | 'reject'
 
 /** A permission request. Times are milliseconds since the epoch. */
@@ -25,13 +25,13 @@ export interface PermissionRequest {
   readonly timeExpires: number
 }
 
-/** The answer to a request; `message` is said to the model, and a rejection without one ends the step. */
+/** The answer to a request; the model is shown `message`, and a rejection without one ends the run. */
 export interface PermissionAnswer {
   readonly reply: PermissionReply
   readonly message: string
 }
 
-/** A request and what became of it. */
+/** A request and its answer. */
 export interface KnownRequest {
   readonly request: PermissionRequest
   /** Undefined while nobody answered it. */

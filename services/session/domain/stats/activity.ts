@@ -23,7 +23,7 @@ export interface Activity {
   readonly calls: readonly CountedCall[]
 }
 
-/** What of a message counts; undefined: nothing, or nothing yet. */
+/** The statistics of a message; undefined: it does not count, or not yet. */
 export function activityOf(message: Message): Activity | undefined {
   const { id, timeCreated } = message
   const named = { id, timeCreated }

@@ -1,6 +1,6 @@
 const RUN_MS = 1_000
 
-/** Durations in milliseconds, each kept once with how often it came: however many there are, their median is exact. */
+/** Durations in milliseconds, each stored once with its count, so that the median is exact for any number of them. */
 export class Durations {
   /** By second, so that the median is found without sorting all. */
   readonly #seconds = new Map<number, { total: number; readonly counts: Map<number, number> }>()

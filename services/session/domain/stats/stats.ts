@@ -4,13 +4,16 @@ import type { CountedCall } from './activity.ts'
 import { type Calendar, daysBetween } from './calendar.ts'
 import { Durations } from './durations.ts'
 
-/** Sums end where a JSON number, or a cost in nano-dollars as 64 bits, would not be exact: none can break what is said of the others. */
+/**
+ * Sums are capped where a JSON number, or a cost in nano-dollars as 64 bits, would not be exact, so that no sum makes the answer
+ * invalid.
+ */
 const MOST_TOKENS = Number.MAX_SAFE_INTEGER
 const MOST_COST_NANOS = 9n * 10n ** 18n
-/** So many tools and models are named, those that are used most. */
+/** How many tools and models are listed: those that are used most. */
 const MOST_NAMED = 1_000
 
-/** What statistics read of a message. */
+/** A message, as statistics read it. */
 export interface CountedActivity {
   /** The same for the same session. */
   readonly session: string | number

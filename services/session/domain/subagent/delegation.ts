@@ -14,7 +14,7 @@ export function delegationOf({ name, state, metadata = {} }: ToolPart): Delegati
   return typeof sessionID === 'string' && typeof agent === 'string' ? { sessionID, agent } : undefined
 }
 
-/** Whether a part is a call that goes on whatever becomes of its owner: another session works for it. */
+/** Whether a part is a delegated call, which continues whatever happens to its owner. */
 export function isDelegated(part: AssistantPart): part is ToolPart {
   return part.type === 'tool' && delegationOf(part) !== undefined
 }

@@ -11,9 +11,9 @@ export interface Superior {
 }
 
 /**
- * What binds an agent because of the sessions above it, nearest first: the `deny` and `ask` of each of these lists. They are
- * the rules of each session, and those of its agent, unless that allowed the agent which it called by name: then it gave it a
- * free hand, and with it those that are called further below.
+ * The lists whose `deny` and `ask` rules bind an agent because of the sessions above it, nearest first: the rules of each
+ * session, and those of its agent. The latter are left out if they allow the called agent by name, which lifts them for that
+ * agent and everything that it calls.
  */
 export function rulesAbove(agentId: string, above: readonly Superior[]): (readonly PermissionRule[])[] {
   let called = agentId
@@ -25,8 +25,9 @@ export function rulesAbove(agentId: string, above: readonly Superior[]): (readon
 }
 
 /**
- * The rules of a session that is to be bound without any above it: its own, and after them the `ask` and `deny` of the lists of `rulesAbove`.
- * Of what it or its agent denies nothing becomes a question by that. Exceptions from a rule are not kept: it is rather too strict.
+ * The rules of a session that remains bound although it has no sessions above it: its own, followed by the `ask` and `deny` rules of
+ * `rulesAbove`. A `deny` of the session or its agent never becomes an `ask` this way. Exceptions to a rule are lost, so the result may be
+ * stricter.
  */
 export function ownRules(
   { agent, session }: Superior,

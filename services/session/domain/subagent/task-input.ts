@@ -1,20 +1,20 @@
 import type { JsonObject } from '#shared/json.ts'
 
-/** What a model wants an agent to do for it. */
+/** The input of a call of `task`. */
 export interface TaskInput {
   /** Id of the agent. */
   readonly agent: string
-  /** In a few words, for people; may be empty. */
+  /** A few words, for people; may be empty. */
   readonly description: string
   readonly prompt: string
-  /** The session of a former task, which is to go on; undefined: a new one. */
+  /** The session of an earlier task to continue; undefined: a new one. */
   readonly former: string | undefined
 }
 
 const MOST_PROMPT = 1_048_576
 const MOST_NAME = 4_096
 
-/** Reads the input of a call of `task`; members that nobody knows are passed over. */
+/** Reads the input of a call of `task`; unknown members are ignored. */
 export function parseTask(input: JsonObject): TaskInput | { readonly problem: string } {
   const { description = '', prompt, subagent_type: agent, task_id: former } = input
   if (typeof agent !== 'string' || agent.trim() === '') return problem('subagent_type', 'must name an agent')
@@ -22,7 +22,7 @@ export function parseTask(input: JsonObject): TaskInput | { readonly problem: st
   if (typeof description !== 'string') return problem('description', 'must be a text')
   if (typeof prompt !== 'string' || prompt.trim() === '') return problem('prompt', 'must be a text that is not empty')
   if (prompt.length > MOST_PROMPT) return problem('prompt', `must have at most ${MOST_PROMPT} characters`)
-  // Models fill in what they leave out.
+  // Models send empty texts for members that they omit.
   const isGiven = former !== undefined && former !== null && former !== ''
   if (isGiven && typeof former !== 'string') return problem('task_id', 'must be the id of a former task')
   return { agent, description, prompt: prompt.toWellFormed(), former: isGiven ? (former as string) : undefined }

@@ -4,10 +4,10 @@ import { judgeAccess, type Rules } from '../permission/permission-rules.ts'
 /** Name of the tool by which an agent has another one work for it, and the permission action of its calls. */
 export const TASK = 'task'
 
-/** Characters of all agents' descriptions together that a model is shown. */
+/** How many characters of the agents' descriptions a model is shown in all. */
 const MOST_SHOWN = 20_000
 
-/** Those of the agents that may be called under these rules, be it with a permission request. */
+/** The agents that may be called under these rules, with or without a permission request. */
 export function callableAgents(agents: readonly SubagentSummary[], rules: Rules): SubagentSummary[] {
   return agents.filter(({ id }) => judgeAccess(rules, { action: TASK, resources: [id] }).effect !== 'deny')
 }
@@ -18,7 +18,7 @@ export function callableNames(agents: readonly SubagentSummary[], rules: Rules):
   return names.join(', ').slice(0, MOST_SHOWN).toWellFormed()
 }
 
-/** The tool as a model is shown it that may call these agents. */
+/** The tool description for a model that may call these agents. */
 export function taskTool(agents: readonly SubagentSummary[]): ToolDescription {
   const lines = agents.map(({ id, description = 'No description' }) => `- ${id}: ${description.replaceAll('\n', ' ')}`)
   const listed = lines.join('\n').slice(0, MOST_SHOWN).toWellFormed()
