@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto'
 import type { Clock } from '#shared/clock.ts'
 
-/** Prefixes of ids that carry their time (instance facts 3.15). */
+/** Prefixes of ids that contain their time of creation (instance facts 3.15). */
 export type TimedPrefix = 'ses' | 'msg' | 'evt' | 'per'
 
 /** Prefixes of ids that are only random. */
 export type RandomPrefix = 'org' | 'wrk' | 'key' | 'req' | 'call' | 'own' | 'sig' | 'iss'
 
-/** Longest id that a client may choose, in characters. */
+/** Maximum length of an id that a client chooses, in characters. */
 export const MAX_ID_LENGTH = 128
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -17,7 +17,7 @@ let counter = 0
 
 /**
  * Makes an id: prefix, 14 hexadecimal digits of time (milliseconds × 4096 + counter; complemented for sessions, so that
- * the newest sorts first), 12 random characters. Nothing in Portico sorts by an id; the order is for people.
+ * the newest sorts first), 12 random characters. Nothing in Portico sorts by id; the order is for people.
  */
 export function timedId(prefix: TimedPrefix, clock: Clock): string {
   const now = clock.now()
@@ -34,8 +34,8 @@ export function randomId(prefix: RandomPrefix): string {
 }
 
 /**
- * Letters and digits that begin with the time: 8 characters of milliseconds, the rest random. Rows with ids that were made one after
- * another stand side by side in an index, so that a commit that writes many of them writes few pages.
+ * Makes a random text that begins with the time: 8 characters of milliseconds, the rest random. Rows whose keys were
+ * made one after another are neighbours in an index, so that a commit that writes many of them writes few pages.
  */
 export function timedText(length: number, clock: Clock): string {
   let time = ''
@@ -43,7 +43,7 @@ export function timedText(length: number, clock: Clock): string {
   return time + randomText(length - time.length)
 }
 
-// A call of the system costs 10 µs however little it reads.
+// Each call of the system costs 10 µs, however little it reads.
 const pool = Buffer.alloc(4_096)
 let used = pool.length
 
@@ -61,7 +61,10 @@ export function randomText(length: number): string {
   return text
 }
 
-/** The form of an id that a client chose: its prefix, at most 128 characters, none of them a control or half a character. */
+/**
+ * The form of an id that a client chose: the prefix and at most 128 characters, none of which is a control character or
+ * half of a surrogate pair.
+ */
 export function idPattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}[^\\p{Cc}\\p{Cs}]{0,${MAX_ID_LENGTH - prefix.length}}$`, 'u')
 }

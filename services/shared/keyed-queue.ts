@@ -1,4 +1,7 @@
-/** Runs the jobs of one key one after the other, in the order in which they came; those of different keys at the same time. */
+/**
+ * Runs the jobs of each key one after the other, in the order in which they came. Jobs of different keys run at the
+ * same time.
+ */
 export class KeyedQueue {
   /** Key → the end of its last job. */
   readonly #last = new Map<string, Promise<unknown>>()

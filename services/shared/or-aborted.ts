@@ -1,4 +1,7 @@
-/** What a promise comes to, unless the signal aborts first: then its reason is thrown, and the promise is left alone. */
+/**
+ * Returns the result of a promise, unless the signal aborts first: then the reason is thrown, and the promise is
+ * abandoned.
+ */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = (): void => reject(signal.reason)

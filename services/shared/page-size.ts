@@ -9,13 +9,16 @@ interface PageRequest {
   readonly field: { readonly pageSize: DescField }
 }
 
-/** Makes what says how many items a page has: 50 unless the caller says, and at most the limit of the request's `page_size`. */
+/**
+ * Returns a function that decides how many items a page has: 50 by default, and at most the limit of the request's
+ * `page_size`.
+ */
 export function pageSizeParser({ field }: PageRequest): (pageSize: number | undefined) => number {
   const { most } = limitOf(field.pageSize)
   return (pageSize) => parsePageSize(pageSize, DEFAULT_SIZE, most)
 }
 
-/** Makes what says which part of a list is wanted. */
+/** Returns a function that parses which part of a list is requested. */
 export function sliceParser(request: PageRequest) {
   const parseSize = pageSizeParser(request)
   return ({ offset, pageSize }: { readonly offset: number; readonly pageSize?: number | undefined }) => {

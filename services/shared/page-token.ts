@@ -5,15 +5,16 @@ import { Rejection } from '#shared/rejection.ts'
 const PLAIN = 1
 const DEFLATED = 2
 const DIGEST_BYTES = 9
-/** A token has to fit into an address, which has at most 16 KiB with all its headers. */
+/** A token must fit into a URL, which shares 16 KiB with all headers. */
 const MAX_LENGTH = 12_288
-/** What is longer is deflated: filters that came in an address are up to three times as long in JSON and base64. */
+/** Longer payloads are deflated: filters that came in a URL are up to three times as long in JSON and base64. */
 const LONG = 600
 const MAX_JSON_BYTES = 65_536
 
 /**
- * Makes an opaque page token: base64url of version, digest of scope and payload, payload as JSON, deflated where it is long.
- * `scope` names what the token was made for (workspace, kind of list, order, filters); it is not in the token, only in the digest.
+ * Makes an opaque page token: base64url of the version, a digest of scope and payload, and the payload as JSON,
+ * deflated if it is long. `scope` describes what the token is for (workspace, kind of list, order, filters); the token
+ * contains only its digest.
  */
 export function encodePageToken(scope: string, payload: unknown): string {
   const json = Buffer.from(JSON.stringify(payload))
@@ -22,9 +23,9 @@ export function encodePageToken(scope: string, payload: unknown): string {
 }
 
 /**
- * The payload of a page token. One that is malformed, changed, made for another scope or refused by `check` is rejected
- * with INVALID_CURSOR. The digest has no key: a token gives no rights and can be forged, therefore `check` must prove
- * the payload's shape before it goes near a query.
+ * Returns the payload of a page token. A token that is malformed, changed, made for another scope or refused by `check`
+ * is rejected with INVALID_CURSOR. The digest has no key: since a token grants no rights, it may be forged, so `check`
+ * must verify the payload's shape before it is used in a query.
  */
 export function decodePageToken<T>(scope: string, token: string, check: (payload: unknown) => payload is T): T {
   const payload = open(scope, token)

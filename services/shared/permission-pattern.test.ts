@@ -26,7 +26,7 @@ test('a pattern that ends in " *" also matches without the argument', () => {
   assert.ok(!matches('git*push', 'git pus'))
 })
 
-// The naive way takes a second for each of them.
+// A naive search takes a second for each of them.
 test('pieces of every length are found where they are, and once only', () => {
   for (const length of [1, 31, 32, 33, 64, 100, 300]) {
     const piece = 'ab?'.repeat(length).slice(0, length)

@@ -1,6 +1,7 @@
 /**
- * Whether a pattern matches a whole text: `*` is any run of characters, `/` included, `?` is one, `\` equals `/`. A
- * pattern that ends in ` *` also matches without an argument: `git push *` matches `git push`.
+ * Whether a pattern matches a whole text: `*` matches any sequence of characters including `/`, `?` matches one
+ * character, and `\` equals `/`. A pattern that ends in ` *` also matches without an argument: `git push *` matches
+ * `git push`.
  */
 export function matches(pattern: string, text: string): boolean {
   const wanted = pattern.replaceAll('\\', '/')
@@ -10,8 +11,8 @@ export function matches(pattern: string, text: string): boolean {
 }
 
 /**
- * Whether a pattern matches a whole text: `*` is any run of characters, `?` is one. However long both are and whoever wrote
- * them, it takes a few milliseconds.
+ * Whether a pattern matches a whole text: `*` matches any sequence of characters, `?` matches one. However long and
+ * hostile both are, it takes a few milliseconds.
  */
 function matchesGlob(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
@@ -21,7 +22,7 @@ function matchesGlob(pattern: string, text: string): boolean {
   if (first.length > end || !fitsAt(first, text, 0) || !fitsAt(last, text, end)) return false
   let from = first.length
   for (const piece of rest) {
-    // V8's own search is the faster one, but looks at no more than the last 250 characters to skip ahead.
+    // V8's own search is faster, but uses no more than the last 250 characters to skip ahead.
     const isPlain = piece.length <= 250 && !piece.includes('?')
     const at = isPlain ? text.indexOf(piece, from) : indexOfWild(piece, text, from)
     if (at < 0 || at + piece.length > end) return false
@@ -36,8 +37,8 @@ function fitsAt(piece: string, text: string, at: number): boolean {
 }
 
 /**
- * The first place from `from` on where a piece fits, or -1: the Shift-And algorithm (Baeza-Yates and Gonnet 1992). Bit i of
- * the state is set where the first i + 1 characters of the piece fit up to here.
+ * The first position, at `from` or later, at which a piece matches, or -1. It is the Shift-And algorithm (Baeza-Yates
+ * and Gonnet 1992): bit i of the state is set if the first i + 1 characters of the piece match up to here.
  */
 function indexOfWild(piece: string, text: string, from: number): number {
   const words = Math.ceil(piece.length / 32)

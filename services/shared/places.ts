@@ -1,19 +1,22 @@
-/** A number of places for work that costs too much to be done all at once; whoever finds none free waits in turn. */
+/**
+ * A limited number of places for work that is too expensive to do all at once. Callers that find none free wait in
+ * order.
+ */
 export class Places {
   #free: number
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #waiting = new Set<() => void>()
 
   constructor(size: number) {
     this.#free = size
   }
 
-  /** How many wait for a place. */
+  /** How many callers wait for a place. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Takes a place, to be given back by disposing it once. Throws the signal's reason. */
+  /** Takes a place, which is released by disposing it. Throws the reason of the signal. */
   async take(signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted()
     if (this.#free > 0) this.#free--
@@ -36,7 +39,7 @@ export class Places {
     })
   }
 
-  /** To the one who has waited longest. */
+  /** Gives the place to the caller that has waited longest. */
   #giveBack(): void {
     const [next] = this.#waiting
     if (next === undefined) {

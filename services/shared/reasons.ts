@@ -2,15 +2,15 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 
-/** A row of a reason table. `{key}` in the message is replaced from the metadata. */
+/** A row of a table of reasons. `{key}` in the message is replaced from the metadata. */
 export interface ReasonRow {
   readonly code: Code
   readonly message: string
-  /** Travels as a google.rpc.RetryInfo: when it is worth trying again. */
+  /** Sent as a google.rpc.RetryInfo: when it is worth trying again. */
   readonly retryAfterSeconds?: number
 }
 
-/** What a service may reject with: reason → gRPC code and a message for people. */
+/** What a service may reject with: reason → gRPC code and message for people. */
 export type ReasonTable = Readonly<Record<string, ReasonRow>>
 
 /** A reason as a caller sees it. */
@@ -19,11 +19,14 @@ export interface Reason {
   readonly reason: string
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
-  /** When it is worth trying again, in seconds, where the service knows. */
+  /** When it is worth trying again, in seconds, if the service knows. */
   readonly retryAfterSeconds?: number
 }
 
-/** Turns whatever a handler threw into what its caller sees; anything unplanned becomes an opaque INTERNAL. */
+/**
+ * Converts anything that a handler threw into the error that its caller gets. Anything unplanned becomes an opaque
+ * INTERNAL.
+ */
 export function toConnectError(error: unknown, domain: string, reasons: ReasonTable): ConnectError {
   if (error instanceof ConnectError) return error
   if (error instanceof Rejection) {
@@ -42,7 +45,7 @@ export function toConnectError(error: unknown, domain: string, reasons: ReasonTa
   return new ConnectError('Internal error', Code.Internal, undefined, undefined, error)
 }
 
-/** What a peer rejected with a planned reason goes on as it came. */
+/** A planned rejection by a peer is passed on as it came. */
 function passedOn(error: Rejection): ConnectError | undefined {
   const { cause } = error
   const reason = reasonOf(cause)
@@ -57,7 +60,7 @@ function retryInfo({ retryAfterSeconds }: Pick<ReasonRow, 'retryAfterSeconds'>) 
   return [{ desc: RetryInfoSchema, value: { retryDelay: { seconds: BigInt(retryAfterSeconds) } } }]
 }
 
-/** The reason that an error of a call carries, or undefined when it carries none. */
+/** The reason in an error of a call; undefined if it has none. */
 export function reasonOf(error: unknown): Reason | undefined {
   if (!(error instanceof ConnectError)) return undefined
   const info = error.findDetails(ErrorInfoSchema)[0]

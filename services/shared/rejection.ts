@@ -1,18 +1,18 @@
 /**
- * The reasons of each service. A service adds its own with `declare module` where its table is, so that a reason that is
- * nowhere declared does not compile, and the facade knows them all without knowing a service.
+ * The reasons of each service. A service adds its own with `declare module` beside its table. So an undeclared reason
+ * does not compile, and the facade knows all reasons without knowing any service.
  */
 export interface ReasonsOf {
-  /** What the kernel itself rejects with; services that use it have the rows. */
+  /** What the kernel itself rejects with; services that use it have the rows in their tables. */
   kernel: 'PRINCIPAL_MISSING' | 'REQUEST_INVALID' | 'INVALID_CURSOR'
 }
 
-/** Every reason that anything rejects with. */
+/** Every reason for a rejection. */
 export type AnyReason = ReasonsOf[keyof ReasonsOf]
 
 /**
- * The only error that a service throws on purpose. `reason` is a row of the service's reason table; `metadata` holds
- * every variable part of the message (AIP-193). It travels as a Connect error with a google.rpc.ErrorInfo.
+ * The only error that a service throws on purpose. `reason` is a row of the service's table of reasons; `metadata`
+ * contains every variable part of the message (AIP-193). It travels as a Connect error with a google.rpc.ErrorInfo.
  */
 export class Rejection extends Error {
   override readonly name = 'Rejection'

@@ -6,7 +6,7 @@ import { schemaProblem } from './schema-problem.ts'
 const number = z.number()
 const [union, kinds] = [z.union([z.string(), z.number()]), z.object({ type: z.literal('a') })]
 
-/** A schema, a value that does not fit it, and what is said of the value. */
+/** A schema, a value that does not match it, and the message about the value. */
 const PROBLEMS: readonly (readonly [z.ZodType, unknown, string])[] = [
   [z.string(), undefined, 'is required'],
   [z.enum(['a', 'b']), undefined, 'is required'],

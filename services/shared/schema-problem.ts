@@ -9,7 +9,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
   record: 'an object',
 }
-/** What a format is called, where zod calls it something else. */
+/** Names of formats that zod calls something else. */
 const FORMATS: Readonly<Record<string, string>> = {
   datetime: 'RFC 3339 date and time',
   url: 'URL',
@@ -18,10 +18,13 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 const UNITS: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
 
-/** What is wrong with a value that has to be there and is not. */
+/** The problem of a required value that is missing. */
 export const MISSING = 'is required'
 
-/** What is wrong with a value, in words that follow its path: `must be a string`. What a schema says itself counts instead. */
+/**
+ * Describes what is wrong with a value, in words that follow its path: `must be a string`. A message of the schema
+ * itself takes precedence.
+ */
 export const schemaProblem: z.core.$ZodErrorMap = (issue) => {
   const { input } = issue
   if (input === undefined && ['invalid_type', 'invalid_value', 'invalid_union'].includes(issue.code)) return MISSING
@@ -52,7 +55,7 @@ export const schemaProblem: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** One of several values, quoted where they are texts: `"a", "b" or "c"`. */
+/** Lists several values, with texts in quotes: `"a", "b" or "c"`. */
 export function oneOf(values: readonly unknown[]): string {
   const quoted = values.map(quote)
   const last = quoted.pop() ?? ''
@@ -69,7 +72,7 @@ function sizeProblem(origin: string, limit: number | bigint, exact: boolean | un
   return unit === undefined ? `must be ${size}` : `must have ${size} ${unit}`
 }
 
-// Alternatives that refuse the type alone are all said; of others nobody knows which one was meant.
+// Alternatives that only refuse the type are all listed; for other ones, nobody knows which was meant.
 function unionProblem({
   errors,
   options,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MappedStream } from './streams.ts'
 
-/** Counts from one, and notes when it is left. */
+/** Counts from one, and records that it was left. */
 async function* counting(most: number, noted: string[]): AsyncGenerator<number> {
   try {
     for (let n = 1; n <= most; n++) yield n

@@ -4,8 +4,8 @@ import { Code, ConnectError } from '@connectrpc/connect'
 export type StreamStep<T> = () => Promise<IteratorResult<T, undefined>>
 
 /**
- * Wraps every step of a stream, its end included: to run it in a scope, or to translate what it throws. Nothing is
- * pulled ahead.
+ * Wraps every step of a stream, including its end, for example to run it in a scope or to convert what it throws.
+ * Nothing is pulled ahead.
  */
 export function wrapSteps<T>(source: AsyncIterable<T>, wrap: (step: StreamStep<T>) => ReturnType<StreamStep<T>>) {
   return {
@@ -20,8 +20,8 @@ export function wrapSteps<T>(source: AsyncIterable<T>, wrap: (step: StreamStep<T
 }
 
 /**
- * What `map` makes of each item of a stream that `open` opens at the first pull. A generator would do the same at several times the cost, which
- * counts where there is an item for each word of each stream.
+ * Applies `map` to each item of a stream, which `open` opens at the first pull. A generator would do the same at
+ * several times the cost, which matters for an item per word of each stream.
  */
 export class MappedStream<T, U> implements AsyncIterableIterator<U, undefined> {
   readonly #open: () => Promise<AsyncIterable<T>>
@@ -59,7 +59,7 @@ export function isStream(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** The only message of a request whose answer is a stream. */
+/** The only message of a request with a streamed response. */
 export async function onlyMessage<T>(input: AsyncIterable<T>): Promise<T> {
   for await (const message of input) return message
   throw new ConnectError('A request message is missing', Code.Unimplemented)

@@ -1,7 +1,7 @@
-/** A token has at least so many bytes of UTF-8, on the whole: what counts by it is rather too much than too little. */
+/** On average, a token has at least this many bytes of UTF-8, so that estimates err on the high side. */
 export const BYTES_OF_TOKEN = 3
 
-/** So many tokens a text of so many bytes is taken for. */
+/** Estimates how many tokens a text of this many bytes has. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_OF_TOKEN)
 }

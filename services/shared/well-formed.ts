@@ -1,8 +1,9 @@
 import { isObject } from './json.ts'
 
 /**
- * A JSON value in which all texts and names are well-formed: half of a surrogate pair, as is left where a text is cut within a character,
- * becomes U+FFFD. Providers refuse whatever has one. The value itself, where there is none.
+ * Returns a JSON value in which all texts and names are well-formed: half of a surrogate pair, left when a text is cut
+ * within a character, becomes U+FFFD. Providers refuse requests that contain one. If there is none, the value itself is
+ * returned.
  */
 export function wellFormed<T>(value: T): T {
   return isWellFormed(value) ? value : (mended(value) as T)

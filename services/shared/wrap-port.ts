@@ -2,8 +2,8 @@
 type PortCall = (words: unknown[]) => unknown
 
 /**
- * A port of which each method is what `wrap` makes of it, once. Symbols (disposal) and Node's and JavaScript's own protocols are no calls of
- * the port.
+ * Wraps a port: each method becomes what `wrap` makes of it, once. Symbols (disposal) and protocol methods of Node and
+ * JavaScript are not wrapped.
  */
 export function wrapPort<P extends object>(
   port: P,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { BroadcastReader } from './reader.ts'
 import { SharedStream } from './shared-stream.ts'
 
-/** `+` and a position, `-` and something without one, `gap`; its size is its length. */
+/** Items are `+` with a position, `-` with a text that has no position, or `gap`. The size of an item is its length. */
 function stream(size = (item: string): number => item.length) {
   const items: (string | Error)[] = []
   let wake = (): void => {}

@@ -2,26 +2,30 @@ import { type BroadcastEnd, BroadcastReader, type Readable } from './reader.ts'
 
 /** What a broadcast is made from. */
 export interface BroadcastOptions<T> {
-  /** Pulled while a reader wants more than there is. Its first item is not among those that readers get. */
+  /** Pulled when a reader wants more than is buffered. Readers do not get its first item. */
   readonly source: AsyncIterator<T, undefined>
-  /** Where an item stands in the log: positions grow, and sort as texts. Undefined: nowhere, it is not kept for who comes later. */
+  /**
+   * Position of an item in the log. Positions grow, and sort as strings. Undefined: the item is not in the log, and
+   * readers that join later do not get it.
+   */
   readonly positionOf: (item: T) => string | undefined
   /** Whether items before this one are missing. */
   readonly isGap: (item: T) => boolean
-  /** Characters that an item keeps in memory. */
+  /** Number of characters that an item occupies in memory. */
   readonly sizeOf: (item: T) => number
-  /** What a reader that has fallen behind fails with. */
+  /** The error that a reader fails with when it has fallen behind. */
   readonly overflow: () => Error
 }
 
-/** So many items, and characters of them, may wait for the slowest reader. */
+/** How many items, and characters of items, may wait for the slowest reader. */
 const MOST = { items: 4_096, size: 4_194_304 }
-/** So many that everybody has taken are kept for readers that come back. */
+/** How many of the items that everybody has read are kept for readers that come back. */
 const KEPT = { items: 256, size: 262_144 }
 
 /**
- * One stream for many readers: each item is pulled once and kept until all have taken it. The source is pulled for the
- * reader that is furthest; one that is 4,096 items or four million characters behind it fails, and holds nobody up.
+ * One stream for many readers. Each item is pulled once and kept until every reader has it. The source is pulled at the
+ * pace of the fastest reader; a reader that is 4,096 items or four million characters behind fails, so that it holds
+ * nobody up.
  */
 export class Broadcast<T> implements Readable<T> {
   readonly options: BroadcastOptions<T>
@@ -31,7 +35,7 @@ export class Broadcast<T> implements Readable<T> {
   /** Number of the first item. */
   #start = 0
   #size = 0
-  /** Everything after this position is here, from this number on; undefined after a gap. */
+  /** From this number on, everything after this position is buffered. Undefined after a gap. */
   #floor: { readonly position: string; readonly number: number } | undefined
   #last = ''
   #end: BroadcastEnd | undefined
@@ -41,7 +45,7 @@ export class Broadcast<T> implements Readable<T> {
     this.options = options
   }
 
-  /** Begins behind a position: what the first item of the source says. */
+  /** Begins after a position, which is the one in the first item of the source. */
   begin(position: string): void {
     this.#floor = { position, number: this.end }
     this.#last = position
@@ -57,7 +61,7 @@ export class Broadcast<T> implements Readable<T> {
     return this.#start + this.#items.length
   }
 
-  /** How it has ended; undefined while it goes on. */
+  /** How it ended; undefined while it continues. */
   get over(): BroadcastEnd | undefined {
     return this.#end
   }
@@ -66,26 +70,23 @@ export class Broadcast<T> implements Readable<T> {
     return this.#readers.size
   }
 
-  /** The items that are here. */
+  /** The buffered items. */
   get items(): readonly T[] {
     return this.#items
   }
 
-  /** Whether everything after a position is here or will come. */
+  /** Whether everything after a position is buffered or will come. */
   covers(position: string): boolean {
     return this.#floor !== undefined && this.#floor.position <= position
   }
 
-  /** Whether an item here has exactly that position, or the stream began there. */
+  /** Whether a buffered item has exactly that position, or the stream began there. */
   knows(position: string): boolean {
     if (this.#floor === undefined || position < this.#floor.position) return false
     return position === this.#floor.position || position === this.#last || this.#after(position).known
   }
 
-  /**
-   * A reader of the items that it wants after a position that this covers, or from now on. Items without a position that
-   * are here already are not for it.
-   */
+  /** Reads from a covered position, or from now on. Buffered items without a position are not for this reader. */
   read(after?: string, wants: (item: T) => boolean = () => true): BroadcastReader<T> {
     const number = after === undefined ? this.end : this.#after(after).number
     const reader = new BroadcastReader(this, { number, after: after ?? '', liveFrom: this.end, wants })
@@ -93,17 +94,17 @@ export class Broadcast<T> implements Readable<T> {
     return reader
   }
 
-  /** The item of a number; undefined when it has not come yet. */
+  /** The item with a number; undefined if it has not come yet. */
   at(number: number): T | undefined {
     return this.#items[number - this.#start]
   }
 
-  /** Whether the item of a number is gone. */
+  /** Whether the item with a number was dropped. */
   isBehind(number: number): boolean {
     return number < this.#start
   }
 
-  /** Has a reader be offered the next item, or the end. */
+  /** Registers a reader for the next item, or for the end. */
   wait(reader: BroadcastReader<T>): void {
     this.#waiting.add(reader)
     this.#pull()
@@ -114,7 +115,7 @@ export class Broadcast<T> implements Readable<T> {
     this.#waiting.delete(reader)
   }
 
-  /** Ends it for everybody, once they have taken what is here. */
+  /** Ends it for every reader that has read what is buffered. */
   finish(end: BroadcastEnd): void {
     if (this.#end !== undefined) return
     this.#end = end
@@ -154,7 +155,7 @@ export class Broadcast<T> implements Readable<T> {
     if (this.#waiting.size > 0) this.#pull()
   }
 
-  /** Drops what is too much, and of what everybody has taken all but the newest. */
+  /** Drops what exceeds the limits, and of the items that everybody has read all but the newest. */
   #trim(): void {
     this.#drop(MOST, this.end - 1)
     if (this.#items.length <= 2 * KEPT.items && this.#size <= 2 * KEPT.size) return
@@ -163,7 +164,9 @@ export class Broadcast<T> implements Readable<T> {
     this.#drop(KEPT, taken)
   }
 
-  /** Drops items until no more than so many are left, or the one of a number comes. */
+  /**
+   * Drops items until at most `items` (of at most `size` characters) are left, or until it reaches the item `before`.
+   */
   #drop({ items, size }: typeof MOST, before: number): void {
     let count = 0
     while (this.#start + count < before && (this.#items.length - count > items || this.#size > size)) {
@@ -179,7 +182,7 @@ export class Broadcast<T> implements Readable<T> {
     this.#start += count
   }
 
-  /** Number of the first item after a position, and whether the one before it has that position. */
+  /** Number of the first item after a position, and whether the item before it has exactly that position. */
   #after(position: string): { readonly number: number; readonly known: boolean } {
     let number = Math.max(this.#floor?.number ?? this.end, this.#start)
     let known = false

@@ -3,7 +3,7 @@ export interface BroadcastEnd {
   readonly error?: unknown
 }
 
-/** What a reader reads: see `Broadcast`. */
+/** What a reader reads from; see `Broadcast`. */
 export interface Readable<T> {
   readonly options: { readonly positionOf: (item: T) => string | undefined; readonly overflow: () => Error }
   readonly over: BroadcastEnd | undefined
@@ -17,14 +17,14 @@ export interface Readable<T> {
 interface Start<T> {
   /** Number of the next item. */
   readonly number: number
-  /** Items that stand at this position, or before it, are not for it. */
+  /** Items at or before this position are skipped. */
   readonly after: string
-  /** Items without a position are for it from this number on. */
+  /** Items without a position are delivered from this number on. */
   readonly liveFrom: number
   readonly wants: (item: T) => boolean
 }
 
-/** One of the readers of a broadcast. It has to be left, by `return`, when nobody reads it any more. */
+/** One of the readers of a broadcast. Whoever stops reading must call `return`. */
 export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
   readonly #broadcast: Readable<T>
   readonly #start: Start<T>
@@ -63,7 +63,7 @@ export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
     return promise
   }
 
-  /** Leaves the broadcast. */
+  /** Stops reading. */
   async return(): Promise<IteratorResult<T, undefined>> {
     this.leave()
     return { done: true, value: undefined }
@@ -76,7 +76,9 @@ export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
     this.finish({})
   }
 
-  /** Gives it the next item while it waits. False: it is not for this reader, which waits on. */
+  /**
+   * Offers it the next item while it waits. Returns false if the item is not for this reader, which then keeps waiting.
+   */
   offer(item: T, position: string | undefined, number: number): boolean {
     this.#number = number + 1
     if (!this.#takes(item, position, number)) return false
@@ -86,7 +88,7 @@ export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
     return true
   }
 
-  /** Ends it while it waits. */
+  /** Ends the reader while it waits. */
   finish(end: BroadcastEnd): void {
     const waiting = this.#waiting
     this.#waiting = undefined

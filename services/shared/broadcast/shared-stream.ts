@@ -2,15 +2,15 @@ import { Broadcast, type BroadcastOptions } from './broadcast.ts'
 
 /** What a shared stream is made from. */
 export interface SharedStreamOptions<T> extends BroadcastOptions<T> {
-  /** The position that the source begins behind, as its first item says. */
+  /** The position after which the source begins, taken from its first item. */
   readonly begins: (first: T) => string
-  /** Called when nobody uses it any more: what the source holds has to be given up. */
+  /** Called when nobody uses the stream any more, to release what the source holds. */
   readonly close: () => void
 }
 
-/** A broadcast that is open while somebody uses it. */
+/** A broadcast that stays open while somebody uses it. */
 export class SharedStream<T> extends Broadcast<T> {
-  /** Resolves when the source has begun; rejects as it does. */
+  /** Resolves when the source has begun; rejects if it cannot. */
   readonly opened: Promise<void>
   readonly #close: () => void
   #uses = 0

@@ -5,8 +5,8 @@ export interface ConfigProblem {
 }
 
 /**
- * The settings cannot be used; the message names every variable that is wrong, not only the first, and no secret. `warnings` follow
- * under a heading of their own: they keep nothing from starting.
+ * The settings cannot be used. The message names every variable that is wrong, and contains no secret. `warnings`,
+ * which would not prevent a start, follow under a heading of their own.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

@@ -2,8 +2,8 @@ const SECRET_NAME = /(secret|password|passphrase|credential|authorization|token|
 const MASK = '***'
 
 /**
- * A copy of a configuration that may be printed: text named like a secret is masked, in lists and maps below such a name
- * too, and so are user and password inside URLs.
+ * Returns a copy of a configuration that may be printed. Texts whose name suggests a secret are masked, and so is
+ * everything below such a name, and the credentials in URLs.
  */
 export function maskSecrets(value: unknown, hidden = false): unknown {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'number') return value
@@ -16,7 +16,7 @@ export function maskSecrets(value: unknown, hidden = false): unknown {
   return typeof value === 'string' ? maskCredentials(value) : value
 }
 
-/** Text with the user and password of every URL in it masked, also those of lists of hosts as MongoDB has them. */
+/** Masks user and password in every URL of a text, also in lists of hosts such as MongoDB's. */
 export function maskCredentials(text: string): string {
   return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/gi, `$1${MASK}@`)
 }

@@ -9,9 +9,9 @@ import { schemaProblem } from '#shared/schema-problem.ts'
 export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
 
 /**
- * Reads settings with a schema whose keys are variable names; a variable that is set but empty counts as unset. Each of
- * `secrets` may come from a file instead, which the variable `NAME_FILE` names. The answer is frozen, nested objects
- * included. Throws ConfigError with every problem.
+ * Reads settings with a schema whose keys are variable names. A variable that is set but empty counts as unset. Each of
+ * the `secrets` may come from a file instead, which the variable `NAME_FILE` names. The result is frozen, nested
+ * objects included. Throws a ConfigError with every problem.
  */
 export function readEnvironment<S extends z.ZodType>(
   schema: S,
@@ -37,14 +37,14 @@ let declared = new Set<string>()
 /** The names of all variables that this process has read settings from so far. */
 export const declaredVariables = (): ReadonlySet<string> => declared
 
-/** The names of all variables that a reader reads settings from. */
+/** The names of all variables that `read` reads. */
 export function variablesOf(read: (env: Environment) => unknown): ReadonlySet<string> {
   const before = declared
   declared = new Set()
   try {
     read({})
   } catch (error) {
-    // Some must be set; all names are known by then.
+    // Required variables are missing, but all names are known by now.
     if (!(error instanceof ConfigError)) throw error
   }
   const found = declared
@@ -57,10 +57,11 @@ function namesOf(schema: z.ZodType): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
 
-/** The variable that names the file which holds a secret. */
+/** The variable that names the file with a secret. */
 export const fileVariableOf = (name: string): string => `${name}_FILE`
 
-// Adds to `present` what the files hold; returns what is wrong with them, and which variable each of these secrets came by.
+// Adds the contents of secret files to `present`. Returns what is wrong with them, and which variable each of these
+// secrets came from.
 function readSecrets(present: Record<string, string | undefined>, secrets: readonly string[]) {
   const names = new Map<string, string>()
   const problems: ConfigProblem[] = []
@@ -83,8 +84,8 @@ function readSecrets(present: Record<string, string | undefined>, secrets: reado
 }
 
 /**
- * Reads several configurations from one environment; throws one ConfigError with the problems of all. It warns of what nobody
- * reads: a name that is missing may be there, misspelt.
+ * Reads several configurations from one environment; throws one ConfigError with the problems of all of them. It also
+ * warns of variables that nobody reads, since one of them may be a missing name, misspelt.
  */
 export function readTogether<T extends Record<string, (env: Environment) => unknown>>(
   env: Environment,
@@ -107,7 +108,7 @@ export function readTogether<T extends Record<string, (env: Environment) => unkn
 function problemOf(issue: z.core.$ZodIssue, present: boolean): string {
   if (!present && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return 'must be set'
   const [, ...place] = issue.path
-  // A list that was written with commas: the message says which member, and nobody counts them.
+  // A list that was written with commas: the message quotes the wrong member, since nobody counts them.
   return place.length === 0 || (place.length === 1 && typeof place[0] === 'number')
     ? issue.message
     : `${place.join('.')}: ${issue.message}`

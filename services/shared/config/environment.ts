@@ -1,2 +1,2 @@
-/** Environment variables as a process got them. Only `config.ts` files and entry files touch the real ones. */
+/** Environment variables of a process. Only `config.ts` files and entry files read the real ones. */
 export type Environment = Readonly<Record<string, string | undefined>>

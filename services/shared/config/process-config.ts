@@ -7,34 +7,35 @@ import { booleanVariable, integerVariable, peerUrlVariable, portVariable } from 
 import type { LeaveTimes } from '#shared/process/leave.ts'
 import { type LogLevel, logVariables } from '#shared/telemetry/logging.ts'
 
-/** The services, and the port that each listens on by default in a process of its own. */
+/** The services, with the default port of each in a process of its own. */
 const PORTS = { session: 4101, catalog: 4102, inference: 4103, identity: 4104 } as const
 
 export type ServiceName = keyof typeof PORTS
 
-/** All of them. */
 export const SERVICES = Object.keys(PORTS) as ServiceName[]
 
-/** Those that keep something. SQLite files belong to one process, so in a process of its own each needs MongoDB. */
+/**
+ * The services with a store. A SQLite file belongs to one process, so a service in a process of its own needs MongoDB.
+ */
 const WITH_STORE: readonly ServiceName[] = ['session', 'inference', 'identity']
 
 /** What every process needs. */
 export interface SingleProcessConfig extends LeaveTimes {
   readonly logLevel: LogLevel
   readonly telemetry: TelemetryConfig
-  /** Longest silence of the event loop, in milliseconds; 0: any. */
+  /** How long the event loop may be blocked, in milliseconds; 0: for ever. */
   readonly watchdogMs: number
 }
 
-/** What a process that serves one service, or calls some, needs beside the service's own settings. */
+/** What a process that serves one service or calls others needs, besides the service's own settings. */
 export interface ProcessConfig<P extends ServiceName = never> extends SingleProcessConfig {
-  /** Shared by all processes of an installation; at least 16 characters. */
+  /** Secret shared by all processes of an installation; at least 16 characters. */
   readonly secret: string
   /** Where the peers are. */
   readonly peers: { readonly [K in P]: string }
 }
 
-/** What a process that serves one service needs besides. */
+/** What a process that serves one service needs in addition. */
 export interface ServiceProcessConfig<P extends ServiceName = never> extends ProcessConfig<P> {
   readonly host: string
   readonly port: number
@@ -71,7 +72,7 @@ const sharedStoreVariables = {
     .refine((uri) => uri !== '', 'must be set for a service in a process of its own'),
 }
 
-/** Reads the settings of the process that holds everything. */
+/** Reads the settings of the single process. */
 export function readSingleProcessConfig(env: Environment): SingleProcessConfig {
   return singleOf(readEnvironment(z.object(singleVariables), env))
 }
@@ -86,13 +87,13 @@ function singleOf(values: z.output<z.ZodObject<typeof singleVariables>>): Single
   }
 }
 
-/** Reads the settings of a process that calls `peers` and serves nothing by RPC: the gateway. */
+/** Reads the settings of the gateway's process, which calls `peers` and serves no RPCs. */
 export function readProcessConfig<P extends ServiceName>(env: Environment, peers: readonly P[]): ProcessConfig<P> {
   const schema = z.object({ ...commonVariables, ...peerVariables(peers) })
   return commonOf(readEnvironment(schema, env, commonSecrets), peers)
 }
 
-/** Reads the settings of the process of one service that calls `peers`. */
+/** Reads the settings of the process of one service, which calls `peers`. */
 export function readServiceProcessConfig<P extends ServiceName = never>(
   env: Environment,
   service: ServiceName,
@@ -131,7 +132,7 @@ function peerVariables(peers: readonly ServiceName[]) {
   return Object.fromEntries(entries) as Record<string, z.ZodType<string>>
 }
 
-/** The setting that says where a service is. */
+/** The setting with the address of a service. */
 export function peerVariable(peer: string): string {
   return `PORTICO_${peer.toUpperCase()}_URL`
 }

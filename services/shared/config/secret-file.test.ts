@@ -13,7 +13,7 @@ import { scratchDirectory } from '#test/support/processes.ts'
 
 const uri = 'mongodb://user:pass@127.0.0.1/?replicaSet=rs0'
 const basic = (env: Environment) => readGatewayConfig({ PORTICO_AUTH: 'basic', ...env })
-/** Every secret that may come from a file, who reads it, and a value that is one. */
+/** Every secret that may come from a file, the function that reads it, and a valid value. */
 const SECRETS: readonly (readonly [name: string, read: (env: Environment) => unknown, value: string])[] = [
   ['PORTICO_INTERNAL_SECRET', (env) => readProcessConfig(env, []), 'a secret of processes'],
   ['PORTICO_INTERNAL_SECRET', (env) => readServiceProcessConfig(env, 'catalog'), 'a secret of processes'],

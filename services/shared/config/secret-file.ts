@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** The secret that a file's text holds: one line, without the white space around it; undefined when it is none. */
+/**
+ * The secret in the text of a file: one line, without surrounding white space. Undefined if the text is not one line.
+ */
 export function secretIn(text: string): string | undefined {
   const line = text.trim()
   return line === '' || /\p{Cc}/u.test(line) ? undefined : line
 }
 
-/** Reads a secret from a file. Throws an error whose message names the file and says what is wrong, never what it holds. */
+/** Reads a secret from a file. Throws an error whose message names the file and the problem, but never its content. */
 export function readSecretFile(path: string): string {
   const secret = secretIn(read(path))
   if (secret === undefined) throw new Error(`${resolve(path)} must hold one line of text`)

@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 import { urlVariable } from '#shared/config/variables.ts'
 
-/** Where spans go; undefined: there are none, and tracing costs nothing. */
+/** Where spans are sent; undefined: tracing is off and costs nothing. */
 export interface TelemetryConfig {
   readonly tracesUrl: string | undefined
 }
 
 /**
- * The OpenTelemetry variables that count: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is used as it is, to
- * `OTEL_EXPORTER_OTLP_ENDPOINT` the path `/v1/traces` is added. Spread them into the schema of an entry file.
+ * The OpenTelemetry variables that are read. `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is used unchanged; `/v1/traces` is
+ * appended to `OTEL_EXPORTER_OTLP_ENDPOINT`. Spread them into the schema of an entry file.
  */
 export const telemetryVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: urlVariable().optional(),

@@ -3,16 +3,20 @@ import type { Environment } from '#shared/config/environment.ts'
 import { SETTING_NAMES } from '#shared/config/setting-names.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** What a start has people export, and what tests are given: no process of the product reads it. */
+/** Variables that the documents have people export, or that tests read; no process of the product reads them. */
 const NO_SETTINGS = /^PORTICO_(API_KEY|MANAGEMENT_KEY|TEST_\w+)$/
 
 const PREFIX = 'PORTICO_'
-/** A name is near to another one when at most so many letters are missing, added or wrong, and at most half of its own. */
+/**
+ * Two names are similar if at most this many letters are missing, added or wrong, and at most half of the letters of
+ * the name.
+ */
 const NEAR = 5
 
 /**
- * The variables that look like settings and are none, neither of this process, which reads those `declared`, nor of
- * another one of the product: all of them may share one file. Where a setting has a name much like it, it is suggested.
+ * Returns the variables that look like settings but are unknown, both to this process, which reads those `declared`,
+ * and to the other processes of the product, since all of them may share one file of settings. A setting with a similar
+ * name is suggested.
  */
 export function unknownSettings(env: Environment, declared: ReadonlySet<string>): ConfigProblem[] {
   const known = [...new Set([...declared, ...SETTING_NAMES])].filter((name) => name.startsWith(PREFIX))
@@ -33,7 +37,7 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return ranked.sort((one, two) => one.distance - two.distance)[0]?.other
 }
 
-// Levenshtein's distance, row by row.
+// The Levenshtein distance, row by row.
 function distanceBetween(one: string, two: string): number {
   let row = Array.from({ length: two.length + 1 }, (_, index) => index)
   for (const [index, letter] of [...one].entries()) {
@@ -47,7 +51,7 @@ function distanceBetween(one: string, two: string): number {
   return row.at(-1) ?? 0
 }
 
-/** Names what {@link unknownSettings} finds in one line of the log. */
+/** Logs what {@link unknownSettings} finds, in one line. */
 export function warnOfUnknownSettings(env: Environment, declared: ReadonlySet<string>, logger: Logger): void {
   const unknown = unknownSettings(env, declared).map(({ variable, problem }) => `${variable} ${problem}`)
   if (unknown.length > 0) logger.warn(`Unknown settings are ignored: ${unknown.join(' · ')}`)

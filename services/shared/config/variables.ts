@@ -1,20 +1,23 @@
 import { z } from 'zod'
 import { maskCredentials } from '#shared/config/config-print.ts'
 
-/** Most characters of a value that an error repeats. */
+/** How many characters of a value an error message quotes. */
 const MOST_REPEATED = 100
 
-/** The problem of a variable that holds no secret: what it must be, and what it is. Credentials in URLs are masked. */
+/**
+ * The error message for a variable that holds no secret: what it must be, and what it is. Credentials in URLs are
+ * masked.
+ */
 export function mustBe(what: string) {
   const error = ({ input }: { readonly input?: unknown }): string =>
     `must be ${what}, not ${maskCredentials(String(input)).slice(0, MOST_REPEATED)}`
   return { error }
 }
 
-/** A TCP port; 0 has the system choose a free one. */
+/** A TCP port; 0 lets the system choose a free one. */
 export const portVariable = () => integerVariable({ min: 0, max: 65_535 })
 
-/** A whole number, written in decimal digits, within limits. Unlike a lax reader it refuses `12abc` and `1e3`. */
+/** An integer within limits, in decimal digits. Unlike lenient parsers it refuses `12abc` and `1e3`. */
 export function integerVariable({ min, max }: { readonly min: number; readonly max: number }) {
   return z
     .string()
@@ -34,14 +37,14 @@ export const booleanVariable = () =>
     .enum(['true', 'on', '1', 'false', 'off', '0'], mustBe('true or false'))
     .transform((value) => ['true', 'on', '1'].includes(value))
 
-/** An absolute http or https URL; the answer has no slash at its end. */
+/** An absolute http or https URL; trailing slashes are removed. */
 export const urlVariable = () =>
   z
     .string()
     .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http:// or https:// URL')
     .transform((value) => value.replace(/\/+$/, ''))
 
-/** Where a service is: `http://host:port`. Services speak HTTP/2 without TLS, and serve at no other path. */
+/** The address of a service: `http://host:port`. Services speak HTTP/2 without TLS, and serve no other path. */
 export const peerUrlVariable = () =>
   z
     .string()
@@ -51,7 +54,7 @@ export const peerUrlVariable = () =>
     }, mustBe('http://host:port, without TLS and without a path'))
     .transform((value) => value.replace(/\/+$/, ''))
 
-/** A value written in JSON, checked by a schema. */
+/** A JSON value, checked by a schema. */
 export function jsonVariable<S extends z.ZodType>(schema: S) {
   return z
     .string()

@@ -2,13 +2,13 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { UniversalServerResponse } from '@connectrpc/connect/protocol'
 
 /**
- * Sends an answer at the pace of its reader: the next piece is pulled when the one before found room. When the stream
- * closes early, the pieces that are left are dropped, and their source is notified.
+ * Sends a response at the pace of its reader: the next piece is pulled once the previous one found room. If the stream
+ * closes early, the remaining pieces are dropped, and their source is notified.
  */
 export async function sendAnswer(stream: ServerHttp2Stream, answer: UniversalServerResponse): Promise<void> {
   const pieces = answer.body?.[Symbol.asyncIterator]()
   try {
-    // The handler may set headers until its first piece is there, and trailers until its last.
+    // The handler may set headers until its first piece is available, and trailers until its last.
     let piece = await pieces?.next()
     if (stream.destroyed) return
     respond(stream, answer)
@@ -17,12 +17,12 @@ export async function sendAnswer(stream: ServerHttp2Stream, answer: UniversalSer
       if (!stream.write(piece.value)) await room(stream)
       piece = await pieces?.next()
     }
-    // With trailers the answer is over when they are sent, not before.
+    // With trailers, the response is complete when they are sent, not before.
     stream.end(() => {
       if (answer.trailer === undefined) refuseRest(stream)
     })
   } finally {
-    // Not waited for: a handler may take its time to stop.
+    // Not awaited: a handler may take its time to stop.
     void pieces?.return?.()?.catch(() => {})
   }
 }
@@ -41,7 +41,7 @@ function respond(stream: ServerHttp2Stream, { status, header, trailer }: Univers
   })
 }
 
-/** Lets a caller that still sends know that nobody reads it any more. */
+/** Notifies a caller that is still sending that nobody reads any more. */
 function refuseRest(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR)
 }

@@ -41,7 +41,7 @@ export function requestHeaders(
   return headers
 }
 
-/** The message of a unary answer; throws what the peer rejected the call with. */
+/** Returns the message of a unary response; throws the error that the peer rejected the call with. */
 export async function unaryMessage<O extends DescMessage>(output: O, call: Http2Call): Promise<MessageShape<O>> {
   const head = await call.head()
   const bytes = await readAll(call)
@@ -52,21 +52,22 @@ export async function unaryMessage<O extends DescMessage>(output: O, call: Http2
   return fromBinary(output, bytes)
 }
 
-/** Waits until a stream stands; throws when the peer refused it. */
+/** Waits until a stream is established; throws if the peer refused it. */
 export async function streamStands(call: Http2Call): Promise<void> {
   const head = await call.head()
   if (head[':status'] !== 200) throw errorOf(head, await readAll(call))
 }
 
-/** Is notified of what became of a call. */
+/** Is notified of the outcome of a call. */
 export interface Observer {
   answered(): void
   failed(error: unknown): void
 }
 
 /**
- * The messages of a stream, pulled one by one. Leaving it resets the stream. The observer receives each of them, and its
- * end or failure: that a stream stands says nothing yet, for a refusal comes in a stream, too.
+ * Returns the messages of a stream, pulled one by one. Leaving it resets the stream. The observer is notified of each
+ * message and of the end or failure; that the stream was established is not enough, since a refusal also comes in a
+ * stream.
  */
 export function streamMessages<O extends DescMessage>(
   output: O,

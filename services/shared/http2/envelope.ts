@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 
 const PREFIX_BYTES = 5
 
-/** A message of a Connect stream: its flags and its bytes. */
+/** A message of a Connect stream: its flags and its data. */
 export interface Envelope {
   readonly flags: number
   readonly data: Uint8Array
@@ -17,7 +17,10 @@ export function sealEnvelope(data: Uint8Array): Uint8Array {
   return sealed
 }
 
-/** Takes envelopes out of pieces of any size. One above the limit fails with RESOURCE_EXHAUSTED before it is buffered. */
+/**
+ * Reads envelopes from pieces of any size. An envelope above the limit fails with RESOURCE_EXHAUSTED before it is
+ * buffered.
+ */
 export class EnvelopeReader {
   readonly #maxBytes: number
   #bytes: Buffer = Buffer.alloc(0)
@@ -29,7 +32,7 @@ export class EnvelopeReader {
     this.#maxBytes = maxBytes
   }
 
-  /** Whether bytes are left that make no whole envelope. */
+  /** Whether there are bytes left that are not a whole envelope. */
   get partial(): boolean {
     return this.#total > 0
   }
@@ -39,7 +42,7 @@ export class EnvelopeReader {
     this.#total += piece.byteLength
   }
 
-  /** The next whole envelope, if there is one. */
+  /** The next whole envelope, if it is complete. */
   next(): Envelope | undefined {
     if (!this.#gather(PREFIX_BYTES)) return undefined
     const length = this.#bytes.readUInt32BE(1)
@@ -53,7 +56,7 @@ export class EnvelopeReader {
     return envelope
   }
 
-  /** Whether the bytes needed are there; joins the pieces only then, so that a long message is copied once. */
+  /** Whether enough bytes have arrived. Joins the pieces only then, so that a long message is copied once. */
   #gather(needed: number): boolean {
     this.#needed = needed
     if (this.#total < needed) return false

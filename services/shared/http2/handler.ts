@@ -7,16 +7,16 @@ import { sendAnswer } from '#shared/http2/answer.ts'
 import { incomingValues } from '#shared/rpc/call-context.ts'
 import { Complaint } from '#shared/telemetry/complaint.ts'
 
-/** Takes the streams of an HTTP/2 server and knows how many are being answered. */
+/** Handles the streams of an HTTP/2 server, and counts those in progress. */
 export interface Http2Handler {
   handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
-  /** Resolves when nothing is being answered, or after the time given. */
+  /** Resolves when nothing is in progress any more, or after the given time. */
   idle(timeoutMs: number): Promise<void>
 }
 
 /**
- * Gives the streams of an HTTP/2 server to a router, with `draining` among the context values. It takes the place of
- * connect-node's adapter, which goes through Node's HTTP/1 imitation and waits for ever when a caller hangs up while the
+ * Passes the streams of an HTTP/2 server to a router, with `draining` among the context values. It replaces
+ * connect-node's adapter, which uses Node's emulation of HTTP/1 and waits for ever if a caller hangs up while the
  * handler is ahead of it. A caller that hangs up is not an error.
  */
 export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal, logger: Logger): Http2Handler {
@@ -32,7 +32,7 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
     handle(stream, headers) {
       active += 1
       stream.once('close', settled)
-      // The stream's close reaches the handler; an error says nothing more.
+      // The handler is notified by the stream's close event; an error adds nothing to that.
       stream.on('error', () => {})
       const handler = handlers.get(pathOf(headers))
       if (handler === undefined) {
@@ -59,7 +59,7 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
   }
 }
 
-/** Who calls another service of ours here has a wrong address of it. */
+/** Whoever calls a service of Portico that is not served here has the wrong address. */
 function complaintsOfOutsiders(logger: Logger): (path: string) => void {
   const complaints = new Map<string, Complaint>()
   return (path) => {
@@ -98,7 +98,7 @@ function requestOf(
     method: headers[':method'] ?? '',
     url: `http://${headers[':authority'] ?? 'localhost'}${headers[':path'] ?? '/'}`,
     header,
-    // A handler that stops reading must still be able to answer.
+    // A handler that stops reading must still be able to send a response.
     body: stream.iterator({ destroyOnReturn: false }),
     signal,
     contextValues: incomingValues(draining),

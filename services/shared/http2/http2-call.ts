@@ -9,13 +9,13 @@ import {
 import { Code, ConnectError } from '@connectrpc/connect'
 import { NotBegun, notBegun } from '#shared/rpc/retry.ts'
 
-/** The headers of an answer, `:status` included. */
+/** The headers of a response, including `:status`. */
 export type ResponseHead = IncomingHttpHeaders & IncomingHttpStatusHeader
 
 /** What a call sends, and when it gives up. */
 export interface Http2CallOptions {
   readonly headers: OutgoingHttpHeaders
-  /** In pieces, which have to stay as they are until the call is over. */
+  /** In pieces, which must not change until the call is over. */
   readonly body: readonly Uint8Array[]
   readonly signal: AbortSignal | undefined
   readonly timeoutMs: number | undefined
@@ -24,9 +24,9 @@ export interface Http2CallOptions {
 const BUFFER_BYTES = 64 * 1024
 
 /**
- * One request and its answer on an HTTP/2 connection. Whatever ends it early (the caller's signal, its deadline, the peer,
- * the connection) surfaces as a ConnectError from `head` or `read`; giving up resets the stream, so that the peer notices.
- * What the caller does not read stays with the peer, apart from a small buffer.
+ * One request and its response on an HTTP/2 connection. Whatever ends it early (the caller's signal, its deadline, the
+ * peer, the connection) surfaces as a ConnectError from `head` or `read`. Giving up resets the stream, so that the peer
+ * is notified. Apart from a small buffer, what the caller does not read stays with the peer.
  */
 export class Http2Call {
   readonly #stream: ClientHttp2Stream
@@ -62,17 +62,17 @@ export class Http2Call {
     }
   }
 
-  /** The answer's headers. */
+  /** The headers of the response. */
   async head(): Promise<ResponseHead> {
     for (;;) {
       if (this.#head !== undefined) return this.#head
-      // A stream may be closed without an error before anything was said.
+      // A stream may be closed without an error before anything was sent.
       if (this.#ended) throw failureOf(undefined, undefined)
       await this.#news()
     }
   }
 
-  /** The next piece of the answer's body; undefined at its end. */
+  /** The next piece of the response body; undefined at its end. */
   async read(): Promise<Uint8Array | undefined> {
     for (;;) {
       const chunk = this.#chunks.shift()
@@ -86,7 +86,7 @@ export class Http2Call {
     }
   }
 
-  /** Ends the call; resets the stream unless the answer is complete. */
+  /** Ends the call, and resets the stream unless the response is complete. */
   close(): void {
     if (!this.#ended) this.#fail(new ConnectError('The call is over', Code.Canceled))
   }
@@ -110,7 +110,7 @@ export class Http2Call {
     this.#wake?.()
   }
 
-  // Node ends a stream that was reset as if it were complete; the reset's code distinguishes them.
+  // Node ends a stream that was reset as if it were complete; the code of the reset distinguishes the two.
   #finish(): void {
     const { rstCode } = this.#stream
     if (rstCode !== undefined && rstCode !== constants.NGHTTP2_NO_ERROR) this.#fail(failureOf(undefined, rstCode))
@@ -139,15 +139,15 @@ function request(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Cli
   try {
     return session.request(headers)
   } catch (error) {
-    // The connection was closed in this moment, or wants no more calls: nothing was sent.
+    // The connection was closed just now, or accepts no more calls: nothing was sent.
     throw notBegun(new NotBegun('the connection takes no more calls', { cause: error }))
   }
 }
 
-// Whoever gave up on this side has set its failure already: a reset that arrives here is the peer's doing.
+// If this side gave up, the failure is already set. So a reset that arrives here was sent by the peer.
 function failureOf(error: unknown, resetCode: number | undefined): ConnectError {
   switch (resetCode) {
-    // Also what becomes of calls above the last one that a GOAWAY lets stand (RFC 9113 section 8.7).
+    // This also happens to calls beyond the last one that a GOAWAY permits (RFC 9113 section 8.7).
     case constants.NGHTTP2_REFUSED_STREAM:
       return notBegun(new NotBegun('the peer refused the call', { cause: error }))
     case constants.NGHTTP2_PROTOCOL_ERROR:

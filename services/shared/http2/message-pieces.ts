@@ -1,10 +1,13 @@
 import { type DescField, type DescMessage, type MessageShape, ScalarType, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 
-/** Fewer bytes are copied sooner than sent by themselves. */
+/** Copying fewer bytes is faster than sending them separately. */
 const LARGE = 65_536
 
-/** A message in binary, in pieces: bytes of its own that are many are one of them and not copied. Fields may come in any order. */
+/**
+ * Encodes a message as pieces: its long byte fields are pieces of their own, which are not copied. Fields may come in
+ * any order.
+ */
 export function messagePieces<M extends DescMessage>(schema: M, message: MessageShape<M>): readonly Uint8Array[] {
   const member = (field: DescField): unknown => Reflect.get(message, field.localName)
   const large = schema.fields.filter((field) => isBytes(field) && sizeOf(member(field)) > LARGE)

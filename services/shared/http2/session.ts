@@ -5,26 +5,31 @@ import { NotBegun, notBegun, Unreached } from '#shared/rpc/retry.ts'
 
 const STREAM_WINDOW_BYTES = 256 * 1024
 
-/** How long a peer may take before it is given up. */
+/** How long to wait for a peer before giving it up. */
 export interface PeerPatience extends KeepAlive {
-  /** From the first packet of a connection to the peer's HTTP/2 settings, in milliseconds. */
+  /** Milliseconds from the first packet of a connection until the peer has sent its HTTP/2 settings. */
   readonly connectMs: number
 }
 
-/** A connection takes at most 3 s to make, and 8 s to be given up once its packets vanish. */
+/** A connection takes at most 3 s to be made, and is given up within 8 s after its packets vanish. */
 export const PEER_PATIENCE: PeerPatience = { ...PEER_KEEP_ALIVE, connectMs: 3_000 }
 
 /** Keeps one HTTP/2 connection to a peer. */
 export interface Http2SessionKeeper extends Disposable {
-  /** The connection, when there is one that takes new calls: none before the first, after a loss and after GOAWAY. */
+  /**
+   * The connection, if there is one that accepts calls: there is none before the first, after a loss and after GOAWAY.
+   */
   readonly session: ClientHttp2Session | undefined
-  /** Makes the connection, once for all who want it meanwhile. Rejects (`notBegun`) when the peer can't be reached in time, and after disposal. */
+  /**
+   * Connects, once for all who wait for it. Rejects (`notBegun`) if the peer cannot be reached in time, and after
+   * disposal.
+   */
   connect(): Promise<ClientHttp2Session>
 }
 
 /**
- * Makes a keeper. An open connection is pinged all the time, used or not, and given up when no answer comes, so that calls
- * to a vanished machine fail instead of hanging. It keeps no process alive.
+ * Keeps a connection. It is pinged while it is open, used or not, and given up when no response comes, so that calls to
+ * a vanished machine fail instead of hanging. It does not keep the process alive.
  */
 export function keepHttp2Session(url: string, patience: PeerPatience): Http2SessionKeeper {
   let current: ClientHttp2Session | undefined
@@ -32,7 +37,7 @@ export function keepHttp2Session(url: string, patience: PeerPatience): Http2Sess
   const sessions = new Set<ClientHttp2Session>()
   let disposed = false
   const open = async (): Promise<ClientHttp2Session> => {
-    // A call that was cut off comes back for another try.
+    // A call that was cut off tries again here.
     if (disposed) throw notBegun(new NotBegun('the transport is closed'))
     const session = connect(url, {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
@@ -62,7 +67,7 @@ export function keepHttp2Session(url: string, patience: PeerPatience): Http2Sess
   }
 }
 
-/** Waits for the peer's settings: whoever accepts a connection and says nothing more is no peer. */
+/** Waits for the peer's settings: a server that accepts a connection and sends nothing is not a peer. */
 function established(session: ClientHttp2Session, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (problem: string, cause?: Error): void => {
@@ -77,7 +82,7 @@ function established(session: ClientHttp2Session, timeoutMs: number): Promise<vo
       clearTimeout(timer)
       resolve()
     })
-    // Later each call notices a lost connection by itself.
+    // Afterwards, each call notices a lost connection by itself.
     session.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message, error))
     session.once('close', () => fail('the connection was closed'))
   })

@@ -20,21 +20,21 @@ export interface Peer {
   readonly secret: string
   /** Default: `PEER_PATIENCE`. */
   readonly patience?: PeerPatience
-  /** Who logs that the peer cannot be used. */
+  /** Logs that the peer cannot be used. */
   readonly report?: PeerReport
 }
 
-/** A transport over one HTTP/2 connection. Disposal cuts off what is under way. */
+/** A transport over one HTTP/2 connection. Disposal cuts off calls in progress. */
 export interface Http2Transport extends Transport, AsyncDisposable {}
 
 const noHeaders = { header: new Headers(), trailer: new Headers() }
 
 /**
- * A transport to a service in another process: the Connect protocol in binary, without compression, over one HTTP/2
- * connection made when first used and remade when lost (ADR 0003); a peer that is silent is given up (`PeerPatience`). It sends
- * the internal secret and the call's context, and tries again what may be tried again (`retryUnavailable`; a stream only until
- * it stands). Of streams it offers server
- * streaming; headers and trailers of answers are not read.
+ * A transport to a service in another process. It speaks the Connect protocol in binary, uncompressed, over one HTTP/2
+ * connection, which is made when first used and remade when lost (ADR 0003). A peer that stays silent is given up
+ * (`PeerPatience`). It sends the internal secret and the context of the call, and retries what may be retried
+ * (`retryUnavailable`; a stream only until it is established). Server streaming is the only kind of stream; headers and
+ * trailers of responses are not read.
  */
 export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, report }: Peer): Http2Transport {
   const keeper = keepHttp2Session(url, patience)
@@ -56,7 +56,7 @@ export function createHttp2Transport({ url, secret, patience = PEER_PATIENCE, re
           const session = keeper.session ?? (await connected(keeper, signal, left()))
           const timeoutMs = left()
           const headers = requestHeaders(method, { secret, timeoutMs, header, contextValues, span })
-          // With it the peer takes the room that it needs once, instead of joining pieces.
+          // With this header, the peer allocates the memory once instead of joining pieces.
           headers['content-length'] = sizeOf(body)
           return unaryMessage(method.output, new Http2Call(session, { headers, body, signal, timeoutMs }))
         }
@@ -120,7 +120,10 @@ async function connected(
   }
 }
 
-/** Returns how many milliseconds a call has left; throws when it has none or was aborted. Not above zero: no limit. */
+/**
+ * Returns how many milliseconds a call has left; throws if there are none, or if it was aborted. A limit that is not
+ * above zero is no limit.
+ */
 function countdown(signal: AbortSignal | undefined, timeoutMs: number): () => number | undefined {
   const deadline = timeoutMs > 0 ? performance.now() + timeoutMs : undefined
   return () => {

@@ -6,7 +6,7 @@ import { lazyHandlers } from './lazy-handlers.ts'
 
 const context = {} as HandlerContext
 
-/** Handlers that say what they were given; the first load fails. */
+/** Handlers that return what they were given; the first load fails. */
 function prepare() {
   let loads = 0
   const handlers = {

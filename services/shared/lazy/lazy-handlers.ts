@@ -4,7 +4,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 type Handlers = Readonly<Record<string, (input: unknown, context: unknown) => unknown>>
 type StreamHandlers = Readonly<Record<string, (input: unknown, context: unknown) => AsyncIterable<unknown>>>
 
-/** The handlers of a service, which are loaded with the first call of one of them. */
+/** The handlers of a service, loaded by the first call of any of them. */
 export function lazyHandlers<S extends DescService>(service: S, load: () => Promise<ServiceImpl<S>>): ServiceImpl<S> {
   let loaded: Handlers | undefined
   let loading: Promise<Handlers> | undefined

@@ -1,9 +1,9 @@
-/** What no one has wanted so far. */
+/** Modules that were not needed so far. */
 const waiting = new Set<() => Promise<unknown>>()
 
 /**
- * A module that is read when it is first wanted, so that a start does without it. To be called once for each, at the top of a module.
- * A failure is not kept.
+ * A module that is loaded when it is first needed, so that a start can do without it. Call it once for each module, at
+ * the top level. A failure is not cached.
  */
 export function lazyModule<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined
@@ -20,7 +20,7 @@ export function lazyModule<T>(load: () => Promise<T>): () => Promise<T> {
   return get
 }
 
-/** Reads what no one has wanted so far, one after the other. */
+/** Loads the modules that were not needed so far, one after the other. */
 export async function loadTheRest(): Promise<void> {
   for (const get of waiting) await get()
 }

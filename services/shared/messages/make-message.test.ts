@@ -1,4 +1,4 @@
-// Of every message of every service: `makeMessage` makes what `create` makes.
+// For every message of every service, `makeMessage` makes what `create` makes.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { FileDescriptorProtoSchema, ValueSchema } from '@bufbuild/protobuf/wkt'
 import fc from 'fast-check'
 import { makeMessage } from './make-message.ts'
 
-/** How deep messages contain messages in what is made. */
+/** How deeply the generated messages are nested. */
 const DEPTH = 3
 
 const folder = new URL('../../../gen/', import.meta.url)
@@ -36,7 +36,7 @@ function initOf(message: DescMessage, depth: number): fc.Arbitrary<Record<string
   const given = fc.record({ ...Object.fromEntries(members), unknownMember: fc.constant(1) }, { requiredKeys: [] })
   return fc.oneof(
     { weight: 4, arbitrary: given },
-    // Whoever has a message already hands that over.
+    // An existing message is passed on as it is.
     { weight: 1, arbitrary: given.map((init) => create(message, init)) },
   )
 }

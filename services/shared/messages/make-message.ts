@@ -15,7 +15,7 @@ type Convert = (value: unknown) => unknown
 type Members = Record<string, unknown>
 type Make = (init: Members) => Members
 
-/** Shared by all messages that have nothing there: whoever gets a message does not change it. */
+/** Shared by all messages without a value there, which is safe because received messages are not changed. */
 const NO_ITEMS = Object.freeze([])
 const NO_ENTRIES = Object.freeze({})
 const NO_CASE = Object.freeze({ case: undefined })
@@ -23,8 +23,8 @@ const NO_CASE = Object.freeze({ case: undefined })
 const makers = new WeakMap<DescMessage, Make>()
 
 /**
- * What `create` makes, at a fraction of the cost: it begins with a copy of the empty message, and looks only at what is given. Lists, maps
- * and choices that are left out are the same frozen objects in all messages.
+ * Makes what `create` makes, at a fraction of the cost: it begins with a copy of the empty message, and looks only at
+ * the given members. Omitted lists, maps and oneofs are the same frozen objects in all messages.
  */
 export function makeMessage<D extends DescMessage>(message: D, init: MessageInitShape<D> | undefined): MessageShape<D> {
   if (isMessage(init, message)) return init as MessageShape<D>
@@ -41,7 +41,7 @@ function makerOf(message: DescMessage): Make {
 }
 
 function makerFor(message: DescMessage): Make {
-  // A message with a prototype of its own, as of proto2.
+  // A message with a prototype of its own, as in proto2.
   if (Object.getPrototypeOf(create(message)) !== Object.prototype) return (init) => create(message, init) as Members
   const empty: Members = { $typeName: message.typeName }
   const converts = new Map<string, Convert>()
@@ -62,7 +62,7 @@ function makerFor(message: DescMessage): Make {
   }
 }
 
-/** What an empty message has there. */
+/** The value of a member in an empty message. */
 function zeroOf(member: DescField | DescOneof, message: DescMessage): unknown {
   if (member.kind === 'oneof') return NO_CASE
   if (member.fieldKind === 'list') return NO_ITEMS
@@ -89,16 +89,16 @@ function fieldConvert(field: DescField): Convert {
     isObject(map) ? Object.fromEntries(Object.entries(map).map(([key, value]) => [key, convert(value)])) : map
 }
 
-/** Of a value of the field, an item of its list, or a value of its map. */
+/** Converts a value of the field, an item of its list, or a value of its map. */
 function valueConvert(field: DescField): Convert {
   if (field.message === undefined) return field.scalar === ScalarType.BYTES ? toBytes : asIs
   const { message } = field
-  // As `create` has it: what such a message says stands in its place.
+  // Like `create`, which unwraps such a message.
   if (field.fieldKind === 'message' && field.oneof === undefined && isWrapperDesc(message)) {
     return message.fields[0].scalar === ScalarType.BYTES ? toBytes : asIs
   }
   if (message.typeName === 'google.protobuf.Struct' && field.parent.typeName !== 'google.protobuf.Value') return asIs
-  // Made when the first one is needed: a message may contain itself.
+  // Made when it is first needed, since a message may contain itself.
   return (value) => (!isObject(value) || isMessage(value, message) ? value : makerOf(message)(value as Members))
 }
 

@@ -9,10 +9,13 @@ import { startWatchdog } from '#shared/process/watchdog.ts'
 import { createLogger, type Logger } from '#shared/telemetry/logging.ts'
 import { startTelemetry } from '#shared/telemetry/telemetry.ts'
 
-/** What a start did without is loaded after this time, in milliseconds, so that files that are replaced under the process do not mix with its own. */
+/**
+ * After this many milliseconds, the modules that the start did without are loaded, so that a running process does not
+ * mix its files with newer ones that replace them.
+ */
 const LOAD_REST_MS = 10_000
 
-/** A process that has begun. */
+/** Must be called once everything is open; from then on the event loop must turn within the configured limit. */
 export interface BegunProcess {
   readonly logger: Logger
   /** To be called once everything is open: from then on the event loop must turn as often as is set. */
@@ -20,8 +23,8 @@ export interface BegunProcess {
 }
 
 /**
- * What every process does once it has read its settings and before it opens anything: it logs the settings, and those that
- * mean nothing, and starts its watchdog and its telemetry, which ends with the resources.
+ * What every process does after reading its settings and before opening anything: it logs the settings, warns of those
+ * that are unknown, and starts its watchdog and its telemetry, which ends with the resources.
  */
 export async function beginProcess(
   service: string,

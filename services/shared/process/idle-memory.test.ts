@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const module = new URL('idle-memory.ts', import.meta.url).href
 
-/** Runs lines that find `fill`, which makes much garbage, and `back`, which resolves when it was given back. */
+/** Runs code that uses `fill`, which makes much garbage, and `back`, which resolves when the memory was given back. */
 async function run(lines: string): Promise<void> {
   const program = `import { giveBackIdleMemory } from ${JSON.stringify(module)}
     import { setTimeout as sleep } from 'node:timers/promises'

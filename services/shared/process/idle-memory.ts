@@ -1,24 +1,28 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Share of a period in which a process that does nothing may be busy, in CPU time: polls, heartbeats. */
+/** The share of a period that an idle process may use as CPU time, for polls and heartbeats. */
 const QUIET_SHARE = 0.02
-/** What is not worth a collection. */
+/** Growth that is not worth a collection. */
 const SLACK_BYTES = 24 << 20
-/** After a collection come as many periods without one as it took units of so much CPU time: it holds the event loop. */
+/**
+ * A collection blocks the event loop, so for each of these units of CPU time that it took, one period passes without
+ * another collection.
+ */
 const REST_UNIT_MS = 25
 
 /**
- * From now on begins to give back what the heap keeps after a busy time, once the main thread has had nothing to do for a
- * whole period: V8 collects garbage only while more is made, so that hundreds of megabytes would stay until the next load.
- * One collection is enough: V8 looks again 8 s and more after it, and then lets go what it keeps for the next load, bit by
- * bit. It holds the event loop for 50 ms where 50 MB are in use, is done once after the start, and then only when the process
- * has grown by 24 MB, after a rest that is longer the longer the last one took. Keeps no process alive.
+ * Starts to give back memory that the heap keeps after a busy time, once the main thread was idle for a whole period.
+ * V8 collects garbage only while more is made, so hundreds of megabytes would otherwise stay until the next load. One
+ * collection is enough: V8 checks again 8 s later, and then releases bit by bit what it keeps for the next load. A
+ * collection blocks the event loop for 50 ms if 50 MB are in use. It happens once after the start, and then only if the
+ * process has grown by 24 MB, after a pause that is longer the longer the last collection took. It does not keep the
+ * process alive.
  */
 export function giveBackIdleMemory(periodMs = 5_000): void {
   const collect = collector()
   const quietMs = periodMs * QUIET_SHARE
-  // Not the time that the event loop took: on a machine that others keep busy it always takes long.
+  // Not the elapsed time of the event loop, which is always long on a machine that is busy with other things.
   let worked = cpuMs()
   let kept = 0
   let rests = 0
@@ -36,13 +40,14 @@ export function giveBackIdleMemory(periodMs = 5_000): void {
   }, periodMs).unref()
 }
 
-/** CPU time of the calling thread so far. */
+/** CPU time that the calling thread has used so far. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }
 
-// The function is made for contexts that begin while the flag is set; this process's own does not get it.
+// The function exists only in contexts that are created while the flag is set, so this process's own context does not
+// get it.
 function collector(): () => void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as NodeJS.GCFunction

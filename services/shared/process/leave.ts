@@ -1,22 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Something that a process does for others, and stops doing in two steps. Both may be called again. */
+/** Something that serves others, and stops doing so in two steps. Both may be called repeatedly. */
 export interface Leaving {
-  /** Says that no more work should be sent here, and goes on with everything. */
+  /** Announces that no more work should be sent here, and keeps working. */
   unready?(): void
-  /** Takes nothing new, and resolves when what is open has ended; after so many milliseconds cuts it off. */
+  /**
+   * Accepts nothing new, and resolves when everything in progress has ended. After `ms` milliseconds, it cuts off what
+   * is left.
+   */
   drain(ms: number): Promise<void>
 }
 
 /** How long a process takes to stop, in milliseconds. */
 export interface LeaveTimes {
-  /** `PORTICO_UNREADY_SECONDS`: from the signal until ports are closed, so that balancers notice. */
+  /** `PORTICO_UNREADY_SECONDS`: from the signal until ports are closed, so that load balancers can notice. */
   readonly unreadyMs: number
-  /** `PORTICO_DRAIN_SECONDS`: from then on, for all that is open. */
+  /** `PORTICO_DRAIN_SECONDS`: from then on, for everything in progress. */
   readonly drainMs: number
 }
 
-/** Stops a process that others send work to: first it is unready, then everything drains side by side. */
+/** Stops everything that serves others: first it all becomes unready, then it drains in parallel. */
 export async function leave({ unreadyMs, drainMs }: LeaveTimes, all: readonly Leaving[]): Promise<void> {
   for (const each of all) each.unready?.()
   if (unreadyMs > 0) await sleep(unreadyMs)

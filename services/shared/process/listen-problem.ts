@@ -1,6 +1,6 @@
 import { ConfigError } from '#shared/config/config-error.ts'
 
-/** Where a server was to listen, and the settings that say so. */
+/** The address that a server was to listen on, and the settings that it comes from. */
 export interface Address {
   readonly host: string
   readonly port: number
@@ -8,7 +8,7 @@ export interface Address {
   readonly portSetting: string
 }
 
-/** Why a server cannot listen, by the name of the setting that is to be changed; anything else is answered as it is. */
+/** Explains why a server cannot listen, with the name of the setting to change. Other errors are returned unchanged. */
 export function listenProblem(error: NodeJS.ErrnoException, { host, port, hostSetting, portSetting }: Address): Error {
   const { code = '' } = error
   const problems: Readonly<Record<string, readonly [variable: string, problem: string]>> = {

@@ -5,12 +5,12 @@ import { OlderStoreError } from '#shared/stores/schema-step.ts'
 import { storeReasons, storeUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** Milliseconds until a store that waits for its steps is opened again. */
+/** Milliseconds before another attempt to open a store that needs migration. */
 const AGAIN_MS = 1_000
 
 /**
- * Opens a service. While its store waits for its steps it serves, in place of the service, routes whose every call is
- * STORE_UNAVAILABLE and whose health is NOT_SERVING, and logs why, once; when they have been run, it opens the service.
+ * Opens a service. While its store needs migration, every call is rejected with STORE_UNAVAILABLE, its health is
+ * NOT_SERVING, and the reason is logged once. After the migration it opens the service.
  */
 export async function openWhenMigrated<S>(
   open: () => Promise<S>,

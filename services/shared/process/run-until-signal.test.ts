@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const module = new URL('run-until-signal.ts', import.meta.url).href
 
-/** A process whose `start` is the code given. */
+/** A process whose `start` is the given code. */
 function run(start: string, shutdownMs = 5_000) {
   const code = `import { runUntilSignal } from ${JSON.stringify(module)}
     const say = (text) => console.log(text)
@@ -25,7 +25,7 @@ function run(start: string, shutdownMs = 5_000) {
   return { child, output: () => output, ended: once(child, 'close') as Promise<[number | null, string | null]> }
 }
 
-/** Resolves when the process has said something; fails when it ends without a word. */
+/** Resolves when the process has printed something; fails if it ends without output. */
 async function said({ child, output, ended }: ReturnType<typeof run>): Promise<void> {
   const early = ended.then(() => assert.ok(output() !== '', 'it ended without a word'))
   await Promise.race([once(child.stdout, 'data'), early])

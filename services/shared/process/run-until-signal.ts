@@ -5,42 +5,45 @@ import { diskProblem } from '#shared/stores/disk-problem.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** A terminal signals npm's child as well as npm, which passes the signal on: what comes so soon after the first is the same request. */
+/**
+ * A terminal signals npm's child as well as npm, which passes the signal on. A signal that follows the first one so
+ * quickly is the same request.
+ */
 const SAME_SIGNAL_MS = 500
 
 /** How a process stops. */
 export interface StopOptions {
-  /** How long disposal may take, in milliseconds, before the process ends all the same with code 1. */
+  /** How many milliseconds disposal may take before the process ends anyway, with code 1. */
   readonly shutdownMs: number
   /** Called at the first signal. */
   readonly onStopping?: ((signal: NodeJS.Signals) => void) | undefined
-  /** Called when all has been released after a signal; the process ends when it resolves. */
+  /** Called when everything was released after a signal; the process ends when it resolves. */
   readonly onStopped?: (() => void | Promise<void>) | undefined
 }
 
-/** What a process of its own says in its log when it stops. */
+/** What a process logs when it stops. */
 export function loggedStop(logger: Logger): Pick<StopOptions, 'onStopping' | 'onStopped'> {
   return {
     onStopping: (signal) => logger.info({ signal }, 'Stopping'),
     onStopped: async () => {
       logger.info('Stopped')
-      // Lines are written behind the back of the process, and what is left at its exit would overtake one on its way.
+      // Lines are written asynchronously, and what is left at exit could overtake one that is being written.
       await new Promise<void>((resolve) => logger.flush(() => resolve()))
     },
   }
 }
 
 /**
- * Runs a process: `start` builds it and puts what must be released on the stack; SIGINT or SIGTERM releases it in reverse
- * order, then the process ends with code 0. A second signal, half a second later or more, ends it at once. A failed start releases what there is and
- * ends with code 1; settings that cannot be used are reported without a stack trace.
+ * Runs a process. `start` builds it, and puts what must be released on the stack. SIGINT or SIGTERM releases that in
+ * reverse order, and the process ends with code 0. A second signal, half a second later or more, ends it at once. A
+ * failed start releases what there is and ends with code 1; unusable settings are reported without a stack trace.
  */
 export async function runUntilSignal(
   start: (resources: AsyncDisposableStack) => Promise<void>,
   options: StopOptions,
 ): Promise<never> {
-  // Else Node opens its inspector at this signal, and whoever reaches the port runs code here: any command of `bash` could
-  // ask for it. The npm scripts have a flag for the time before.
+  // Otherwise Node opens its inspector at this signal, and whoever reaches its port can run code here, as any command
+  // of `bash` could. The npm scripts set a flag that covers the time before.
   process.on('SIGUSR1', () => {})
   const resources = new AsyncDisposableStack()
   const signalled = firstSignal()
@@ -53,7 +56,7 @@ export async function runUntilSignal(
     code = 1
     report(error)
   }
-  // A timer that is not unref'd keeps the process alive for as long as disposal waits for something that never comes.
+  // A timer that is not unref'd keeps the process alive while disposal waits for something that never comes.
   const late = setTimeout(() => {
     process.stderr.write(`Not everything ended within ${options.shutdownMs} ms\n`)
     process.exit(1)
@@ -87,7 +90,7 @@ function report(error: unknown): void {
   process.stderr.write(`${textOf(error)}\n`)
 }
 
-/** One line where the fault is outside: a setting, or a store that cannot be used. A stack where it is ours. */
+/** One line if the cause is a setting or a store that cannot be used; the stack if the fault is ours. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConfigError) return error.message

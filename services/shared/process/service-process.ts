@@ -14,7 +14,7 @@ import type { Routes } from '#shared/rpc/routes.ts'
 import { serve } from '#shared/rpc/serve.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** Time for a service to close once its calls have ended, in milliseconds. */
+/** How many milliseconds a service may take to close once its calls have ended. */
 const CLOSE_MS = 5_000
 
 /** What a service is opened with: what every service gets, and a transport to each of its peers. */
@@ -22,7 +22,7 @@ export type ServiceDependencies<P extends ServiceName> = { readonly clock: Clock
   readonly [K in P]: Transport
 }
 
-/** A service that was opened. One that does work of its own, beside calls, drains it when the process stops. */
+/** A service that was opened. If it works on its own, besides calls, it drains that work when the process stops. */
 export interface OpenService extends AsyncDisposable {
   readonly routes: Routes
   readonly drain?: Leaving['drain']
@@ -31,7 +31,7 @@ export interface OpenService extends AsyncDisposable {
 /** One service as a process of its own. */
 export interface ServiceProcess<C, P extends ServiceName, S extends OpenService> {
   readonly name: ServiceName
-  /** Services that it calls; PORTICO_…_URL says where they are. */
+  /** The services that it calls; PORTICO_…_URL are their addresses. */
   readonly peers: readonly P[]
   /** What it serves. */
   readonly services: readonly DescService[]
@@ -41,7 +41,9 @@ export interface ServiceProcess<C, P extends ServiceName, S extends OpenService>
   readonly opened?: (service: S) => void
 }
 
-/** Opens a service, serves it over HTTP/2 and, at a signal, leaves (`leave`), closes it and ends the process. */
+/**
+ * Opens a service and serves it over HTTP/2. At a signal, it leaves (`leave`), closes the service and ends the process.
+ */
 export async function runService<C, P extends ServiceName, S extends OpenService>(
   { name, peers, services, readConfig, open, opened }: ServiceProcess<C, P, S>,
   env: Environment,

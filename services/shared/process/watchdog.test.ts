@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const watchdog = new URL('watchdog.ts', import.meta.url).href
 
-/** A process with a watchdog that runs this code and says `up` first. */
+/** A process with a watchdog that prints `up` and then runs this code. */
 function run(
   limitMs: number,
   code: string,

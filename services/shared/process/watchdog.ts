@@ -2,24 +2,29 @@ import { url as inspectorUrl } from 'node:inspector'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** How many times within the limit it is looked whether the event loop turns. */
+/** How many times within the limit the watchdog checks whether the event loop turns. */
 const LOOKS = 10
-/** So many times the limit the event loop may stand while the process opens: to recover a large store may rightly take long. */
+/**
+ * While the process opens, the limit is this many times longer, since recovering a large store may rightly take long.
+ */
 const OPENING = 10
-/** Places in the shared memory: counts the turns; whether a debugger may hold the process; whether all is open. */
+/**
+ * Places in the shared memory: a counter of turns; whether a debugger may have paused the process; whether everything
+ * is open.
+ */
 const [BEAT, DEBUGGED, OPENED] = [0, 1, 2] as const
 
-/** What the watchdog goes by. */
+/** What a watchdog is made from. */
 export interface WatchdogOptions {
-  /** Longest silence of the event loop, in milliseconds; 0: there is no watchdog. */
+  /** How long the event loop may be blocked, in milliseconds; 0: there is no watchdog. */
   readonly limitMs: number
-  /** Name of the process in its log. */
+  /** Name of the process, for its log. */
   readonly service: string
 }
 
-/** A watchdog that looks. */
+/** A running watchdog. */
 export interface Watchdog {
-  /** Says that all is open: until then it has ten times the patience. */
+  /** Must be called once everything is open: until then the limit is ten times as long. */
   opened(): void
 }
 
@@ -30,12 +35,13 @@ interface Watch extends WatchdogOptions {
 }
 
 /**
- * From now on a thread ends this process when its event loop has not turned for so long, after one log line that says
- * where it stands: with SIGKILL, or with exit code 137 where the process is the first of a container, which its own SIGKILL
- * does not reach. A process that spins receives neither requests nor signals, and what it holds (the data folder, leases) is
- * free again only when it is gone. The thread counts its own looks and no time, so that a process that was suspended
- * (SIGSTOP, a laptop that slept, a frozen container) is not taken for one that spins; one with a debugger is left alone.
- * Neither the thread nor the heartbeat keeps the process alive. The thread takes about 10 MB; when it fails, `logger` says so.
+ * Starts a thread that ends this process if its event loop does not turn for `limitMs`, after one log line that shows
+ * where it is blocked. It ends it with SIGKILL, or with exit code 137 if the process is the first of a container, which
+ * cannot be reached by its own SIGKILL. A process that spins receives neither requests nor signals, and what it holds
+ * (the data folder, leases) is only released when it is gone. The thread counts its own checks instead of time, so that
+ * a suspended process (SIGSTOP, a laptop that slept, a frozen container) is not mistaken for one that spins. A process
+ * with a debugger is left alone. Neither the thread nor the heartbeat keeps the process alive. The thread takes about
+ * 10 MB; if it fails, that is logged.
  */
 export function startWatchdog({ limitMs, service, logger }: WatchdogOptions & { readonly logger: Logger }): Watchdog {
   if (limitMs === 0) return { opened: () => {} }
@@ -47,7 +53,7 @@ export function startWatchdog({ limitMs, service, logger }: WatchdogOptions & { 
   beat()
   setInterval(beat, limitMs / LOOKS).unref()
   const watch: Watch = { memory, looks: LOOKS, opening: OPENING, limitMs, service }
-  // Nothing that this process was started with is for the thread, preloaded modules in particular.
+  // Nothing that this process was started with is meant for the thread, least of all preloaded modules.
   const options = { eval: true, env: {}, execArgv: [], workerData: watch, name: 'watchdog' }
   const worker = new Worker(`(${watchOver})()`, options)
   worker.on('error', (error) => {
@@ -58,21 +64,21 @@ export function startWatchdog({ limitMs, service, logger }: WatchdogOptions & { 
   })
   worker.unref()
   const opened = (): void => {
-    // First, so that what the event loop has stood so far is not counted by the shorter limit.
+    // Beats first, so that the time for which the event loop was blocked so far is not measured by the shorter limit.
     beat()
     Atomics.store(memory, OPENED, 1)
   }
   return { opened }
 }
 
-// The whole code of the thread: it is handed over as text, and sees nothing of this module.
+// The whole code of the thread: it is passed as text, and cannot use anything else in this module.
 function watchOver(): void {
   const { workerData } = process.getBuiltinModule('node:worker_threads')
   const { memory, looks, opening, limitMs, service } = workerData as Watch
   let last = Atomics.load(memory, 0)
   let patience = opening
   for (let silent = 0; silent < looks * patience; ) {
-    // Nobody notifies: this sleeps.
+    // Nobody notifies; this only sleeps.
     Atomics.wait(memory, 1, Atomics.load(memory, 1), limitMs / looks)
     patience = Atomics.load(memory, 2) === 0 ? opening : 1
     const beat = Atomics.load(memory, 0)
@@ -88,10 +94,10 @@ function watchOver(): void {
   session.connectToMainThread()
   const end = (): void => {
     process.kill(process.pid, 'SIGKILL')
-    // Still here: this is the first process of a container.
+    // Still alive: this is the first process of a container.
     session.post('Debugger.disable')
     session.post('Runtime.evaluate', { expression: 'process.reallyExit(137)' })
-    // Node waits for whoever debugs it.
+    // Node waits for the debugger to detach.
     setTimeout(() => session.disconnect(), 100)
   }
   let reported = false
@@ -101,7 +107,7 @@ function watchOver(): void {
     const time = new Date().toISOString()
     const line = JSON.stringify({ level: 'fatal', time, service, pid: process.pid, stack, msg })
     process.getBuiltinModule('node:fs').write(1, `${line}\n`, end)
-    // An output that takes nothing must not keep the process.
+    // An output that accepts nothing must not keep the process alive.
     setTimeout(end, 2_000)
   }
   const files = new Map<string, string>()
@@ -113,6 +119,6 @@ function watchOver(): void {
     report(places.slice(0, 10))
   })
   session.post('Debugger.enable', () => session.post('Debugger.pause'))
-  // What is not JavaScript cannot say where it stands.
+  // Code that is not JavaScript cannot report where it is.
   setTimeout(report, 1_000, [])
 }

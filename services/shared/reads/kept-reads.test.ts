@@ -11,7 +11,7 @@ const STEPS = [
   { version: 1, name: 'one', up: (database: DatabaseSync) => database.exec('CREATE TABLE words (word TEXT) STRICT') },
 ]
 
-/** A file with one word, what was kept of it, and how often it was read. */
+/** A file with one word, a cache of its reads, and how often it was read. */
 async function open() {
   const stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'portico-kept-reads-'))

@@ -1,9 +1,9 @@
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 
-/** So many are kept at most. */
+/** Maximum number of cached reads. */
 const MOST = 1_000
 
-/** What was read of a SQLite file, kept for as long as nobody commits anything to it. What is kept must not be changed. */
+/** Caches reads of a SQLite file until something is committed to it. Cached values must not be changed. */
 export class KeptReads<T extends object> {
   readonly #file: Pick<SqliteFile, 'version'>
   readonly #kept = new Map<string, T>()
@@ -13,9 +13,9 @@ export class KeptReads<T extends object> {
     this.#file = file
   }
 
-  /** What `read` returns, or returned since the last commit; `key` names what it looks for. */
+  /** Returns what `read` returns, or returned since the last commit; `key` identifies the read. */
   read(key: string, read: () => T | undefined): T | undefined {
-    // Before the read: what is committed between the two counts as a change.
+    // Taken before the read, so that a commit in between counts as a change.
     const version = this.#file.version()
     if (version !== this.#version || this.#kept.size >= MOST) this.#kept.clear()
     this.#version = version

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { SharedReads } from './shared-reads.ts'
 
-/** Reads a value that the test changes; each answers what was there when it began. */
+/** Reads a value that the test changes; each read returns the value at its beginning. */
 function newReads() {
   const state = { value: 'enabled', begun: 0 }
   const reads = new SharedReads<string>()

@@ -1,12 +1,13 @@
 /**
- * Reads that callers share: while one is under way, all who want the same in one turn of the event loop get the answer of one
- * more, which begins after the last of them has come. So nobody gets what was read before they came.
+ * Reads that callers share. While one is in progress, all callers that need the same within one turn of the event loop
+ * share one more read, which begins after the last of them arrived. So nobody gets a value that was read before they
+ * asked for it.
  */
 export class SharedReads<T> {
   readonly #running = new Map<string, Promise<T>>()
   readonly #waiting = new Map<string, Promise<T>>()
 
-  /** `key` names what is read; of those who want the same, one's `read` is called. */
+  /** `key` identifies the read; of several callers with the same key, the `read` of one is called. */
   read(key: string, read: () => Promise<T>): Promise<T> {
     const waiting = this.#waiting.get(key)
     if (waiting !== undefined) return waiting

@@ -8,7 +8,7 @@ import {
 import { Rejection } from '#shared/rejection.ts'
 import { type Caller, callerKey } from '#shared/rpc/caller.ts'
 
-/** What a principal may do; the names of portico.identity.v1.Principal.Kind. */
+/** What a principal may do; named like the values of portico.identity.v1.Principal.Kind. */
 export type PrincipalKind = 'workspace' | 'personal' | 'management' | 'local-operator'
 
 /** On whose behalf a call is made. */
@@ -20,25 +20,27 @@ export interface Principal {
   readonly kind: PrincipalKind
 }
 
-/** What travels with each call beside its message: as context values in one process, as metadata between processes. */
+/**
+ * What travels with each call besides its message: as context values within a process, as metadata between processes.
+ */
 export interface CallContext {
   readonly principal?: Principal | undefined
-  /** The principal's key was read for this very request; what was admitted and is done later does not carry it. */
+  /** The principal's key was read for this very request; work that is done later does not carry this mark. */
   readonly authenticated?: boolean | undefined
   readonly requestId?: string | undefined
 }
 
-/** Where a call's context lies, for a caller and for a handler. */
+/** The context value with the context of a call, for callers and handlers. */
 export const callContextKey = createContextKey<CallContext>({}, { description: 'call context' })
 
 const drainKey = createContextKey<AbortSignal>(new AbortController().signal, { description: 'server drains' })
 
-/** Context values of a call that came in over a server which announces by `draining` that it is going to stop. */
+/** Context values of a call that arrived at a server, which announces by `draining` that it will stop. */
 export function incomingValues(draining: AbortSignal): ContextValues {
   return createContextValues().set(drainKey, draining)
 }
 
-/** Likewise of a call within this process, with the context of its caller. */
+/** Context values of a call within this process, with the context of its caller. */
 export function localValues(caller: ContextValues | undefined, draining: AbortSignal | undefined): ContextValues {
   if (draining === undefined) return caller ?? createContextValues()
   const values = incomingValues(draining)
@@ -46,19 +48,20 @@ export function localValues(caller: ContextValues | undefined, draining: AbortSi
 }
 
 /**
- * Fires, with SERVICE_CLOSING, when the server that took this call begins to drain. A call without an end of its own (a
- * subscription) rejects with that then; a generation goes on for as long as the server waits.
+ * Fires, with SERVICE_CLOSING, when the server that received this call begins to drain. A call that would not end by
+ * itself (a subscription) then rejects with it; a generation continues for as long as the server waits.
  */
 export function drainSignalOf(context: Pick<HandlerContext, 'values'>): AbortSignal {
   return context.values.get(drainKey)
 }
 
-/** A `timeoutMs` for calls that end by themselves, or when their caller is gone. */
+/** A `timeoutMs` for calls that end by themselves, or with their caller. */
 export const NO_DEADLINE = Number.POSITIVE_INFINITY
 
 /**
- * Options of a call on behalf of somebody, which ends when the caller is gone or the signal aborts. Without `timeoutMs` a unary call has the default deadline and a stream has none.
- * `NO_DEADLINE` is none for either. A time that is already over counts as one millisecond: to Connect zero means no deadline.
+ * Options of a call on behalf of somebody, which ends when the caller is gone or the signal aborts. Without
+ * `timeoutMs`, a unary call has the default deadline and a stream has none; with `NO_DEADLINE`, neither has one. A
+ * deadline that has already passed becomes one millisecond, since zero means no deadline to Connect.
  */
 export function callOptions(
   context: CallContext,
@@ -79,14 +82,16 @@ function toConnectTimeout(ms: number): number {
   return ms === NO_DEADLINE ? 0 : Math.max(1, ms)
 }
 
-/** The principal of a call. A call without one is rejected with PRINCIPAL_MISSING, which every reason table has. */
+/**
+ * The principal of a call. A call without one is rejected with PRINCIPAL_MISSING, which is in every table of reasons.
+ */
 export function principalOf(context: Pick<HandlerContext, 'values'>): Principal {
   const { principal } = context.values.get(callContextKey)
   if (principal === undefined) throw new Rejection('PRINCIPAL_MISSING')
   return principal
 }
 
-/** Whether the principal of a call was authenticated for the very request that the call belongs to. */
+/** Whether the principal was authenticated for the very request that this call belongs to. */
 export function isAuthenticated(context: Pick<HandlerContext, 'values'>): boolean {
   return context.values.get(callContextKey).authenticated === true
 }

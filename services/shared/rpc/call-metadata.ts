@@ -1,6 +1,6 @@
 import type { CallContext, Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
 
-/** Proves that a call comes from one of our own processes. */
+/** The header with the secret, by which a call proves that it comes from one of our own processes. */
 export const SECRET_HEADER = 'portico-secret'
 
 const PRINCIPAL_HEADER = 'portico-principal'
@@ -8,7 +8,7 @@ const AUTHENTICATED_HEADER = 'portico-authenticated'
 const REQUEST_ID_HEADER = 'portico-request-id'
 const KINDS: ReadonlySet<string> = new Set<PrincipalKind>(['workspace', 'personal', 'management', 'local-operator'])
 
-/** A call's context as headers, for the wire between our own processes. */
+/** Writes the context of a call as headers, for calls between our own processes. */
 export function headersOfContext({ principal, authenticated, requestId }: CallContext): Record<string, string> {
   const headers: Record<string, string> = {}
   if (requestId !== undefined) headers[REQUEST_ID_HEADER] = encodeURIComponent(requestId)
@@ -20,7 +20,7 @@ export function headersOfContext({ principal, authenticated, requestId }: CallCo
   return headers
 }
 
-/** The context that headers carry; whoever reads it has checked the secret. A principal that makes no sense is none. */
+/** Reads the context from headers, after the secret was checked. An invalid principal is ignored. */
 export function contextOfHeaders(headers: Pick<Headers, 'get'>): CallContext {
   const requestId = headers.get(REQUEST_ID_HEADER)
   return {

@@ -1,27 +1,28 @@
 import { createContextKey, type Transport } from '@connectrpc/connect'
 
 /**
- * Who waits for a call, which ends when they are gone. In this place of an abort signal it costs nothing until somebody listens: most
- * calls are over before anybody does, and to make a signal, listen to it and abort it takes longer than all the rest of a call in one process.
+ * Whoever waits for a call, which ends when they are gone. Unlike an abort signal, it costs nothing until somebody
+ * listens. Most calls are over before that, and making a signal, listening to it and aborting it would take longer than
+ * the rest of a call within the process.
  */
 export interface Caller {
   readonly isGone: boolean
-  /** Aborts when the caller is gone; made when it is asked for. */
+  /** Aborts when the caller is gone; created when it is first read. */
   readonly signal: AbortSignal
-  /** Has a listener called, once, when the caller is gone. */
+  /** Registers a listener that is called once, when the caller is gone. */
   onGone(listener: () => void): void
   offGone(listener: () => void): void
 }
 
-/** Where the caller of a call lies that has no signal. */
+/** The context value with the caller of a call that has no signal. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: 'caller' })
 
-/** A transport that takes callers as they are; every other one is given their signals. */
+/** A transport that accepts callers; all others are given their signals. */
 export interface CallerTransport extends Transport {
   readonly takesCallers: true
 }
 
-/** A caller of whom there is a signal. */
+/** A caller with a signal. */
 export class SignalCaller implements Caller {
   readonly signal: AbortSignal
 
@@ -42,7 +43,7 @@ export class SignalCaller implements Caller {
   }
 }
 
-/** Those who want to know when a caller is gone. */
+/** Listeners to be called when a caller is gone. */
 export class GoneListeners {
   #listeners: Set<() => void> | undefined
 
@@ -55,7 +56,7 @@ export class GoneListeners {
     this.#listeners?.delete(listener)
   }
 
-  /** The caller is gone. */
+  /** Calls the listeners: the caller is gone. */
   call(): void {
     const listeners = this.#listeners
     this.#listeners = undefined

@@ -5,9 +5,9 @@ import { callerKey } from '#shared/rpc/caller.ts'
 type Init = Record<string, unknown>
 
 /**
- * A typed client of a service: Connect's `createClient`, but leaving a `for await` over a stream ends the call (with
- * Connect's it goes on until somebody aborts its signal). A stream starts when it is first pulled. Client streaming is
- * not used in Portico and not offered here.
+ * A typed client of a service. It is Connect's `createClient`, except that leaving a `for await` over a stream ends the
+ * call (Connect's continues until its signal is aborted). A stream starts with its first pull. Client streaming is not
+ * used in Portico, and not supported here.
  */
 export function createClient<S extends DescService>(service: S, transport: Transport): Client<S> {
   const client: Record<string, unknown> = {}
@@ -50,7 +50,7 @@ function streamCall(transport: Transport, method: DescMethodServerStreaming) {
       }
       return {
         next() {
-          // This runs for each word of each stream: once it is open, nothing stands between.
+          // This runs for each word of each stream, so an open stream is read directly.
           if (iterator !== undefined) return iterator.next()
           opened ??= open()
           return opened.then((stream) => stream.next())

@@ -1,12 +1,12 @@
-/** The values of an enum, by their names in a domain and by their numbers in messages. */
+/** The values of an enum, by their names in the domain and their numbers in messages. */
 export interface EnumTable<Name extends string, Value extends number> {
   readonly names: readonly Name[]
   toProto(name: Name): Value
-  /** Undefined: none, UNSPECIFIED, or a value that a newer peer knows. */
+  /** Undefined for a missing value, UNSPECIFIED, or a value that only a newer peer knows. */
   fromProto(value: number | undefined): Name | undefined
 }
 
-/** Makes the one table of an enum, read both ways. Two names for one number are a mistake, and throw. */
+/** Makes the table of an enum, which is read in both directions. Throws if two names have the same number. */
 export function enumTable<Name extends string, Value extends number>(
   values: Readonly<Record<Name, Value>>,
 ): EnumTable<Name, Value> {

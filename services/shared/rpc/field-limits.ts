@@ -3,7 +3,7 @@ import { StructSchema } from '@bufbuild/protobuf/wkt'
 import { limit } from '#gen/portico/options/v1/limit_pb.js'
 import { invalid, isWithin } from '#shared/rpc/parse.ts'
 
-/** What the proto says that a field may hold: bounds of a number, or of how many units the field has. */
+/** The limits that the proto sets for a field: of a number, or of how many units the field has. */
 export interface FieldLimit {
   readonly least: number
   readonly most: number
@@ -11,10 +11,10 @@ export interface FieldLimit {
   readonly unit: 'characters' | 'bytes' | 'bytes as JSON' | 'items' | undefined
 }
 
-/** What has a limit of its own in a field: each name in a map, or each item or value. */
+/** The parts of a field that may have limits of their own: each key of a map, and each item or value. */
 type Part = 'key' | 'item'
 
-/** The limit of a field that has one, or of a part of it. */
+/** The limit of a field, or of a part of it. */
 export function limitOf(field: DescField, part?: Part): FieldLimit {
   const found = findLimit(field, part)
   if (found === undefined) throw new Error(`The proto sets no limit for ${field}`)
@@ -30,8 +30,8 @@ function findLimit(field: DescField, part?: Part): FieldLimit | undefined {
 }
 
 /**
- * Makes what rejects with REQUEST_INVALID unless each field of a message keeps its limit; an absent field has none. `within` is the
- * field that the message is in.
+ * Returns a function that rejects with REQUEST_INVALID unless each field of a message is within its limit; absent
+ * fields are. `within` is the field that contains the message.
  */
 export function checkLimits(schema: DescMessage): (message: Message, within?: string) => void {
   const limits = schema.fields

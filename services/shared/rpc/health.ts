@@ -6,13 +6,14 @@ import type { StoreHealth } from '#shared/stores/store-health.ts'
 /** The grpc.health.v1 service of one process. */
 export interface HealthReporter {
   readonly route: ServiceRoute
-  /** Reports NOT_SERVING from now on, to watchers at once, and ends their streams. */
+  /** Reports NOT_SERVING from now on, immediately to watchers, and ends their streams. */
   stop(): void
 }
 
 /**
- * Reports on each service, and under the empty name on the process, which serves while all its services do: they serve
- * until `stop`, but for the time in which their store can't be written. Watchers are notified at once.
+ * Reports the health of each service, and under the empty name that of the process, which is serving if all its
+ * services are. A service is serving until `stop`, except while its store cannot be written. Watchers are notified
+ * immediately.
  */
 export function createHealth(all: readonly Routes[]): HealthReporter {
   const stores = new Map<string, readonly StoreHealth[]>()
@@ -57,7 +58,7 @@ export function createHealth(all: readonly Routes[]): HealthReporter {
   }
 }
 
-/** Resolves when one of the stores changes, or the signal aborts. */
+/** Resolves when the state of one of the stores changes, or the signal aborts. */
 function changeOf(stores: readonly StoreHealth[], signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

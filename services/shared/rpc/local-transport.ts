@@ -20,9 +20,9 @@ interface Entry {
 }
 
 /**
- * A Connect transport that calls the handlers of this process directly: the same deadlines, errors and abort as over
- * HTTP/2, but nothing is encoded. A message is immutable once handed over. Streams are pulled, never buffered. Server
- * streaming is the only kind of stream.
+ * A Connect transport that calls the handlers of this process directly, with the same deadlines, errors and aborts as
+ * over HTTP/2, but without encoding. A message must not be changed once it was passed. Streams are pulled, never
+ * buffered. Server streaming is the only kind of stream.
  */
 export function createLocalTransport(...all: Routes[]): Transport {
   const entries = new Map<DescMethod, Entry>()
@@ -80,7 +80,7 @@ function callerOf(signal: AbortSignal | undefined, values: ContextValues | undef
   return signal === undefined ? values?.get(callerKey) : new SignalCaller(signal)
 }
 
-// A class, because making an object with getters takes longer than the rest of a call.
+// A class, because making an object literal with getters takes longer than the rest of a call.
 class LocalResponse<S extends boolean, M extends DescMethod, T> {
   readonly stream: S
   readonly method: M

@@ -1,12 +1,12 @@
 import { idPattern, MAX_ID_LENGTH } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 
-/** REQUEST_INVALID; `problem` completes a sentence that begins with the field's protobuf name. */
+/** Makes a REQUEST_INVALID; `problem` completes a sentence that begins with the field's protobuf name. */
 export function invalid(field: string, problem: string): Rejection {
   return new Rejection('REQUEST_INVALID', { field, problem })
 }
 
-/** Rejects with REQUEST_INVALID unless it holds. */
+/** Rejects with REQUEST_INVALID unless the condition holds. */
 export function check(holds: boolean, field: string, problem: string): asserts holds {
   if (!holds) throw invalid(field, problem)
 }
@@ -26,11 +26,11 @@ export function parseText(field: string, text: string, least: number, most: numb
 
 /** Whether a text has from `least` to `most` characters, counted as Unicode does. */
 export function isWithin(text: string, least: number, most: number): boolean {
-  // One of two code units may be one character: the shorter way decides for all but the longest texts.
+  // One character may be two code units: the shorter test decides for all but the longest texts.
   return text.length >= least && (text.length <= most || (text.length <= 2 * most && [...text].length <= most))
 }
 
-/** Makes what returns an id that a client chose, when it has the form of one. */
+/** Returns a function that checks the form of an id that a client chose, and returns it. */
 export function idParser(field: string, prefix: string): (id: string) => string {
   const pattern = idPattern(prefix)
   return (id) => {
@@ -39,10 +39,10 @@ export function idParser(field: string, prefix: string): (id: string) => string 
   }
 }
 
-/** The end of the year 9999, the last that a protobuf timestamp can name, in milliseconds since the epoch. */
+/** The end of the year 9999, the latest time of a protobuf timestamp, in milliseconds since the epoch. */
 export const MAX_TIME = 253_402_300_799_999
 
-/** How many items a page has: too many are taken as the maximum. */
+/** How many items a page has; a request for too many gets the maximum. */
 export function parsePageSize(pageSize: number | undefined, byDefault: number, most: number): number {
   check(pageSize === undefined || pageSize >= 1, 'page_size', 'must be at least 1')
   return pageSize === undefined ? byDefault : Math.min(pageSize, most)

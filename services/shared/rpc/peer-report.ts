@@ -8,14 +8,14 @@ export interface ReportedPeer {
   /** Name of the service. */
   readonly name: string
   readonly url: string
-  /** The setting that says where it is. */
+  /** The setting with its address. */
   readonly setting: string
 }
 
-/** Codes of calls that may have reached nobody. */
+/** Codes of calls that may not have reached anybody. */
 const LOST: readonly Code[] = [Code.Unavailable, Code.Canceled, Code.DeadlineExceeded]
 
-/** Logs that a peer cannot be used and which setting may be wrong: once when it begins, once when it is mended. */
+/** Logs that a peer cannot be used, and which setting may be wrong: once when that begins, and once when it is over. */
 export class PeerReport {
   readonly #peer: ReportedPeer
   readonly #logger: Logger
@@ -26,7 +26,7 @@ export class PeerReport {
     this.#logger = logger
   }
 
-  /** It answered as what it should be. */
+  /** The peer answered as expected. */
   answered(): void {
     if (this.#trouble === undefined) return
     this.#trouble = undefined

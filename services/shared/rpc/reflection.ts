@@ -4,7 +4,9 @@ import { Code } from '@connectrpc/connect'
 import { ServerReflection, type ServerReflectionRequest } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { route, type ServiceRoute } from '#shared/rpc/routes.ts'
 
-/** The grpc.reflection.v1 service: gives tools such as grpcurl and `buf curl` the schema of the services given. */
+/**
+ * The grpc.reflection.v1 service, which gives tools such as grpcurl and `buf curl` the schemas of the given services.
+ */
 export function createReflection(services: readonly ServiceRoute[]): ServiceRoute {
   const names = services.map(({ service }) => service.typeName).sort()
   const files = new Map<string, DescFile>()
@@ -43,7 +45,7 @@ function fileAnswer(file: DescFile | undefined) {
   return { case: 'fileDescriptorResponse' as const, value: { fileDescriptorProto } }
 }
 
-/** Adds a file and all that it imports; the file itself first. */
+/** Adds a file and everything that it imports, the file itself first. */
 function collect(file: DescFile, into: Map<string, DescFile>): void {
   if (into.has(file.proto.name)) return
   into.set(file.proto.name, file)

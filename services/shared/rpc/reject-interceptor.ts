@@ -5,8 +5,8 @@ import type { Routes } from '#shared/rpc/routes.ts'
 import { wrapSteps } from '#shared/streams.ts'
 
 /**
- * Turns what a handler throws into what its caller sees, for unary calls and for every message of a stream, and logs
- * what was not planned.
+ * Converts what a handler throws into the error that its caller gets, for unary calls and every message of a stream,
+ * and logs unplanned errors.
  */
 export function rejectInterceptor(routes: Routes, logger: Logger): Interceptor {
   return (next) => async (request) => {

@@ -6,10 +6,10 @@ import { reasonOf } from '#shared/reasons.ts'
 
 const ATTEMPTS = 4
 const FIRST_DELAY_MS = 50
-/** Whoever waits for a foreground request gets an answer within 10 s: another attempt may take 3 s to connect. */
+/** Whoever waits for a foreground request gets a response within 10 s, and another attempt may take 3 s to connect. */
 const LATEST_RETRY_MS = 5_000
 
-/** Cause of the failure of a call that the peer has certainly not begun; the message says why, for the log. */
+/** The cause in the error of a call that the peer has certainly not begun; the message explains it in the log. */
 export class NotBegun extends Error {
   override readonly name: string = 'NotBegun'
 }
@@ -20,17 +20,17 @@ export class Unreached extends NotBegun {
 }
 
 /**
- * UNAVAILABLE, for a call that the peer has certainly not begun: there was no connection, or the peer refused the stream or went
- * away before it took it.
+ * Makes UNAVAILABLE for a call that the peer has certainly not begun: there was no connection, or the peer refused the
+ * stream or went away before accepting it.
  */
 export function notBegun(why: NotBegun): ConnectError {
   return new ConnectError('The peer cannot be reached', Code.Unavailable, undefined, undefined, why)
 }
 
 /**
- * Tries a call up to four times: after `notBegun` whatever the method; after another UNAVAILABLE that no service gave a reason
- * for, or that says that this server closes, only a method that declares itself free of side effects or idempotent. Between tries it waits up to 50, 100 and
- * 200 ms, at random (AIP-194). No try begins later than 5 s after the first.
+ * Tries a call up to four times. After `notBegun` it retries any method; after another UNAVAILABLE, which has no reason
+ * or says that the server closes, it retries only methods that are declared idempotent or free of side effects. Between
+ * attempts it waits up to 50, 100 and 200 ms, at random (AIP-194). No attempt begins later than 5 s after the first.
  */
 export async function retryUnavailable<T>(
   method: DescMethod,

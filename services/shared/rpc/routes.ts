@@ -11,20 +11,20 @@ export interface ServiceRoute {
 
 /** What a service offers: handlers, and the reasons that they may reject with. */
 export interface Routes {
-  /** ErrorInfo domain: the service's short name. */
+  /** The ErrorInfo domain: the service's short name. */
   readonly domain: string
   readonly reasons: ReasonTable
   readonly services: readonly ServiceRoute[]
-  /** Whether the service's store can be written; left out where it has none. */
+  /** Whether the service's store can be written; absent if it has no store. */
   readonly store?: StoreHealth
   /**
-   * Fires, with SERVICE_CLOSING, when the service begins to drain, for those who call it in its own process; left out where no
-   * call lasts until somebody ends it.
+   * Fires, with SERVICE_CLOSING, when the service begins to drain, for callers in its own process; absent if all its
+   * calls end by themselves.
    */
   readonly draining?: AbortSignal
 }
 
-/** Pairs a service with its complete implementation; the type checker sees to completeness. */
+/** Pairs a service with its implementation, which the type checker requires to be complete. */
 export function route<S extends DescService>(service: S, implementation: ServiceImpl<S>): ServiceRoute {
   return { service, implementation: implementation as Readonly<Record<string, unknown>> }
 }

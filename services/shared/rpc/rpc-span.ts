@@ -15,8 +15,8 @@ import {
 const spanNames = new WeakMap<DescMethod, string>()
 
 /**
- * Opens the span of a call, named `package.Service/Method` as OpenTelemetry's RPC conventions want it
- * (semantic-conventions 1.45). Undefined when tracing is off.
+ * Opens the span of a call, named `package.Service/Method` as OpenTelemetry's RPC conventions require
+ * (semantic-conventions 1.45). Undefined if tracing is off.
  */
 export function openRpcSpan(method: DescMethod, kind: NonNullable<SpanOptions['kind']>, carrier: Carrier = {}) {
   if (!isTracing()) return undefined
@@ -29,7 +29,10 @@ export function openRpcSpan(method: DescMethod, kind: NonNullable<SpanOptions['k
   return openSpan(name, { kind, attributes, ...(kind === 'server' ? { carrier } : {}) })
 }
 
-/** Runs a call of another process inside its request id, its span and its time for a store, each message of a stream as well. */
+/**
+ * Runs a call from another process, and each message of a stream, within its request id, its span and its time limit
+ * for stores.
+ */
 export const scopeInterceptor: Interceptor = (next) => async (request) => {
   const { requestId } = request.contextValues.get(callContextKey)
   const span = openRpcSpan(request.method, 'server', {

@@ -9,8 +9,9 @@ import { gateReasons } from '#shared/rpc/server-reasons.ts'
 import { Complaint } from '#shared/telemetry/complaint.ts'
 
 /**
- * A gate before every call, run before the body is read: without the secret the call is rejected with SECRET_REFUSED, with it the
- * principal and the request id in its metadata are believed. The comparison takes the same time for every wrong secret.
+ * A gate before every call, which runs before the body is read. A call without the secret is rejected with
+ * SECRET_REFUSED; with it, the principal and the request id in its metadata are trusted. The comparison takes the same
+ * time for every wrong secret.
  */
 export function secretGate(secret: string, logger: Logger): (context: HandlerContext) => void {
   const refused = new Complaint(logger, 'Calls with another internal secret are refused; see PORTICO_INTERNAL_SECRET')

@@ -26,16 +26,16 @@ import { closingReasons, serviceClosing } from '#shared/rpc/server-reasons.ts'
 export interface ServeOptions {
   readonly routes: readonly Routes[]
   readonly host: string
-  /** 0 takes a free port. */
+  /** 0 lets the system choose a free port. */
   readonly port: number
-  /** What callers must know; see `secretGate`. Health is open without it. */
+  /** The secret that callers must send; see `secretGate`. Health requires none. */
   readonly secret: string
   readonly logger: Logger
-  /** Serves grpc.reflection.v1 to callers with the secret. Default: false. */
+  /** Whether to serve grpc.reflection.v1 to callers with the secret. Default: false. */
   readonly reflection?: boolean
 }
 
-/** A running server. Disposal drains it with no time for what is open. */
+/** A running server. Disposal drains it, and leaves no time for what is in progress. */
 export interface Server extends Required<Leaving>, AsyncDisposable {
   readonly url: string
 }
@@ -43,9 +43,10 @@ export interface Server extends Required<Leaving>, AsyncDisposable {
 const ABORT_GRACE_MS = 1_000
 
 /**
- * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64 MiB
- * are refused; nothing is compressed. Throws ConfigError when it cannot listen there. Unready, it reports NOT_SERVING. Draining, it
- * closes its port, sends GOAWAY and lets calls finish (subscriptions end at once, see `drainSignalOf`), then aborts the signal of those that are left, and closes.
+ * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64
+ * MiB are refused; nothing is compressed. Throws a ConfigError if it cannot listen there. When unready, it reports
+ * NOT_SERVING. When draining, it closes its port, sends GOAWAY and lets calls finish (subscriptions end at once, see
+ * `drainSignalOf`). Then it aborts the signal of the remaining calls, and closes.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
   const health = createHealth(options.routes)
@@ -67,7 +68,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   server.on('session', (session) => {
     sessions.add(session)
     session.on('close', () => sessions.delete(session))
-    // Calls of a machine that vanished are aborted.
+    // Calls from a machine that vanished are aborted.
     keepAlive(session, PEER_KEEP_ALIVE)
     session.on('error', (error) => options.logger.debug({ err: error }, 'A connection failed'))
   })

@@ -2,12 +2,15 @@ import { Code } from '@connectrpc/connect'
 import type { ReasonTable } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 
-/** Why a service that stops ends what would go on; for its reason table. The same call succeeds elsewhere, or later. */
+/**
+ * Why a service that stops ends calls that would continue; for its table of reasons. The same call succeeds elsewhere,
+ * or later.
+ */
 export const closingReasons = {
   SERVICE_CLOSING: { code: Code.Unavailable, message: 'The service is closing' },
 } as const satisfies ReasonTable
 
-/** Why a server lets a call in to no service. */
+/** Why a server lets a call reach no service. */
 export const gateReasons = {
   SECRET_REFUSED: { code: Code.Unauthenticated, message: 'The internal secret is missing or wrong' },
 } as const satisfies ReasonTable

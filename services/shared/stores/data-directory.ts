@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { ConfigError } from '#shared/config/config-error.ts'
 import { makeDirectory } from '#shared/stores/make-directory.ts'
 
-/** What the system answers when this user may not write there. */
+/** The system's error codes if this user may not write there. */
 const REFUSED = ['EACCES', 'EPERM', 'EROFS']
 
 /**
- * Makes the data folder unless it is there, and makes sure that this user can write in it and, where it is there already,
- * the file in it. Throws ConfigError that names the setting, also for the default folder.
+ * Makes the data folder unless it exists, and makes sure that this user can write to it and to the file in it, if that
+ * exists. Throws a ConfigError that names the setting, also for the default folder.
  */
 export function makeDataDirectory(directory: string, file?: string): void {
   let path = directory

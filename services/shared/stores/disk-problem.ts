@@ -1,6 +1,6 @@
 import type { StoreProblem } from '#shared/stores/store-health.ts'
 
-/** Result codes of SQLite (https://sqlite.org/rescode.html), without the upper bytes, which distinguish the kinds of one. */
+/** SQLite's result codes (https://sqlite.org/rescode.html), without the upper bytes, which distinguish variants. */
 const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {
   3: 'away', // PERM
   5: 'away', // BUSY
@@ -16,10 +16,10 @@ const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {
   26: 'damaged', // NOTADB
 }
 
-/** Code of an error: a file that is open is no longer where it was. What is written to it is lost. */
+/** Error code: an open file is no longer where it was. What is written to it is lost. */
 export const FILE_GONE = 'STORE_FILE_GONE'
 
-/** What the file system answers when the fault is not in the request. */
+/** The file system's error codes for faults that are not the request's. */
 const FILES: Readonly<Record<string, StoreProblem['kind']>> = {
   EACCES: 'away',
   EBUSY: 'away',
@@ -37,10 +37,10 @@ const FILES: Readonly<Record<string, StoreProblem['kind']>> = {
   [FILE_GONE]: 'damaged',
 }
 
-/** The thread that had a file open has ended. Its last calls may have been done. */
+/** The thread that had a file open has ended. Its last calls may have been carried out. */
 export class StoreThreadEnded extends Error {}
 
-/** What an error of SQLite or of the file system says of the disk; undefined: the disk is not to blame. */
+/** What an error of SQLite or the file system means for the store; undefined: the disk is not to blame. */
 export function diskProblem(error: unknown): StoreProblem | undefined {
   if (error instanceof StoreThreadEnded) return { kind: 'away', text: error.message, outcomeUnknown: true }
   if (!(error instanceof Error) || !('code' in error)) return undefined

@@ -2,8 +2,9 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory, and those above it that are missing, for this user alone. Throws what the system says.
- * @NOTE not `mkdirSync` with `recursive`: where the system calls missing what can't be made (below /proc), that never ends.
+ * Makes a directory, and the missing ones above it, accessible to this user alone. Throws the system's error. @NOTE not
+ * `mkdirSync` with `recursive`, which never ends where the system reports a directory that cannot be made as missing
+ * (below /proc).
  */
 export function makeDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return

@@ -10,18 +10,18 @@ import { migrateSqlite, type SqliteStep } from './sqlite-schema.ts'
 export interface SqliteStore {
   /** Its name in the data folder. */
   readonly file: string
-  /** Whether a server that runs keeps the file for itself. */
+  /** Whether a running server locks the file. */
   readonly exclusive: boolean
   readonly steps: readonly SqliteStep[]
 }
 
-/** What a service stores, wherever that is, and the steps that lead to its form. */
+/** What a service stores, in either kind of store, and the steps that lead to its schema. */
 export interface StoreSchema {
   readonly sqlite: readonly SqliteStore[]
   readonly mongo: MongoSchema
 }
 
-/** MongoDB went away in the middle of a migration. */
+/** MongoDB went away during a migration. */
 class MigrationStopped extends ConfigError {
   constructor(text: string, cause: unknown) {
     super([{ variable: 'PORTICO_MONGODB_URI', problem: text }], { cause })
@@ -29,7 +29,7 @@ class MigrationStopped extends ConfigError {
   }
 }
 
-/** Whether any of the services has stored something there. Makes nothing. */
+/** Whether any of the services has stored something there. Creates nothing. */
 export async function anyStored(store: StoreConfig, schemas: readonly StoreSchema[]): Promise<boolean> {
   if (store.kind === 'sqlite') {
     const files = schemas.flatMap(({ sqlite }) => sqlite.map(({ file }) => join(store.directory, file)))
@@ -43,9 +43,9 @@ export async function anyStored(store: StoreConfig, schemas: readonly StoreSchem
 }
 
 /**
- * Brings the stores of services to their latest versions; what is not there is not made. May be killed, and run again or
- * several times at once. Throws ConfigError in one line: when a newer program wrote one, a server has it open, or MongoDB
- * goes away.
+ * Migrates the stores of services to their latest versions, and creates none. It may be killed and run again, or run
+ * several times at once. Throws a ConfigError of one line if a newer program wrote one of them, a server has it open,
+ * or MongoDB goes away.
  */
 export async function migrateStores(
   store: StoreConfig,

@@ -24,11 +24,14 @@ const DRIVER_ERRORS = [
 ] as const
 /** Classes that the driver does not export. */
 const DRIVER_NAMES = new Set(['MongoWaitQueueTimeoutError', 'MongoPoolClosedError', 'MongoStalePrimaryError'])
-/** The server says that another attempt may succeed. */
+/** The server reports that another attempt may succeed. */
 const PASSING_LABELS = ['TransientTransactionError', 'UnknownTransactionCommitResult', 'RetryableWriteError']
 const OUT_OF_DISK_SPACE = 14_031
 
-/** The server's codes (https://www.mongodb.com/docs/manual/reference/error-codes/) for a fault that is not the request's. */
+/**
+ * The server's codes (https://www.mongodb.com/docs/manual/reference/error-codes/) for faults that are not the
+ * request's.
+ */
 const AWAY = new Set([
   ...LOCKED_CODES,
   6, // HostUnreachable
@@ -61,13 +64,13 @@ const AWAY = new Set([
   13_436, // NotPrimaryOrSecondary
 ])
 
-/** What an error of the driver says of MongoDB; undefined: it is not to blame. */
+/** What an error of the driver means for MongoDB; undefined: it is not to blame. */
 export function mongoProblem(error: unknown): StoreProblem | undefined {
   if (error instanceof CommitUnknown)
     return { kind: 'away', text: maskCredentials(error.message), outcomeUnknown: true }
   if (error instanceof OutOfTime) return { kind: 'away', text: error.message }
   if (!(error instanceof MongoError)) return undefined
-  // The driver wraps what made a bulk write fail, labels and class included.
+  // The driver wraps the cause of a failed bulk write, including labels and class.
   if (error instanceof MongoBulkWriteError && error.errorResponse instanceof Error) {
     return mongoProblem(error.errorResponse)
   }
@@ -82,7 +85,7 @@ export function mongoProblem(error: unknown): StoreProblem | undefined {
   return isLocked(error) && !isSlow(error) ? { kind: 'away', text, locked: true } : { kind: 'away', text }
 }
 
-/** Of the error, and of the write that was done but not replicated in time. */
+/** The codes of the error, and of a write that was carried out but not replicated in time. */
 function codesOf(error: MongoServerError): number[] {
   const { writeConcernError } = error as { readonly writeConcernError?: { readonly code?: number } }
   return [Number(error.code), Number(writeConcernError?.code)]

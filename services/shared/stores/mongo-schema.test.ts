@@ -27,7 +27,7 @@ function schemaOf(...steps: MongoStep[]): MongoSchema {
   return { name: 'texts', collection: 'texts', steps }
 }
 
-/** A database of its own, and connections to it as of several processes. */
+/** A database of its own, with connections like those of several processes. */
 async function database() {
   const name = freshDatabaseName()
   const open = () => openMongo({ uri: mongoUri() ?? '', database: name })

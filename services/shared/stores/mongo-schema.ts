@@ -5,41 +5,48 @@ import { MAX_TIME_MS, type Mongo } from './mongo.ts'
 import { isLocked } from './mongo-transactions.ts'
 import { lineOf, type ReportStep, refuseNewer, requireLatest, type SchemaStep, type StorePlace } from './schema-step.ts'
 
-/** What a step works on. */
+/** What a step changes. */
 export interface MongoStepStore {
-  /** To read, and to make and drop indexes. A process that was paused may do so late, when that must harm nothing. */
+  /**
+   * For reading, and for creating and dropping indexes. A process that was paused may do so late, which must be
+   * harmless.
+   */
   readonly db: Db
   /**
-   * Writes documents, in one transaction that is committed only while this process holds the lease of the steps: a step whose
-   * process was paused changes nothing after another one has finished it. `write` may run several times. Throws LeaseLost.
+   * Writes documents in one transaction, which is committed only while this process holds the lease for the steps. So a
+   * step of a process that was paused changes nothing after another one has finished it. `write` may run several times.
+   * Throws LeaseLost.
    */
   readonly commit: (write: (session: ClientSession) => Promise<void>) => Promise<void>
 }
 
-/** A step of a service's collections. It changes documents by `commit` only, and only what still has the old form. */
+/**
+ * A step that changes a service's collections. It changes documents only by `commit`, and only those that still have
+ * the old form.
+ */
 export type MongoStep = SchemaStep<MongoStepStore, Promise<void>>
 
 /** Another process runs the steps, or has run them. */
 class LeaseLost extends Error {}
 
-/** A service's data in MongoDB and the steps that lead to its form. */
+/** A service's data in MongoDB, and the steps that lead to its schema. */
 export interface MongoSchema {
   /** The service. */
   readonly name: string
-  /** A collection that has been there since the first version. */
+  /** A collection that has existed since the first version. */
   readonly collection: string
   readonly steps: readonly MongoStep[]
 }
 
-/** Which steps the data of a service has behind it, and who runs the next ones. */
+/** The version of a service's data, and who runs the next steps. */
 interface VersionDocument {
   /** The service. */
   readonly _id: string
   readonly version: number
-  /** Nothing has been stored yet: whoever needs the data makes its form, or goes on with that. */
+  /** Nothing has been stored yet: a service that needs the data creates the schema, or continues with that. */
   readonly making?: boolean
   readonly holder: string | null
-  /** By the server's clock: until then nobody else runs steps. */
+  /** By the server's clock; until then nobody else runs steps. */
   readonly heldUntil: Date
 }
 
@@ -53,8 +60,8 @@ const DUPLICATE_KEY = 11_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /**
- * Makes the form of a service's data where it has none yet, and throws unless it has that form (`requireLatest`). Several
- * processes may do so at once.
+ * Creates the schema of a service's data unless there is one, and throws unless it is the latest (`requireLatest`).
+ * Several processes may do so at once.
  */
 export async function prepareMongoSchema(mongo: Mongo, schema: MongoSchema): Promise<void> {
   const { version, isMade } = await versionOf(mongo.db, schema)
@@ -68,8 +75,9 @@ export async function isMongoStored({ db }: Mongo, schema: MongoSchema): Promise
 }
 
 /**
- * Brings the data of a service, where there is any, to the latest version. Of several processes one runs the steps and the
- * others wait; when it is killed another goes on after 15 s. Throws ConfigError when a newer program wrote the data.
+ * Migrates the data of a service, if there is any, to the latest version. Of several processes, one runs the steps
+ * while the others wait; if it is killed, another one continues after 15 s. Throws a ConfigError if a newer program
+ * wrote the data.
  */
 export async function migrateMongo(mongo: Mongo, schema: MongoSchema, report: ReportStep): Promise<void> {
   if (await isMongoStored(mongo, schema)) await runSteps(mongo, schema, report)
@@ -100,7 +108,7 @@ async function runSteps(mongo: Mongo, schema: MongoSchema, report: ReportStep): 
       if (!(error instanceof LeaseLost)) throw error
     } finally {
       clearInterval(renewing)
-      // Whoever has lost the lease leaves the version to the one who has it.
+      // Whoever has lost the lease leaves the version to its new holder.
       const isLast = reached === schema.steps.at(-1)?.version
       const made = isLast ? { $unset: { making: true as const } } : {}
       await versions(db).updateOne(held, { $set: { version: reached, holder: null }, ...made }, LIMIT)
@@ -108,7 +116,10 @@ async function runSteps(mongo: Mongo, schema: MongoSchema, report: ReportStep): 
   }
 }
 
-/** The write of the lease meets whoever takes it over meanwhile: only one of the two transactions can be committed. */
+/**
+ * The lease is written in the same transaction, which conflicts with whoever takes it over meanwhile, so that only one
+ * of the two can commit.
+ */
 function commit(mongo: Mongo, held: Held, write: (session: ClientSession) => Promise<void>): Promise<void> {
   return mongo.transact(async (session) => {
     if (!(await hold(mongo.db, held, session))) throw new LeaseLost()
@@ -116,7 +127,7 @@ function commit(mongo: Mongo, held: Held, write: (session: ClientSession) => Pro
   })
 }
 
-/** Writes down the version of data that has none yet. */
+/** Writes the version of data that has none yet. */
 async function number(db: Db, name: string, version: number): Promise<void> {
   try {
     await versions(db).updateOne(
@@ -125,24 +136,24 @@ async function number(db: Db, name: string, version: number): Promise<void> {
       { upsert: true, ...LIMIT },
     )
   } catch (error) {
-    // Another process has.
+    // Another process has done it.
     if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) throw error
   }
 }
 
-/** Takes the lease for the next step. Returns whether it was given. */
+/** Acquires the lease for the next step. Returns whether it was granted. */
 async function acquire(mongo: Mongo, held: Held): Promise<boolean> {
   try {
     return await hold(mongo.db, held)
   } catch (error) {
     if (!isLocked(error)) throw error
-    // A process was paused, or killed, in the middle of a transaction.
+    // A process was paused, or killed, during a transaction.
     await mongo.endDeadTransactions()
     return false
   }
 }
 
-/** Takes or renews the lease for the next step. Returns whether it was given. */
+/** Acquires or renews the lease for the next step. Returns whether it was granted. */
 async function hold(db: Db, { holder, ...of }: Held, session?: ClientSession): Promise<boolean> {
   const free = { $or: [{ holder: { $in: [holder, null] } }, { $expr: { $lt: ['$heldUntil', '$$NOW'] } }] }
   const held = { holder, heldUntil: { $add: ['$$NOW', LEASE_MS] } }
@@ -153,7 +164,10 @@ async function hold(db: Db, { holder, ...of }: Held, session?: ClientSession): P
   return matchedCount > 0
 }
 
-/** Data of the time before versions has the first form, without a number; what nobody finished making is empty. */
+/**
+ * Data from before versions has the first version, without a number; data that nobody finished creating counts as
+ * empty.
+ */
 async function versionOf(db: Db, { name, collection }: MongoSchema): Promise<{ version: number; isMade: boolean }> {
   const found = await versions(db).findOne({ _id: name }, LIMIT)
   if (found !== null) return { version: found.version, isMade: found.version > 0 && found.making !== true }

@@ -9,7 +9,7 @@ import {
 } from 'mongodb'
 import { deadTransactionEnder, transact } from './mongo-transactions.ts'
 
-/** A client whose server answers each look with the next of these, and the sessions that it was asked to end. */
+/** A client whose server returns these results, one for each check, and the sessions that it had to end. */
 function scripted(...looks: (Error | readonly unknown[])[]) {
   const killed: unknown[] = []
   let looked = 0
@@ -36,7 +36,7 @@ const SLOW = new MongoServerError({ message: 'operation exceeded time limit', co
 
 test('a server too busy to name its dead transactions is asked again until it does', async () => {
   const { end, killed } = scripted(SLOW, SLOW, dead)
-  // Whoever asks meanwhile waits for the same look.
+  // Callers that come meanwhile share the same check.
   assert.deepEqual(await Promise.all([end(), end()]), [true, true])
   assert.deepEqual(killed, [[{ id: 'gone' }]])
 })

@@ -2,32 +2,35 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientSession, MongoBulkWriteError, type MongoClient, MongoError, MongoServerError } from 'mongodb'
 import { systemClock } from '#shared/clock.ts'
 
-/** Between two attempts, at random: the first waits up to 10 ms, each later one longer. */
+/** Maximum of the random pause after the first attempt; each later pause may be longer. */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 500
 const MAX_TIME_EXPIRED = 50
 const WRITE_CONFLICT = 112
-/** The server's codes for a lock that was not given up in time: LockTimeout, MaxTimeMSExpired, WriteConflict. */
+/** The server's codes for a lock that was not released in time: LockTimeout, MaxTimeMSExpired, WriteConflict. */
 export const LOCKED_CODES: readonly number[] = [24, MAX_TIME_EXPIRED, WRITE_CONFLICT]
 
-/** Nobody knows whether a transaction was committed: its time was over before the server said. */
+/** It is unknown whether a transaction was committed: the time limit passed before the server answered. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
 }
 
-/** A transaction was not committed, because its time was over: its caller has been refused already. */
+/** A transaction was not committed, because its time limit passed; its caller has been refused already. */
 export class OutOfTime extends Error {
   override readonly name = 'OutOfTime'
 }
 
-/** No attempt begins so shortly before the end, in milliseconds: whoever waits learns what is wrong, and not only that time is over. */
+/**
+ * No attempt begins in these last milliseconds, so that the caller learns what is wrong, and not only that the time is
+ * over.
+ */
 const LAST_ATTEMPT_MS = 200
 const STUCK_MS = 1_000
 
 /**
- * Runs work in a transaction, and runs it again when the server says that it may succeed (write conflicts, a change of
- * primary), until the time is over; the driver's own loop goes on for two minutes. `onStuck` is called after each attempt that fails
- * more than a second after the first began. Throws the last error, OutOfTime or CommitUnknown.
+ * Runs work in a transaction, and repeats it while the server reports that this may succeed (write conflicts, a change
+ * of primary), until the time limit; the driver's own loop would continue for two minutes. `onStuck` is called after
+ * each attempt that fails more than a second after the first began. Throws the last error, OutOfTime or CommitUnknown.
  */
 export function transact<T>(
   client: MongoClient,
@@ -57,7 +60,7 @@ export function transact<T>(
   })
 }
 
-/** Asks again while the answer is lost: to commit a transaction twice is to commit it once. */
+/** Repeats the commit while its result is lost; committing a transaction twice has no further effect. */
 async function commit(session: ClientSession, until: number): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -75,7 +78,7 @@ function pauseAfter(attempt: number): number {
   return Math.random() * Math.min(FIRST_PAUSE_MS * 1.5 ** (attempt - 1), LONGEST_PAUSE_MS)
 }
 
-/** A conflict that the server reports for one write of several comes without the label. */
+/** A conflict that the server reports for one of several writes has no label. */
 function isTransient(error: unknown): boolean {
   if (hasLabel(error, 'TransientTransactionError')) return true
   return error instanceof MongoBulkWriteError && error.code === WRITE_CONFLICT
@@ -85,32 +88,35 @@ function hasLabel(error: unknown, label: string): boolean {
   return error instanceof MongoError && error.hasErrorLabel(label)
 }
 
-/** Whether a write met a lock that was not given up in time, or took so long that it may have met one. */
+/** Whether a write met a lock that was not released in time, or took so long that it may have. */
 export function isLocked(error: unknown): boolean {
   return error instanceof MongoError && LOCKED_CODES.includes(Number(error.code))
 }
 
-/** Whether a transaction was given up because others wrote the same. */
+/** Whether a transaction was aborted because others wrote to the same documents. */
 export function isConflict(error: unknown): boolean {
   return error instanceof MongoError && error.code === WRITE_CONFLICT
 }
 
-/** Whether an operation took longer than it was allowed to. */
+/** Whether an operation exceeded its time limit. */
 export function isSlow(error: unknown): boolean {
   return error instanceof MongoError && error.code === MAX_TIME_EXPIRED
 }
 
-/** A transaction of ours is idle for milliseconds between its operations; one that is for so long has lost its process. */
+/**
+ * Our transactions are idle only for milliseconds between operations; one that is idle for this long has lost its
+ * process.
+ */
 const DEAD_AFTER_MICROS = 5_000_000
 const EVERY_MS = 1_000
-/** A server that is so busy that it does not answer in time is tried so often. */
+/** How often a server is tried again that is too busy to answer in time. */
 const MOST_LOOKS = 10
 const UNAUTHORIZED = 13
 
 /**
- * Makes a function that ends the transactions, of processes with that name, whose owner is gone: the server would keep their
- * locks for a minute. A process that was only paused runs its transaction again. Returns whether there were any. It looks at
- * most once a second; where the server's user may not do so, nothing happens.
+ * Returns a function that ends transactions, of processes with the given name, whose owner is gone: otherwise the
+ * server would keep their locks for a minute. A process that was only paused repeats its transaction. Resolves to
+ * whether there were any. It checks at most once a second. If the server's user lacks the right, nothing happens.
  */
 export function deadTransactionEnder(
   client: MongoClient,

@@ -9,36 +9,37 @@ import type { StoreProblem } from './store-health.ts'
 export interface Mongo extends AsyncDisposable {
   readonly client: MongoClient
   readonly db: Db
-  /** How long a call of a store may take, in milliseconds: 4 s, or as long as the URI lets the driver look for a server. */
+  /** Time limit of a store's calls in milliseconds: 4 s, or as long as the URI lets the driver look for a server. */
   readonly limitMs: number
-  /** What an error of the driver says of the server; undefined: it is not to blame. */
+  /** What an error of the driver means for the server; undefined: it is not to blame. */
   readonly problemOf: (error: unknown) => StoreProblem | undefined
   /**
-   * Runs work in a transaction; it may run several times. Throws CommitUnknown when its time was over before the server said
-   * whether it was committed. `limitMs`: all attempts together, by default as long as any call.
+   * Runs work in a transaction; it may run several times. Throws CommitUnknown if the time limit passed before the
+   * server answered whether it was committed. `limitMs` applies to all attempts together; default: the limit of any
+   * call.
    */
   transact<T>(work: (session: ClientSession) => Promise<T>, limitMs?: number): Promise<T>
   /**
-   * Ends transactions of ours whose process is gone, so that what they have locked can be written; whether there were any.
-   * Never throws.
+   * Ends transactions of ours whose process is gone, so that what they lock can be written. Resolves to whether there
+   * were any. Never throws.
    */
   endDeadTransactions(): Promise<boolean>
-  /** Writes something small of its own, as a sign that the majority takes writes. `name`: one document for each. */
+  /** Writes a small document of its own, to check that the majority accepts writes. `name`: one document for each. */
   probe(name: string): Promise<void>
 }
 
-/** The server gives up an operation after that time, in milliseconds: nobody waits for its answer any more. */
+/** The server aborts an operation after this many milliseconds, when nobody waits for its result any more. */
 export const MAX_TIME_MS = 4_000
 
-/** How patient a client is, in milliseconds; what the URI says counts instead. */
+/** How long a client waits, in milliseconds; options in the URI take precedence. */
 const PATIENCE = { waitQueueTimeoutMS: 2_000, serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000 }
-/** A write that the majority does not take is reported while its caller still waits. */
+/** A write that the majority does not accept is reported while its caller still waits. */
 const MAJORITY_MS = 3_500
 
 /**
- * Connects to a MongoDB replica set (6.0 or later) and checks that it answers and can run transactions. Reads and writes are
- * majority by default, and a server that is away fails a call after 3 s, unless the URI says otherwise. Used by adapters and
- * open.ts only (ADR 0002).
+ * Connects to a MongoDB replica set (6.0 or later) and checks that it answers and supports transactions. Unless the URI
+ * sets otherwise, reads and writes have majority concern, and calls fail after 3 s if no server is available. Used by
+ * adapters and open.ts only (ADR 0002).
  */
 export async function openMongo(options: { readonly uri: string; readonly database: string }): Promise<Mongo> {
   const appName = `portico/${options.database}`
@@ -93,7 +94,7 @@ export async function openMongo(options: { readonly uri: string; readonly databa
   }
 }
 
-// The driver says no more than that its time was over when servers answer, and none is the primary of the set that it looks for.
+// The driver only reports a timeout if servers answer but none is the primary of the set that it looks for.
 function whyNot(error: unknown, { options }: MongoClient): string {
   if (!(error instanceof Error)) return String(error)
   if (!(error instanceof MongoServerSelectionError) || !/^Server selection timed out/.test(error.message)) {

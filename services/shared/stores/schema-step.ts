@@ -1,18 +1,18 @@
 import { ConfigError } from '#shared/config/config-error.ts'
 
 /**
- * Brings a store from the version before it to its own: 1, 2, 3 … without a gap; the first makes an empty store. It may find
- * work half done, by a process that was killed or that lost its lease, and goes on with it. Once released it never changes:
- * what a store holds is changed by another step.
+ * Migrates a store from the version before it to its own: 1, 2, 3 … without gaps; the first one creates the schema of
+ * an empty store. It may find work half done by a process that was killed or lost its lease, and continues it. Once
+ * released it never changes: what a store contains is changed by another step.
  */
 export interface SchemaStep<S, R> {
   readonly version: number
-  /** What it changes, for those who wait for it. */
+  /** What it changes, for people who wait for it. */
   readonly name: string
   readonly up: (store: S) => R
 }
 
-/** Where a store is, for errors: its name, and the setting by which another one is chosen. */
+/** Names a store in errors: what it is called, and the setting that chooses it. */
 export interface StorePlace {
   readonly name: string
   readonly setting: string
@@ -21,7 +21,7 @@ export interface StorePlace {
 /** Called with a line before each step. */
 export type ReportStep = (line: string) => void
 
-/** A store cannot be used as it is; its message is one line. */
+/** A store cannot be used as it is; the message is one line. */
 class SchemaError extends ConfigError {
   constructor({ name, setting }: StorePlace, problem: string, options?: ErrorOptions) {
     super([{ variable: setting, problem }], options)
@@ -29,10 +29,10 @@ class SchemaError extends ConfigError {
   }
 }
 
-/** A store waits for its steps; nothing of it was touched. */
+/** A store needs migration; nothing in it was touched. */
 export class OlderStoreError extends SchemaError {}
 
-/** A step failed; the store has the version before it. */
+/** A step failed; the store still has the version before it. */
 export class FailedStepError extends SchemaError {
   constructor(place: StorePlace, { version, name }: SchemaStep<never, unknown>, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -40,12 +40,12 @@ export class FailedStepError extends SchemaError {
   }
 }
 
-/** The version that a store has after its last step. */
+/** The version of a store after its last step. */
 function latestOf(steps: readonly SchemaStep<never, unknown>[]): number {
   return steps.at(-1)?.version ?? 0
 }
 
-/** Throws unless these steps lead to a version, or beyond it: what a newer program wrote, or another one, is not to be touched. */
+/** Throws if the version is newer than these steps: what a newer program, or another one, wrote must not be touched. */
 export function refuseNewer(place: StorePlace, version: number, steps: readonly SchemaStep<never, unknown>[]): void {
   const latest = latestOf(steps)
   if (version < 0) throw new SchemaError(place, `has version ${version}, which no Portico writes`)
@@ -54,7 +54,7 @@ export function refuseNewer(place: StorePlace, version: number, steps: readonly 
   throw new SchemaError(place, `${wrote}: use that version, or name another store in ${place.setting}`)
 }
 
-/** Throws unless a store has the version that these steps lead to; `OlderStoreError` where its steps have not been run. */
+/** Throws unless a store has the latest version; `OlderStoreError` if it needs migration. */
 export function requireLatest(place: StorePlace, version: number, steps: readonly SchemaStep<never, unknown>[]): void {
   refuseNewer(place, version, steps)
   const latest = latestOf(steps)

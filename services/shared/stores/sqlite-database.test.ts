@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { lockFile, SqliteBusyError } from '#shared/stores/sqlite-database.ts'
 
-/** Holds what everybody holds for a moment on the way to the lock, and gives it up while the other one tries. */
+/** A process that passes through the locks on its way and gives up while the other one tries. */
 const PASSER = `
   const { DatabaseSync } = require('node:sqlite')
   const { parentPort, workerData } = require('node:worker_threads')

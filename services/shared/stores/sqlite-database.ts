@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '#shared/config/config-error.ts'
 import { makeDataDirectory } from './data-directory.ts'
 
-/** Another process has the file open, or this one has it open already. Reported in one line that says what to do. */
+/** The file is open in another process, or already in this one. Reported in one line that says what to do. */
 export class SqliteBusyError extends ConfigError {
   constructor(path: string, advice: string, options: ErrorOptions) {
     super([{ variable: 'PORTICO_DATA_DIR', problem: 'is in use' }], options)
@@ -12,9 +12,9 @@ export class SqliteBusyError extends ConfigError {
 }
 
 /**
- * Opens a SQLite file (WAL, synchronous=FULL), which is made when it is missing, and does the first work in it, in one
- * transaction. `exclusive` keeps every other process out for as long as the file is open. Throws ConfigError in one line when
- * the file cannot be used, and what the work throws when that is one.
+ * Opens a SQLite file (WAL, synchronous=FULL), creating it if it is missing, and does the first work in it, in one
+ * transaction. `exclusive` locks out every other process for as long as the file is open. Throws a ConfigError of one
+ * line if the file cannot be used, or if the work throws one.
  */
 export function openDatabase(path: string, exclusive: boolean, begin: (database: DatabaseSync) => void): DatabaseSync {
   makeDataDirectory(dirname(path), basename(path))
@@ -22,7 +22,8 @@ export function openDatabase(path: string, exclusive: boolean, begin: (database:
   try {
     if (exclusive) database.exec('PRAGMA locking_mode = EXCLUSIVE')
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
-    // What a savepoint would undo is kept in memory: in a temporary file it costs a third of a write's CPU time.
+    // The data for undoing a savepoint is kept in memory: in a temporary file it costs a third of the CPU time of a
+    // write.
     database.exec('PRAGMA temp_store = MEMORY')
     inTransaction(database, () => begin(database))
     return database
@@ -35,18 +36,19 @@ export function openDatabase(path: string, exclusive: boolean, begin: (database:
   }
 }
 
-/** Several that want a lock at once meet for a moment, after which one of them has it. */
+/** Several processes that want a lock at once block each other for a moment, after which one of them has it. */
 const LOCK_MS = 1_000
 
 /**
- * Locks a file that holds nothing else, which is made where there is none, until it is disposed. Throws SqliteBusyError, which
- * names `folder`, when somebody has locked it. Of several who try at the same moment one gets it.
+ * Locks a file that contains nothing, creating it if it is missing, until it is disposed. Throws a SqliteBusyError that
+ * names `folder` if somebody else has locked it. Of several processes that try at the same moment, one succeeds.
  */
 export function lockFile(path: string, folder: string): Disposable {
   const database = openFile(path, LOCK_MS)
   try {
-    // With its journal in memory, a transaction that is never committed makes no other file and leaves this one empty.
-    // Without an exclusive `locking_mode`, which would keep what was locked on the way from whoever is ahead.
+    // With its journal in memory, a transaction that is never committed creates no other file and leaves this one
+    // empty. There is no exclusive `locking_mode`, which would keep the locks passed on the way, and so block whoever
+    // is ahead.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
@@ -68,7 +70,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && /database is locked/.test(error.message)
 }
 
-/** Runs work in a transaction of its own, which is undone when it throws. */
+/** Runs work in a transaction of its own, which is rolled back if it throws. */
 export function inTransaction(database: DatabaseSync, work: () => void): void {
   database.exec('BEGIN IMMEDIATE')
   try {

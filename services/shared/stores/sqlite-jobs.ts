@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 /** Work in a transaction that others share. */
 export interface Job {
-  /** Reads, and throws where it refuses. */
+  /** Reads, and throws if it refuses. */
   decide(): void
   write(): void
   committed(): void
@@ -16,8 +16,9 @@ export interface JobHooks {
 }
 
 /**
- * Runs jobs in transactions. One that throws undoes only itself. Since nearly none does, they go without savepoints, which copy
- * each page that a job writes: where one throws that has written, the transaction begins anew with them, and so jobs may run twice.
+ * Runs jobs in transactions. One that throws undoes only its own writes. Since almost none throws, they run without
+ * savepoints, which copy each page that a job writes. If one throws that has already written, the transaction is
+ * repeated with savepoints, so jobs may run twice.
  */
 export class SqliteJobs {
   readonly #database: DatabaseSync
@@ -32,7 +33,7 @@ export class SqliteJobs {
     this.#commit = database.prepare('COMMIT')
   }
 
-  /** Runs jobs in one transaction, and commits it. What fails it fails them all. */
+  /** Runs jobs in one transaction and commits it. If that fails, all of them fail. */
   run(jobs: readonly Job[]): void {
     let done: readonly Job[]
     try {
@@ -49,7 +50,10 @@ export class SqliteJobs {
     for (const job of done) job.committed()
   }
 
-  /** What a disk that fails does not undo now is undone before the next transaction: whoever waits for this one is answered now. */
+  /**
+   * If a failing disk cannot roll back now, the next transaction does so first: whoever waits for this one is answered
+   * now.
+   */
   #rollBack(): void {
     try {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
@@ -57,7 +61,7 @@ export class SqliteJobs {
     this.#hooks.undone?.()
   }
 
-  /** Returns those jobs that did their work. */
+  /** Returns the jobs that did their work. */
   #runTogether(jobs: readonly Job[]): readonly Job[] {
     const decided: Job[] = []
     try {
@@ -103,7 +107,7 @@ export class SqliteJobs {
     return true
   }
 
-  /** A full disk, for one, may have undone all of it. */
+  /** An error such as a full disk may have rolled back the whole transaction. */
   #requireTransaction(error: unknown): void {
     if (!this.#database.isTransaction) throw error
   }

@@ -19,7 +19,7 @@ function folder() {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
 }
 
-/** A store of texts, as a service has one: watched, behind its port. */
+/** A store of texts like that of a service: watched, and behind its port. */
 function openStore(path: string, more = '') {
   const tables = `CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT); ${more}`
   const steps = [{ version: 1, name: 'texts', up: (database: DatabaseSync) => database.exec(tables) }]
@@ -48,7 +48,7 @@ test('a disk that is full is an outage with a reason of its own in the log; what
   const { port, lines } = store
   await port.add('small')
   const large = 'x'.repeat(100_000)
-  // Those that share a transaction with one that finds no room fail with it, or are kept: nothing is half.
+  // Jobs that share a transaction with one that finds no room fail with it or are stored; nothing is stored in part.
   const results = await Promise.allSettled([port.add('neighbour'), port.add(large), port.add('neighbour')])
   const kept = results.filter(({ status }) => status === 'fulfilled').length
   for (const result of results)
@@ -119,12 +119,12 @@ test('a part of the store that is missing or empty beside the others is refused 
     const parts = [path(name), ` is ${why}, but other parts`, 'restore the file', 'PORTICO_DATA_DIR']
     return error instanceof ConfigError && parts.every((part) => error.message.includes(part))
   }
-  // A first start that was killed half-way.
+  // A first start that was killed in the middle.
   requireWholeStores(store)
   writeFileSync(path('identity.sqlite'), 'x')
   writeFileSync(path('inference.sqlite'), '')
   requireWholeStores(store)
-  // The log of a file that is gone.
+  // The write-ahead log of a file that is gone.
   writeFileSync(path('session.sqlite-wal'), 'x')
   assert.throws(() => requireWholeStores(store), refused('session.sqlite', 'missing'))
 

@@ -23,7 +23,7 @@ const SECOND: SqliteStep = {
     database.exec('ALTER TABLE texts ADD COLUMN length INTEGER; UPDATE texts SET length = length(text)'),
 }
 
-/** A path in a folder of its own, which is removed in the end. */
+/** A path in a folder of its own, which is removed at the end. */
 function folder() {
   const directory = mkdtempSync(join(tmpdir(), 'portico-schema-'))
   return { path: join(directory, 'texts.sqlite'), [Symbol.dispose]: () => rmSync(directory, { recursive: true }) }

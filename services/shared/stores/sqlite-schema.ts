@@ -3,16 +3,22 @@ import type { DatabaseSync } from 'node:sqlite'
 import { FailedStepError, lineOf, type ReportStep, refuseNewer, requireLatest, type SchemaStep } from './schema-step.ts'
 import { inTransaction, openDatabase } from './sqlite-database.ts'
 
-/** A step of a SQLite file. It is run in one transaction together with the version, and must not wait. */
+/**
+ * A step that changes a SQLite file. It runs in one transaction together with the change of the version, and must be
+ * synchronous.
+ */
 export type SqliteStep = SchemaStep<DatabaseSync, void>
 
-/** A SQLite file and the steps that lead to its form; `PRAGMA user_version` says which of them it has behind it. */
+/** A SQLite file, and the steps that lead to its schema; its version is `PRAGMA user_version`. */
 export interface SqliteSchema {
   readonly path: string
   readonly steps: readonly SqliteStep[]
 }
 
-/** Makes the form of an empty file, and throws unless the file has it (`requireLatest`). To be called in a transaction. */
+/**
+ * Creates the schema in an empty file, and throws unless the file has the latest one (`requireLatest`). Must be called
+ * in a transaction.
+ */
 export function prepareSchema(database: DatabaseSync, { path, steps }: SqliteSchema): void {
   const version = versionOf(database)
   if (version === 'empty') for (const step of steps) run(database, step)
@@ -20,8 +26,8 @@ export function prepareSchema(database: DatabaseSync, { path, steps }: SqliteSch
 }
 
 /**
- * Brings a file that is there to the latest version, each step in a transaction of its own. Throws ConfigError when a newer
- * program wrote it, or somebody has it open who keeps it for itself.
+ * Migrates an existing file to the latest version, each step in a transaction of its own. Throws a ConfigError if a
+ * newer program wrote it, or if another process has locked it.
  */
 export function migrateSqlite({ path, steps }: SqliteSchema, exclusive: boolean, report: ReportStep): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return
@@ -32,7 +38,7 @@ export function migrateSqlite({ path, steps }: SqliteSchema, exclusive: boolean,
     for (const step of steps) {
       if (numberOf(database) >= step.version) continue
       if (versionOf(database) !== 'unnumbered') report(lineOf(placeOf(path), step))
-      // Somebody else may have run it meanwhile.
+      // Another process may have run it meanwhile.
       try {
         inTransaction(database, () => numberOf(database) < step.version && run(database, step))
       } catch (error) {
@@ -49,7 +55,7 @@ function run(database: DatabaseSync, { version, up }: SqliteStep): void {
   database.exec(`PRAGMA user_version = ${version}`)
 }
 
-/** Files of the time before versions have the first form, without a number. */
+/** Files from before versions have the first version, without a number. */
 function versionOf(database: DatabaseSync): number | 'unnumbered' | 'empty' {
   const version = numberOf(database)
   if (version !== 0) return version

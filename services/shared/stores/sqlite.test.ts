@@ -17,7 +17,7 @@ const tables = `CREATE TABLE parent (id INTEGER PRIMARY KEY);
   )`
 const steps: readonly SqliteStep[] = [{ version: 1, name: 'tables', up: (database) => database.exec(tables) }]
 
-/** An open file in a folder of its own, both removed in the end. */
+/** An open file in a folder of its own; both are removed at the end. */
 async function openFile(options: Partial<SqliteOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sqlite-'))
   const path = join(directory, 'deep', 'test.sqlite')

@@ -7,28 +7,30 @@ import { prepareSchema, type SqliteStep } from './sqlite-schema.ts'
 
 /** How a file is opened. */
 export interface SqliteOptions {
-  /** The steps that lead to its form. */
+  /** The steps that lead to its schema. */
   readonly steps: readonly SqliteStep[]
-  /** Keeps every other process out for as long as the file is open; a crash lets go of it. */
+  /** Locks out every other process for as long as the file is open; a crash releases the lock. */
   readonly exclusive: boolean
-  /** Called in each transaction once its jobs have run, for what several of them have changed; what it throws fails them all. */
+  /**
+   * Called in each transaction after its jobs, to finish what several of them changed. If it throws, all of them fail.
+   */
   readonly beforeCommit?: () => void
-  /** Called when a transaction was undone: what its jobs have left in memory counts no more. Some of them may run again. */
+  /** Called when a transaction was rolled back: what its jobs left in memory is void. Some of them may run again. */
   readonly undone?: () => void
 }
 
 const PROBES = 'CREATE TABLE IF NOT EXISTS store_probes (id INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT'
 const PROBE = 'INSERT INTO store_probes VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1'
 
-/** How often it is looked whether the file is where it was, in milliseconds. */
+/** Milliseconds between checks whether the file is still where it was. */
 const LOOK_MS = 1_000
 
 /**
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
- * synchronous=FULL) and resolve after its commit. A job that throws undoes only itself (`SqliteJobs`). Reads see committed work only,
- * since nothing else runs while a transaction is open. Used by adapters only (ADR 0002). An empty file gets its form; an older one throws
- * `OlderStoreError`, a newer one ConfigError. Once it turns out to be damaged, or is gone from where it was, nothing more is written:
- * whatever were accepted could be lost.
+ * synchronous=FULL) and resolve after its commit. A job that throws undoes only its own writes (`SqliteJobs`). Reads
+ * see only committed data, since nothing else runs while a transaction is open. Used by adapters only (ADR 0002). The
+ * schema is created in an empty file; an older file throws `OlderStoreError`, a newer one ConfigError. Once the file
+ * turns out to be damaged, or is gone from its place, nothing more is written, since it could be lost.
  */
 export class SqliteFile implements AsyncDisposable {
   readonly #path: string
@@ -62,7 +64,7 @@ export class SqliteFile implements AsyncDisposable {
     }, LOOK_MS).unref()
   }
 
-  /** A prepared statement, made once for each text. */
+  /** A prepared statement, created once for each text. */
   statement(sql: string): StatementSync {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
@@ -72,7 +74,7 @@ export class SqliteFile implements AsyncDisposable {
     return statement
   }
 
-  /** Likewise, one whose rows are arrays of the values of their columns, in that order. */
+  /** A prepared statement whose rows are arrays of column values. */
   rows(sql: string): StatementSync {
     let statement = this.#rows.get(sql)
     if (statement === undefined) {
@@ -83,7 +85,7 @@ export class SqliteFile implements AsyncDisposable {
     return statement
   }
 
-  /** Another number after each commit to the file, whichever process makes it: to read it costs a fraction of what a read does. */
+  /** A number that changes with each commit to the file by any process. Reading it costs a fraction of a query. */
   version(): number {
     const { 0: others } = this.rows('PRAGMA data_version').get() as Readonly<Record<number, unknown>>
     if (others !== this.#versionOfOthers) {
@@ -94,14 +96,15 @@ export class SqliteFile implements AsyncDisposable {
   }
 
   /**
-   * Runs a job in this turn's transaction; resolves with its answer after the commit. The job must not wait, and may run twice. When it
-   * throws, what it wrote is undone and the promise rejects with what it threw; its neighbours are not touched.
+   * Runs a job in this turn's transaction; resolves to its result after the commit. The job must be synchronous, and
+   * may run twice. If it throws, its writes are undone and the promise rejects with that error; its neighbours are not
+   * affected.
    */
   write<T>(job: () => T): Promise<T> {
     return this.decideAndWrite(nothing, job)
   }
 
-  /** Likewise, for a job that refuses in `decide`, before it writes anything: then there is nothing to undo. */
+  /** The same for a job that refuses in `decide`, before it writes anything, so that there is nothing to undo. */
   decideAndWrite<D, T>(decide: () => D, write: (decided: D) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) throw new Error('The SQLite file is closed')
@@ -124,12 +127,12 @@ export class SqliteFile implements AsyncDisposable {
     })
   }
 
-  /** Writes something small of its own, as a sign that the file can be written. */
+  /** Writes something small of its own, to check that the file can be written. */
   async probe(): Promise<void> {
     await this.write(() => this.statement(PROBE).run())
   }
 
-  /** Commits what was handed in before, then closes the file; later writes reject. */
+  /** Commits what was submitted before, then closes the file; later writes reject. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return
     this.#flush()
@@ -145,7 +148,7 @@ export class SqliteFile implements AsyncDisposable {
     const jobs = this.#jobs
     this.#jobs = []
     if (jobs.length > 0) this.#transactions.run(jobs)
-    // What was read in the midst of it may have been undone.
+    // What was read during the transaction may have been undone.
     this.#version += 1
   }
 

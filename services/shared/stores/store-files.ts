@@ -5,17 +5,17 @@ import type { StoreConfig } from '#shared/config/store-config.ts'
 import { makeDataDirectory } from '#shared/stores/data-directory.ts'
 import { lockFile } from '#shared/stores/sqlite-database.ts'
 
-/** What the single process keeps in its data folder, once it has started there. */
+/** What the single process keeps in its data folder once it has started there. */
 const PARTS = ['identity.sqlite', 'inference.sqlite', 'presets.sqlite', 'session.sqlite', 'blobs']
-/** Lists the parts that were all there: what is missing later was lost, and not yet to be made. */
+/** The list of parts that existed together: what is missing later was lost, and must not be created anew. */
 const LIST = 'stores.json'
-/** Locked by the process whose folder it is; empty, since nothing is ever written. */
+/** Locked by the process that uses the folder; empty, since nothing is ever written to it. */
 const LOCK = 'lock'
 
 /**
- * Keeps every other server out of the data folder before anything in it is opened, until it is disposed or the process is
- * gone: a start that is refused changes nothing. The folder is made where there is none. Throws SqliteBusyError. A MongoDB store has no
- * lock.
+ * Locks every other server out of the data folder before anything in it is opened, until it is disposed or the process
+ * ends, so that a start that is refused changes nothing. The folder is created if it is missing. Throws
+ * SqliteBusyError. A MongoDB store has no lock.
  */
 export function lockStores(store: StoreConfig): Disposable {
   if (store.kind !== 'sqlite') return { [Symbol.dispose]() {} }
@@ -24,8 +24,8 @@ export function lockStores(store: StoreConfig): Disposable {
 }
 
 /**
- * Refuses a data folder in which a part is missing or empty that was there: beginning anew beside the others would hide the
- * loss. The folder is made where there is none. Throws ConfigError with what to do.
+ * Refuses a data folder in which a part is missing or empty that once existed: creating it anew beside the others would
+ * hide the loss. The folder is created if it is missing. Throws a ConfigError that says what to do.
  */
 export function requireWholeStores(store: StoreConfig): void {
   if (store.kind !== 'sqlite') return
@@ -35,7 +35,7 @@ export function requireWholeStores(store: StoreConfig): void {
     const path = join(directory, name)
     const size = statSync(path, { throwIfNoEntry: false })?.size
     if (size !== undefined && size > 0) continue
-    // A write-ahead log belongs to a file; without a list the folder may only be on its way.
+    // A write-ahead log belongs to a file; without a list, the folder may still be in preparation.
     if (!listed(directory).includes(name) && !existsSync(`${path}-wal`)) continue
     if (name === 'blobs' && size !== undefined) continue
     const problem =
@@ -45,7 +45,7 @@ export function requireWholeStores(store: StoreConfig): void {
   }
 }
 
-/** Notes that every part is there; to be called once all of them have been opened. */
+/** Records that every part exists; must be called once all of them were opened. */
 export function noteWholeStores(store: StoreConfig): void {
   if (store.kind !== 'sqlite' || listed(store.directory).length === PARTS.length) return
   writeFileSync(join(store.directory, LIST), `${JSON.stringify(PARTS)}\n`, { mode: 0o600 })

@@ -3,9 +3,10 @@ import { isStream } from '#shared/streams.ts'
 import { wrapPort } from '#shared/wrap-port.ts'
 
 /**
- * A store's port whose calls throw STORE_UNAVAILABLE where the store is to blame, as the watch says, and end in time: of a
- * stream only the first item has a limit. Those who hold something that must not be let go half-way, and wait for the
- * store whatever it takes, set no limit. The success of `writes` shows that the store takes writes.
+ * Wraps a store's port. Its calls throw STORE_UNAVAILABLE if the watch blames the store, and end within a time limit;
+ * of a stream, only the first item has a limit. Callers that hold something which must not be abandoned halfway, and
+ * that wait for the store whatever it takes, set no limit. A successful call of `writes` shows that the store accepts
+ * writes.
  */
 export function storePort<P extends object>(
   port: P,

@@ -157,7 +157,7 @@ test('the calls of one request have that time together, and each request its own
       }
       return done
     })
-  // Less than the limit each.
+  // Each takes less than the limit.
   assert.deepEqual(await Promise.all([request(250, 250, 10), request(10, 250, 10)]), [1, 3])
   await port.take(250)
   await port.take(250)
@@ -172,7 +172,7 @@ test('a store that was just written is not probed, and one that was only read is
     const wrote = performance.now()
     await port.work()
     await port.take(20)
-    // A machine that stood still for so long says nothing.
+    // On a machine that stood still for so long, the test proves nothing.
     if (performance.now() - wrote > probeMs / 2) return t.skip('the machine stood still')
   }
   assert.equal(store.probes, 0)

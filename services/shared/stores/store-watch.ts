@@ -11,24 +11,24 @@ export interface StoreWatchOptions {
   readonly name: string
   /** Writes something small to the store. */
   readonly probe: () => Promise<unknown>
-  /** What an error of the driver says of the store; undefined: the store is not to blame. */
+  /** What an error of the driver means for the store; undefined: the store is not to blame. */
   readonly problemOf: (error: unknown) => StoreProblem | undefined
-  /** How long the calls of one request may take together, in milliseconds; undefined: calls of this store end by themselves. */
+  /** Time limit in milliseconds of one request's calls together; undefined: these calls end by themselves. */
   readonly limitMs?: number | undefined
   readonly clock: Clock
   readonly logger: Logger
-  /** Milliseconds between a write and the next probe while all is well; default: 5 s. */
+  /** Milliseconds between a write and the next probe while the store is well; default: 5 s. */
   readonly probeMs?: number
 }
 
 const PROBE_MS = 5_000
-/** While the store is away, or may be; never longer than between two probes. */
+/** Between probes while the store is, or may be, unavailable; never longer than the normal interval. */
 const AGAIN_MS = 1_000
-/** So many probes fail in a row before the store counts as unusable: one slow answer says nothing. */
+/** How many probes must fail in a row before the store counts as unavailable, since one slow call proves nothing. */
 const FAILURES = 3
 const NOTE_MS = 60_000
 
-/** What the log says of a problem; a full disk has a reason and a status of its own there. */
+/** Fields of log lines about a problem; a full disk has its own reason and status there. */
 const FIELDS = {
   away: { reason: 'STORE_UNAVAILABLE', status: 503 },
   full: { reason: 'STORE_FULL', status: 507 },
@@ -36,9 +36,9 @@ const FIELDS = {
 } as const
 
 /**
- * Watches whether a store can be written: by a probe when nothing was written for 5 s, and at once when a call fails. It logs one line when the
- * store goes and one when it is back, and turns what drivers throw into STORE_UNAVAILABLE. A store that is damaged never comes back:
- * somebody has to repair it while the process is stopped.
+ * Watches whether a store can be written: by a probe if nothing was written for 5 s, and at once if a call fails. It
+ * logs one line when the store becomes unavailable and one when it is back, and converts errors of drivers to
+ * STORE_UNAVAILABLE. A damaged store never comes back: somebody has to repair it while the process is stopped.
  */
 export class StoreWatch implements StoreHealth, Disposable {
   readonly #options: StoreWatchOptions
@@ -66,10 +66,7 @@ export class StoreWatch implements StoreHealth, Disposable {
     this.#schedule(this.#probeMs)
   }
 
-  /**
-   * Looks at the store for the first time, at once; to be called before anybody reads its state. A store in which this look could not write
-   * counts as unusable until another one can.
-   */
+  /** Probes for the first time, before anybody reads the state; a failure counts until a probe succeeds. */
   async begin(): Promise<void> {
     this.#begun = false
     await this.#probe()
@@ -86,7 +83,7 @@ export class StoreWatch implements StoreHealth, Disposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) }
   }
 
-  /** Waits for a call, at most `limitMs` where it is limited, and throws STORE_UNAVAILABLE where the store is to blame. */
+  /** Waits for a call, at most `limitMs` if limited; throws STORE_UNAVAILABLE if the store is to blame. */
   async follow<T>(call: Promise<T>, { limited, writes }: { limited: boolean; writes: boolean }): Promise<T> {
     try {
       const answer = await (limited ? this.#within(call) : call)
@@ -111,12 +108,12 @@ export class StoreWatch implements StoreHealth, Disposable {
   #schedule(ms: number): void {
     clearTimeout(this.#timer)
     if (this.#disposed || this.#damaged) return
-    // What the watch does belongs to no request, not to that either whose call failed.
+    // What the watch does belongs to no request, not even to the one whose call failed.
     this.#timer = detached(() => setTimeout(() => void this.#probe(), ms))
     this.#timer.unref()
   }
 
-  /** A call failed: the next probe comes soon and says whether it is more than that call. */
+  /** A call failed: the next probe comes soon, and shows whether the store is to blame. */
   #suspect(problem: StoreProblem): void {
     if (this.#failures > 0) return
     this.#suspected = problem

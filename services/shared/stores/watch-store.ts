@@ -4,7 +4,7 @@ import { diskProblem } from '#shared/stores/disk-problem.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { StoreWatch } from '#shared/stores/store-watch.ts'
 
-/** Watches a service's store: in MongoDB where a connection is given, else on this machine's disk. */
+/** Watches a service's store: MongoDB if a connection is given, otherwise this machine's disk. */
 export function watchStore(
   store: { probe(): Promise<void> },
   options: {

@@ -2,7 +2,10 @@ import type { Logger } from 'pino'
 
 const QUIET_MS = 60_000
 
-/** Something that others do wrong, and may do many times a second: one line when it begins and one when it is over. */
+/**
+ * Something that others do wrong, perhaps many times a second: it is logged once when it begins and once when it is
+ * over.
+ */
 export class Complaint {
   readonly #logger: Logger
   readonly #what: string
@@ -10,7 +13,7 @@ export class Complaint {
   #times = 0
   #quiet: NodeJS.Timeout | undefined
 
-  /** It is over when it has not happened for `quietMs`; default: a minute. */
+  /** It is over if it has not happened for `quietMs`; default: a minute. */
   constructor(logger: Logger, what: string, quietMs = QUIET_MS) {
     this.#logger = logger
     this.#what = what

@@ -7,10 +7,10 @@ import { currentSpan } from '#shared/telemetry/tracing.ts'
 
 export type { Logger } from 'pino'
 
-/** From the most talkative to none. */
+/** From the most verbose to none. */
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** Characters of lines that are not written yet, or cannot be. */
+/** Maximum number of characters in lines that wait to be written. */
 const MAX_BUFFERED = 8 * 1_048_576
 
 export type LogLevel = (typeof logLevels)[number]
@@ -21,8 +21,9 @@ export const logVariables = {
 }
 
 /**
- * Makes a logger that writes JSON lines. Each line names the service and, inside a request, its id, trace and span.
- * Members named like a secret are censored at the top, one level down, and among headers; a message text is not searched.
+ * Makes a logger that writes JSON lines. Each line names the service and, within a request, its id, trace and span.
+ * Members whose names suggest a secret are censored at the top, one level down, and among headers; the text of a
+ * message is not searched.
  */
 export function createLogger(options: {
   readonly service: string
@@ -43,9 +44,9 @@ export function createLogger(options: {
   )
 }
 
-/** Lines that cannot be written wait, and the next ones are dropped: a full disk below the log stops nobody. */
+/** Lines that cannot be written wait, and further ones are dropped: a full disk must not stop anybody. */
 function standardOutput(): DestinationStream {
-  // With a length of 0 a flush would wait for nothing.
+  // With a length of 0, a flush would wait for nothing.
   const output = pino.destination({ fd: 1, sync: false, minLength: 1, maxLength: MAX_BUFFERED })
   const flush = output.flushSync.bind(output)
   let fails = false

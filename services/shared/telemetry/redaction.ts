@@ -7,15 +7,16 @@ const SECRETS: ReadonlySet<string> = new Set([
 const CENSORED = '***'
 
 /**
- * The fields of a log line without what is named like a secret: at the top, one level down, and among headers there. What was given
- * stays as it is. Pino's own `redact` takes apart the paths of all these names anew for each value of each line, 25 µs of a request.
+ * Returns the fields of a log line without members whose names suggest a secret: at the top, one level down, and among
+ * headers there. The given object is not changed. Pino's own `redact` parses the paths of all these names anew for each
+ * value of each line, which costs 25 µs per request.
  */
 export function redactLine(fields: object): Record<string, unknown> {
-  // An error is shown by its serializer, which redacts what it shows.
+  // An error is redacted by its own serializer.
   return redactMembers(fields, (value, name) => (name === 'err' ? value : redactValue(value)))
 }
 
-/** What is shown of a value of a line. */
+/** What is shown of a value. */
 export function redactValue(value: unknown): unknown {
   if (!isObject(value)) return value
   return redactMembers(value, (member, name) => {

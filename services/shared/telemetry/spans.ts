@@ -18,7 +18,7 @@ import { Rejection } from '#shared/rejection.ts'
 import type { Carrier, OpenSpan, SpanOptions, SpanOutcome, Tracing } from '#shared/telemetry/tracing.ts'
 
 const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
-// The codes that gRPC's conventions count as the server's fault.
+// The codes that gRPC's conventions attribute to the server.
 const OWN_FAULTS: ReadonlySet<Code> = new Set([
   Code.Unknown,
   Code.DeadlineExceeded,
@@ -28,7 +28,7 @@ const OWN_FAULTS: ReadonlySet<Code> = new Set([
   Code.DataLoss,
 ])
 
-/** Makes spans with a tracer of OpenTelemetry. */
+/** Makes spans with an OpenTelemetry tracer. */
 export function createTracing(tracer: Tracer): Tracing {
   return {
     open(name, { kind, attributes, carrier }) {
@@ -78,7 +78,7 @@ class RunningSpan implements OpenSpan {
     this.#span.end()
   }
 
-  /** A call that was answered with a planned rejection went well for whoever answered it. */
+  /** A planned rejection is no failure of the side that sent it. */
   #blamed(error: unknown): boolean {
     return this.#kind === 'client' || !(error instanceof ConnectError) || OWN_FAULTS.has(error.code)
   }

@@ -8,7 +8,7 @@ import { startTelemetry } from '#shared/telemetry/telemetry.ts'
 import { detached, inSpan, isTracing, openSpan } from '#shared/telemetry/tracing.ts'
 import { recordSpans } from '#test/support/spans.ts'
 
-/** A collector on a free port of the loopback. */
+/** A collector on a free loopback port. */
 async function collector(listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -47,7 +47,7 @@ test('a collector that never answers does not keep the process from ending', asy
   await inSpan('GET /api/session', {}, async () => {})
   const since = performance.now()
   await telemetry[Symbol.asyncDispose]()
-  // By itself the exporter waits for 10 s.
+  // On its own, the exporter waits for 10 s.
   assert.ok(performance.now() - since < 8_000)
 })
 

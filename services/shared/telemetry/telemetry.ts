@@ -4,12 +4,12 @@ import { setTracing } from '#shared/telemetry/tracing.ts'
 
 const EXPORT_TIMEOUT_MS = 3_000
 
-/** Telemetry of this process. Disposal sends what is left, waiting 3 s at most, and turns tracing off. */
+/** Telemetry of this process. Disposal sends what is left, which takes at most 3 s, and turns tracing off. */
 export interface Telemetry extends AsyncDisposable {}
 
 /**
- * Turns on tracing when there is somewhere to send spans (OTLP, protobuf over HTTP); otherwise nothing is even loaded. To be
- * called before a service is opened, once in a process. Whether a trace is sampled is decided by who began it.
+ * Turns on tracing if an address for spans is configured (OTLP, protobuf over HTTP); otherwise it does not even load
+ * it. Must be called before a service is opened, once per process. Whoever began a trace decides whether it is sampled.
  */
 export async function startTelemetry(service: string, { tracesUrl }: TelemetryConfig): Promise<Telemetry> {
   if (tracesUrl === undefined) return { async [Symbol.asyncDispose]() {} }
@@ -19,7 +19,7 @@ export async function startTelemetry(service: string, { tracesUrl }: TelemetryCo
   return startTracing(service, new BatchSpanProcessor({ exporter, exportTimeoutMillis: EXPORT_TIMEOUT_MS }))
 }
 
-/** Turns on tracing with a processor of spans; `startTelemetry` and tests do. */
+/** Turns on tracing with a span processor; called by `startTelemetry` and tests. */
 export async function startTracing(service: string, processor: SpanProcessor): Promise<Telemetry> {
   const { context, logs, propagation, trace } = await import('@opentelemetry/api')
   const { NodeSDK } = await import('@opentelemetry/sdk-node')
@@ -30,7 +30,7 @@ export async function startTracing(service: string, processor: SpanProcessor): P
     resource: resourceFromAttributes({ 'service.name': service, 'service.namespace': 'portico' }),
     spanProcessors: [processor],
     textMapPropagator: new W3CTraceContextPropagator(),
-    // Left out, these are on: what the machine is, and exporters of logs and metrics that nobody wants.
+    // By default these are on: detection of the machine, and exporters of logs and metrics, which nobody uses.
     autoDetectResources: false,
     logRecordProcessors: [],
     metricReaders: [],
@@ -49,7 +49,7 @@ export async function startTracing(service: string, processor: SpanProcessor): P
 async function withinTime(work: Promise<void>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, EXPORT_TIMEOUT_MS)
-  // Spans that cannot be delivered any more are lost; that is no reason to fail.
+  // Spans that cannot be delivered any more are lost, which is no reason to fail.
   await Promise.race([work.catch(() => {}), late])
   clearTimeout(timer)
 }

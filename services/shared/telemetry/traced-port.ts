@@ -10,9 +10,8 @@ import {
 import { wrapPort } from '#shared/wrap-port.ts'
 
 /**
- * A port whose every call within a span has one of its own, `NAME.method`; what is looked at by and by in the background
- * makes no traces. Call it where the port is opened: when tracing is off by then, it
- * returns the port itself and costs nothing.
+ * Wraps a port. Each call within a span gets a span of its own, `NAME.method`; periodic background work makes no
+ * traces. Call it where the port is opened: if tracing is off by then, it returns the port itself and costs nothing.
  */
 export function tracedPort<P extends object>(port: P, name: string, attributes: Attributes = {}): P {
   if (!isTracing()) return port

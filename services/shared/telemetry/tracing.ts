@@ -9,36 +9,39 @@ export type Carrier = Record<string, string | string[] | undefined>
 
 /** What a span is about. */
 export interface SpanOptions {
-  /** Where the work is done: for a caller of ours, in this process, or by somebody that we call. Default: internal. */
+  /**
+   * Where the work is done: here for a caller (`server`), within this process, or by somebody that it calls. Default:
+   * internal.
+   */
   readonly kind?: 'server' | 'internal' | 'client'
-  /** Names by the OpenTelemetry conventions; no key, token or content of a conversation. */
+  /** Named by the OpenTelemetry conventions; never a key, a token or the content of a conversation. */
   readonly attributes?: Attributes
-  /** Headers that name the caller's span; only from callers that are trusted. */
+  /** Headers that contain the caller's span; only from trusted callers. */
   readonly carrier?: Carrier
 }
 
-/** What became of a span. */
+/** The outcome of a span. */
 export interface SpanOutcome {
   readonly error?: unknown
   readonly attributes?: Attributes
-  /** A better name than the one it began with, when it became known on the way. */
+  /** A better name than the initial one, if it became known later. */
   readonly name?: string
 }
 
-/** A span under way. */
+/** A span in progress. */
 export interface OpenSpan {
-  /** Runs a function inside the span: what it starts becomes its children. */
+  /** Runs a function within the span; what it starts becomes its children. */
   run<T>(work: () => T): T
-  /** Adds the span's name to the headers of a call to somebody else. */
+  /** Adds the span to the headers of a call to somebody else. */
   inject(carrier: Carrier): void
   end(outcome?: SpanOutcome): void
 }
 
-/** What makes spans while tracing is on; nothing of it is loaded before. */
+/** Makes spans while tracing is on; its module is not loaded before. */
 export interface Tracing {
-  /** Opens a span, as a child of the one this runs in or of the carrier's. */
+  /** Opens a span, as a child of the current one or of the carrier's. */
   open(name: string, options: SpanOptions): OpenSpan
-  /** Trace and span that this runs in. */
+  /** The current trace and span. */
   ids(): { readonly traceId: string; readonly spanId: string } | undefined
   /** Runs work outside of every span. */
   outside<T>(work: () => T): T
@@ -51,17 +54,17 @@ export function setTracing(next: Tracing | undefined): void {
   tracing = next
 }
 
-/** Whether spans are made. */
+/** Whether tracing is on. */
 export function isTracing(): boolean {
   return tracing !== undefined
 }
 
-/** Opens a span, as a child of the one this runs in or of the carrier's. Undefined when tracing is off. */
+/** Opens a span, as a child of the current one or of the carrier's. Undefined if tracing is off. */
 export function openSpan(name: string, options: SpanOptions = {}): OpenSpan | undefined {
   return tracing?.open(name, options)
 }
 
-/** The trace and the span that this runs in; undefined outside of every span. */
+/** The current trace and span; undefined outside of every span. */
 export function currentSpan(): ReturnType<Tracing['ids']> {
   return tracing?.ids()
 }
@@ -80,7 +83,7 @@ export async function inSpan<T>(name: string, options: SpanOptions, work: (span?
   }
 }
 
-/** Pulls a stream in a span that begins now and ends with the stream, or when the puller leaves it. */
+/** Pulls a stream within a span that begins now and ends with the stream, or when the reader leaves it. */
 export function streamInSpan<T>(
   name: string,
   options: SpanOptions,
@@ -95,7 +98,7 @@ export function streamInSpan<T>(
       )
 }
 
-/** Pulls a stream inside a span, which ends with it. */
+/** Pulls a stream within a span, which ends with it. */
 export function pullInSpan<T>(span: OpenSpan, stream: AsyncIterable<T>): AsyncIterable<T> {
   return wrapSteps(stream, async (step) => {
     try {

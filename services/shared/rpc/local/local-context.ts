@@ -5,7 +5,10 @@ import { detached } from '#shared/telemetry/tracing.ts'
 
 let over: ConnectError | undefined
 
-/** Made once, since to make an error costs more than the rest of a call; and late, since its headers load the client behind `fetch`. */
+/**
+ * Created once, since creating an error costs more than the rest of a call, and lazily, since its headers load the
+ * client behind `fetch`.
+ */
 function callIsOver(): ConnectError {
   over ??= new ConnectError('The call is over', Code.Canceled)
   return over
@@ -14,10 +17,13 @@ function callIsOver(): ConnectError {
 /** Calls that began in this turn of the event loop. */
 let begun: LocalContext[] = []
 
-/** Most calls end in the turn in which they began; to listen to their caller and to set a timer takes as long as all the rest of them. */
+/**
+ * Most calls end in the turn in which they began, and listening to their caller and setting a timer would take as long
+ * as all the rest of them.
+ */
 function watchNextTurn(context: LocalContext): void {
   if (begun.push(context) > 1) return
-  // What ends them belongs to no single one of their requests.
+  // What ends them belongs to none of their requests in particular.
   detached(() => setImmediate(watchAll))
 }
 
@@ -28,9 +34,9 @@ function watchAll(): void {
 }
 
 /**
- * What a handler sees of a local call. Everything that costs is made when it is first read: most handlers never
- * look at headers or at the signal. The caller and the deadline are watched from the next turn of the event loop on, or when the signal
- * is read.
+ * What a handler sees of a local call. Everything expensive is created when it is first read, since most handlers never
+ * use headers or the signal. The caller and the deadline are watched from the next turn of the event loop on, or once
+ * the signal is read.
  */
 export class LocalContext implements HandlerContext, Caller {
   readonly method: DescMethod
@@ -55,7 +61,7 @@ export class LocalContext implements HandlerContext, Caller {
   onEnd: (() => void) | undefined
   readonly #onAbort = (): void => this.#end(new ConnectError('The call was canceled', Code.Canceled))
 
-  /** A `timeoutMs` that is not above zero means no deadline, as with Connect's own transports. */
+  /** As with Connect's own transports, a `timeoutMs` that is not above zero means no deadline. */
   constructor(
     method: DescMethod,
     caller: Caller | undefined,
@@ -71,7 +77,7 @@ export class LocalContext implements HandlerContext, Caller {
     if (caller !== undefined || timeoutMs > 0) watchNextTurn(this)
   }
 
-  /** From now on the call ends when its caller is gone or its deadline has passed. */
+  /** From now on, the call ends when its caller is gone or its deadline has passed. */
   watch(): void {
     if (this.#watched || this.#closed || this.#failureSoFar() !== undefined) return
     this.#watched = true
@@ -95,7 +101,7 @@ export class LocalContext implements HandlerContext, Caller {
     return this.#controller.signal
   }
 
-  /** To the calls that the handler makes, it is their caller. */
+  /** It is also the caller of the calls that the handler makes. */
   get isGone(): boolean {
     return this.#closed || this.#failureSoFar() !== undefined
   }
@@ -130,7 +136,7 @@ export class LocalContext implements HandlerContext, Caller {
     return () => (deadline === undefined ? undefined : Math.max(0, deadline - performance.now()))
   }
 
-  /** Throws when the caller is gone or the deadline has passed. */
+  /** Throws if the caller is gone or the deadline has passed. */
   throwIfDone(): void {
     const failure = this.#failureSoFar()
     if (failure !== undefined) throw failure
@@ -147,13 +153,13 @@ export class LocalContext implements HandlerContext, Caller {
     })
   }
 
-  /** The reason why the caller stopped waiting, when that is why something was thrown. */
+  /** The reason why the caller stopped waiting, if that is why something was thrown. */
   explain(error: unknown): ConnectError | undefined {
     const failure = this.#failureSoFar()
     return error instanceof ConnectError && error !== failure ? undefined : failure
   }
 
-  /** Ends the call: what the handler left running is ended, and nothing of the call stays behind. */
+  /** Ends the call: whatever the handler left running is ended, and nothing of the call remains. */
   close(): void {
     if (this.#watched) this.#caller?.offGone(this.#onAbort)
     if (this.#timer !== undefined) clearTimeout(this.#timer)
@@ -162,7 +168,7 @@ export class LocalContext implements HandlerContext, Caller {
     this.#listeners.call()
   }
 
-  /** Why the call is over; undefined: it is not. */
+  /** Why the call is over; undefined if it is not. */
   #failureSoFar(): ConnectError | undefined {
     if (this.#closed) this.#failure ??= callIsOver()
     else if (this.#caller?.isGone === true) this.#onAbort()

@@ -6,11 +6,11 @@ import type { Routes } from '#shared/rpc/routes.ts'
 import { openRpcSpan, runIn } from '#shared/rpc/rpc-span.ts'
 import type { OpenSpan } from '#shared/telemetry/tracing.ts'
 
-/** A handler whose answer is a stream. */
+/** A handler that returns a stream. */
 export type StreamHandler = (input: unknown, context: LocalContext) => AsyncIterable<unknown>
 
 /**
- * The messages of a local streaming call. The handler runs only while its next message is waited for. When the stream
+ * The messages of a local streaming call. The handler runs only while its next message is awaited. When the stream
  * ends, fails, is left or aborted, or its deadline passes, the handler's signal fires and its generator is closed.
  */
 export class LocalStream<O extends DescMessage> implements AsyncIterableIterator<MessageShape<O>, undefined> {
@@ -75,7 +75,7 @@ export class LocalStream<O extends DescMessage> implements AsyncIterableIterator
 
   #release(): void {
     this.#context.close()
-    // A generator that is waiting for something else than the signal closes once it goes on.
+    // A generator that waits for something other than the signal closes once it continues.
     void this.#iterator?.return?.()?.catch(() => {})
     this.#iterator = undefined
   }
