@@ -106,7 +106,7 @@ test('networks of issuers come with the certificates that are trusted there, and
   const read = (value: unknown) => readConfig({ PORTICO_FEDERATION_NETWORKS: JSON.stringify(value) }).federationNetworks
   assert.deepEqual(read([{ networks, caFile, hosts }]), [{ networks, caFile, hosts }])
   assert.deepEqual(read([{ networks: ['127.0.0.0/8'] }]), [{ networks: ['127.0.0.0/8'], hosts: {} }])
-  // Other folders than the present one are named absolutely from then on.
+  // Paths relative to other folders become absolute.
   assert.deepEqual(read([{ networks, caFile: relative('.', caFile) }])[0]?.caFile, caFile)
 })
 

@@ -1,11 +1,12 @@
-// The process of the identity service alone.
 import { runService } from '#shared/process/service-process.ts'
 import { readConfig } from './config.ts'
 import { type Opened, open, services } from './open.ts'
 
 await runService({ name: 'identity', peers: [], services, readConfig, open, opened: showKeys }, process.env)
 
-/** Shows the keys that this start made up. Not logged: a log is kept, and a key is to be seen once. */
+/**
+ * Shows the keys that this start generated. They are not logged, since logs are kept and a key must be seen only once.
+ */
 function showKeys({ bootstrap: { createdManagementKey, createdApiKey, workspaceId } }: Opened): void {
   if (createdManagementKey !== undefined) report(`Management key, shown once: ${createdManagementKey}`)
   if (createdApiKey !== undefined) report(`Workspace API key, shown once: ${createdApiKey}`)

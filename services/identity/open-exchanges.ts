@@ -13,18 +13,18 @@ import { ExchangeSteps } from './run/exchange/exchange-steps.ts'
 import type { Exchanges } from './run/exchange/exchanges.ts'
 import { RefusalLog } from './run/exchange/refusal-log.ts'
 
-/** What exchanges are made with. */
+/** What exchanges need. */
 export interface ExchangesOptions {
   readonly config: Config
   readonly stores: Omit<Ports, 'identity'>
   readonly tokens: AccessTokens
-  /** Of the gateway, as access tokens name it. */
+  /** The gateway's origin, as access tokens name it. */
   readonly issuer: string
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** Opens what judges the tokens of others; it ends with the resources. */
+/** Opens the part that exchanges tokens; it ends with the resources. */
 export function openExchanges(options: ExchangesOptions, resources: AsyncDisposableStack): Exchanges {
   const { config, stores, tokens, issuer, clock, logger } = options
   const { federation, auditLog: audit, issuerHealth: health } = stores

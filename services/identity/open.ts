@@ -29,16 +29,16 @@ import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
 
 const exchanges = lazyModule(() => import('./open-exchanges.ts'))
 
-/** What this process serves. */
+/** The services of this process. */
 export const services = [IdentityService, FederationService] as const
 
-/** The form of what the service stores. */
+/** The schema of what the service stores. */
 export const storeSchema: StoreSchema = {
   sqlite: [{ file: 'identity.sqlite', exclusive: false, steps: STEPS }],
   mongo: SCHEMA,
 }
 
-/** The open service. `bootstrap` holds the keys that this start made up; whoever opened it shows them once. */
+/** The open service. `bootstrap` contains the keys that this start generated, which must be shown once. */
 export interface Opened extends AsyncDisposable {
   readonly routes: Routes
   readonly bootstrap: BootstrapResult
@@ -48,14 +48,14 @@ export interface Opened extends AsyncDisposable {
 export interface Dependencies {
   readonly clock: Clock
   readonly logger: Logger
-  /** Origin of the gateway in the same process, where the settings name none. */
+  /** Origin of the gateway in the same process, if the settings set none. */
   readonly gatewayOrigin?: string
 }
 
-/** Where a gateway listens that has no settings. */
+/** Where a gateway without settings listens. */
 const DEFAULT_ORIGIN = 'http://127.0.0.1:4096'
 
-/** Opens the store and makes sure of what a deployment starts with. */
+/** Opens the store, and makes sure that what a deployment starts with exists. */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock } = dependencies
   await using opening = new AsyncDisposableStack()
@@ -72,7 +72,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const tokens = new AccessTokens({ ring, issuer, clock })
   const { sharedIssuers } = config
   const result = await bootstrap(store, config, dependencies)
-  // Not before: what shares a commit with it fails with it, on a full disk.
+  // Not earlier: on a full disk, writes that share a commit with it fail with it.
   if (config.auditDays > 0) {
     const retention = { audit: stores.auditLog, keepDays: config.auditDays }
     opening.use(new AuditRetention({ ...retention, ...dependencies }))
@@ -99,7 +99,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   }
 }
 
-/** The ports of the stores, with their spans, and with STORE_UNAVAILABLE where the store is to blame. */
+/** The ports of the stores with spans, and with STORE_UNAVAILABLE for failures of the store. */
 function watchedStores(stores: Stores, health: StoreWatch, kind: StoreConfig['kind']): Ports {
   const watched = <P extends object>(name: string, port: P, writes: readonly (keyof P)[] = []): P =>
     storePort(tracedPort(port, name, { 'db.system.name': kind }), health, { writes })
@@ -122,7 +122,7 @@ async function openStores(
   if (config.kind === 'sqlite') {
     return { stores: resources.use(openSqliteStores(join(config.directory, 'identity.sqlite'), clock)) }
   }
-  // The driver takes 20 MB, and is not read where it is not used.
+  // The driver takes 20 MB, so it is only loaded if it is used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
   const { openMongoStores } = await import('./adapters/mongo/stores.ts')
   const mongo = resources.use(await openMongo(config))
@@ -130,8 +130,8 @@ async function openStores(
 }
 
 /**
- * What encrypts the signing keys: the keys that the operator gives; else, in a data folder, the one that its first start made, which
- * opens what it has encrypted also when others are given. Undefined: a MongoDB store, and no key.
+ * What encrypts the signing keys: the operator's keys or, in a data folder, the one that its first start created. That
+ * one is also used to decrypt what it has encrypted if others are given. Undefined: a MongoDB store without a key.
  */
 async function sealOf({ encryptionKeys: given, store }: Config, stored: SigningKeys): Promise<KeySeal | undefined> {
   const setting = { keys: given, source: 'PORTICO_KEY_ENCRYPTION_KEY' }

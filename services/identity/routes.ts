@@ -22,7 +22,7 @@ export interface HandlerDependencies extends FederationDependencies {
   openExchanges(): Promise<Exchanges>
 }
 
-/** The routes of the identity service. Those of federation are opened with the first call of one of them. */
+/** The routes of the identity service. Those of federation are opened by the first call of one of them. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
   const implementation = {
     authenticate: authenticate(dependencies),

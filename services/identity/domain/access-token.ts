@@ -5,11 +5,11 @@ export interface TokenTarget {
   readonly keyId: string
 }
 
-/** What an exchange gives a token for. */
+/** What an exchange issues a token for. */
 export interface Grant {
-  /** `sub` of the token that was exchanged. */
+  /** `sub` of the exchanged token. */
   readonly subject: string
-  /** When that token expires, in seconds since the epoch; a fraction is cut off. */
+  /** When the exchanged token expires, in seconds since the epoch; fractions are cut off. */
   readonly subjectExpires: number
   readonly policyId: string
   readonly issuerId: string
@@ -28,41 +28,47 @@ export interface AccessTokenClaims {
   readonly iat: number
   readonly jti: string
   readonly scope: 'inference'
-  /** For whoever holds the token; never read here. */
+  /** For the holder of the token; never read here. */
   readonly federation_policy_id: string
   readonly federation_issuer_id: string
-  /** What the token acts as; the policy may be gone by the time it is used. */
+  /** What the token acts as; by the time it is used, the policy may be gone. */
   readonly portico_key: { readonly workspace_id: string; readonly key_id: string }
 }
 
-/** What is read of an access token. `expires` is in seconds since the epoch. */
+/** The members of an access token that are used. `expires` is in seconds since the epoch. */
 export interface AccessToken {
   readonly target: TokenTarget
   readonly expires: number
 }
 
-/** Longest life of an access token, in seconds. */
+/** Maximum lifetime of an access token, in seconds. */
 export const MAX_TOKEN_SECONDS = 900
-/** Longest access token, in characters: a subject of 512 characters, each written as six bytes, leaves room for the rest. */
+/**
+ * Maximum length of an access token, in characters: a subject of 512 characters, each written as six bytes, leaves room
+ * for the rest.
+ */
 export const MAX_TOKEN_LENGTH = 8_192
 
-/** What the tokens of an issuer, which is an origin, are meant for. */
+/** The audience of tokens of an issuer, which is an origin. */
 const audienceOf = (issuer: string): string => `${issuer}/api/v1`
 
 /**
- * When a token that is made now (milliseconds since the epoch) expires, in seconds since the epoch: it lives for 15 minutes, but no
- * longer than the token that was exchanged and the key that it acts as. Undefined: that is less than a second.
+ * When a token issued at `now` (milliseconds since the epoch) expires, in seconds since the epoch: after 15 minutes,
+ * but not later than the exchanged token and the key that it acts as. Undefined: that is less than a second away.
  */
 export function expiryOf(
   { subjectExpires, keyExpires = Number.POSITIVE_INFINITY }: Pick<Grant, 'subjectExpires' | 'keyExpires'>,
   now: number,
 ): number | undefined {
   const exp = Math.floor(Math.min(Math.floor(now / 1_000) + MAX_TOKEN_SECONDS, subjectExpires, keyExpires / 1_000))
-  // The second that has begun does not count: a token must not be over before its holder has used it.
+  // The second that has begun does not count: a token must not expire before its holder can use it.
   return exp * 1_000 - now >= 1_000 ? exp : undefined
 }
 
-/** The claims of a token that is made now (milliseconds since the epoch). Undefined: it would live for less than a second. */
+/**
+ * The claims of a token issued at `now` (milliseconds since the epoch). Undefined: it would live for less than a
+ * second.
+ */
 export function claimsOf(
   grant: Grant,
   { issuer, tokenId, now }: { readonly issuer: string; readonly tokenId: string; readonly now: number },
@@ -85,7 +91,7 @@ export function claimsOf(
   }
 }
 
-/** Reads the claims of a token whose signature is ours; undefined: it was not made for this issuer, or is no access token. */
+/** Reads the claims of a token that we have signed; undefined: it is for another issuer, or not an access token. */
 export function readClaims(claims: unknown, issuer: string): AccessToken | undefined {
   if (!isObject(claims) || claims.iss !== issuer || claims.aud !== audienceOf(issuer)) return undefined
   const { exp, portico_key: key } = claims

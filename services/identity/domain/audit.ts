@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { TokenTarget } from './access-token.ts'
 
-/** An access token was given out. */
+/** An access token was issued. */
 export interface ExchangeAccepted {
   readonly type: 'exchange-accepted'
   readonly policyId: string
@@ -10,34 +10,36 @@ export interface ExchangeAccepted {
   readonly issuerRevision: number
   /** The key that the token acts as. */
   readonly target: TokenTarget
-  /** `sub` of the token that was exchanged. */
+  /** `sub` of the exchanged token. */
   readonly subject: string
   /** `jti` of the access token. */
   readonly tokenId: string
   /** When the access token expires, in milliseconds since the epoch. */
   readonly timeExpires: number
-  /** Where the request came from, as the gateway says it; never longer than 64 characters. */
+  /** Where the request came from, according to the gateway; never longer than 64 characters. */
   readonly clientNetwork: string
 }
 
-/** An exchange of a known policy was refused. */
+/** An exchange by a known policy was refused. */
 export interface ExchangeRefused {
   readonly type: 'exchange-refused'
   readonly policyId: string
-  /** Undefined: the issuer of the policy has been deleted. */
+  /** Undefined: the issuer of the policy was deleted. */
   readonly issuerId: string | undefined
   /** The true reason. */
   readonly reason: string
-  /** What there is where something else is required; something of the token only once its signature was verified. */
+  /** What was found instead of what is required; parts of the token appear only if its signature was verified. */
   readonly found: string | undefined
   readonly clientNetwork: string
-  /** The key that the policy targets; undefined: it was not known, or the entry is older than this member. */
+  /** The key that the policy targets; undefined if it was not known, or if the entry is older than this member. */
   readonly target: TokenTarget | undefined
-  /** `sub` of the token; undefined: its signature was not verified, or the entry is older than this member. */
+  /** `sub` of the token; undefined if its signature was not verified, or if the entry is older than this member. */
   readonly subject: string | undefined
 }
 
-/** More exchanges were refused, for one reason, than are recorded one by one. Times are milliseconds since the epoch. */
+/**
+ * More exchanges were refused for one reason than are recorded individually. Times are milliseconds since the epoch.
+ */
 export interface ExchangesRefused {
   readonly type: 'exchanges-refused'
   readonly policyId: string
@@ -46,26 +48,29 @@ export interface ExchangesRefused {
   readonly count: number
   readonly timeFirst: number
   readonly timeLast: number
-  /** As of an {@link ExchangeRefused}. */
+  /** As in {@link ExchangeRefused}. */
   readonly target: TokenTarget | undefined
 }
 
 /** What can be changed. */
 export type AuditedResource = 'issuer' | 'policy' | 'api-key' | 'organization' | 'workspace'
 
-/** Somebody changed something. What it was and what it became never hold a secret; an inline key set is there by its digest. */
+/**
+ * Somebody changed something. The states before and after never contain a secret; an inline key set is represented by
+ * its digest.
+ */
 export interface Changed {
   readonly type: 'changed'
   readonly actor: Actor
   readonly resource: AuditedResource
   readonly resourceId: string
-  /** Undefined: it was created. */
+  /** Undefined if it was created. */
   readonly before: JsonObject | undefined
-  /** Undefined: it was deleted. */
+  /** Undefined if it was deleted. */
   readonly after: JsonObject | undefined
 }
 
-/** Who made a change: an admin by a key, or the operator at the command line or by settings. */
+/** Who made a change: an admin with a key, or the operator by the command line or settings. */
 export type Actor = { readonly kind: 'api-key'; readonly keyId: string } | { readonly kind: 'operator' }
 
 /** Who makes a change, and when, in milliseconds since the epoch. */
@@ -76,7 +81,7 @@ export interface By {
 
 export type AuditEvent = ExchangeAccepted | ExchangeRefused | ExchangesRefused | Changed
 
-/** Something that happened in an organization. */
+/** An event in an organization. */
 export interface AuditEntry {
   readonly organizationId: string
   /** Milliseconds since the epoch. */

@@ -9,27 +9,27 @@ export type KeySource =
 /** What an organization says about an issuer. */
 export interface IssuerSettings {
   readonly name: string
-  /** Compared with `iss` character by character, as it was saved. */
+  /** Compared with `iss` character by character. */
   readonly url: string
   readonly keySource: KeySource
-  /** Whether a `jti` passes once. */
+  /** Whether each `jti` is accepted only once. */
   readonly singleUse: boolean
-  /** Seconds after `iat`; undefined: `iat` is not needed. */
+  /** Maximum age in seconds since `iat`; undefined: `iat` is not required. */
   readonly maxAgeSeconds: number | undefined
 }
 
 /** An identity provider whose tokens an organization accepts. */
 export interface Issuer extends RecordHead, IssuerSettings {}
 
-/** How fetching the keys of an issuer went. Times are milliseconds since the epoch; undefined: never. */
+/** The results of fetching the keys of an issuer. Times are milliseconds since the epoch; undefined: never. */
 export interface KeyHealth {
   readonly timeSucceeded: number | undefined
   readonly timeFailed: number | undefined
-  /** Why the last failure was one, in a line for an admin; undefined: there was none. */
+  /** Why the last failed fetch failed, in one line for an admin; undefined: none failed. */
   readonly failure: string | undefined
-  /** Before that time nobody fetches again; undefined: whenever keys are needed. */
+  /** Nobody fetches again before that time; undefined: keys are fetched when they are needed. */
   readonly timeNextTry: number | undefined
 }
 
-/** Most issuers of one organization. */
+/** Maximum number of issuers of an organization. */
 export const MAX_ISSUERS = 100

@@ -1,28 +1,30 @@
-/** A period after which what was spent counts as nothing again, at 00:00 UTC; `never`: a limit is for the key's whole life. */
+/**
+ * The period after which spending starts at zero again, at 00:00 UTC; `never`: a limit applies to the key's whole life.
+ */
 export type LimitReset = 'never' | 'daily' | 'weekly' | 'monthly'
 
-/** Which events streamed responses have: those of the specification, those of OpenAI's schema, or both. */
+/** The events of streamed responses: those of the specification, those of OpenAI's schema, or both. */
 export type ResponsesDialect = 'both' | 'openai' | 'specification'
 
-/** What a key may spend, and on what; undefined: as much as it likes. Who serves requests enforces it. */
+/** What a key may spend, and on what; undefined: no limit. The service that serves the request enforces it. */
 export interface KeyTerms {
-  /** Nano-dollars in each period. */
+  /** Nano-dollars per period. */
   readonly limitNanos: bigint | undefined
   readonly limitReset: LimitReset
   readonly requestsPerMinute: number | undefined
-  /** Of input and output together. */
+  /** Input and output together. */
   readonly tokensPerMinute: number | undefined
   readonly concurrentRequests: number | undefined
-  /** `*` stands for any text; none: every model. */
+  /** `*` matches any text; empty: every model. */
   readonly allowedModels: readonly string[]
   readonly limitIncludesOwnKeys: boolean
-  /** Undefined: as the server is set. */
+  /** Undefined: the server's default. */
   readonly responsesDialect?: ResponsesDialect | undefined
-  /** Whether assistant messages of a history need `id` and `status`; undefined: as the server is set. */
+  /** Whether assistant messages of a history require `id` and `status`; undefined: the server's default. */
   readonly historyIds?: boolean | undefined
 }
 
-/** Those of a key that nobody set any for. */
+/** The terms of a key for which none were set. */
 export const NO_TERMS: KeyTerms = {
   limitNanos: undefined,
   limitReset: 'never',

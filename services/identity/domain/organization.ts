@@ -1,7 +1,7 @@
 /** What an organization may use. */
 export type Plan = 'free' | 'business' | 'enterprise'
 
-/** It owns workspaces with their keys, issuers and policies. */
+/** Owns workspaces with their keys, issuers and policies. */
 export interface Organization {
   readonly id: string
   readonly name: string
@@ -10,7 +10,7 @@ export interface Organization {
   readonly timeCreated: number
 }
 
-/** Whether organizations with this plan may exchange tokens, and say which. */
+/** Whether organizations with this plan may exchange tokens, and define which ones. */
 export function hasFederation(plan: Plan): boolean {
   return plan === 'business' || plan === 'enterprise'
 }

@@ -1,16 +1,16 @@
-/** Bytes of each of the two numbers of a signature. */
+/** Bytes of each of the two numbers in a signature. */
 const SIZE = 32
 
 /**
- * An ES256 signature as tokens carry it (RFC 7518 section 3.4: r and s side by side), of the DER that node:crypto makes. node:crypto would
- * convert it as well, but makes a key of its own for that, which takes half as long as the signature.
+ * Converts a DER signature, as node:crypto makes it, to the form in tokens (RFC 7518 section 3.4: r and s side by
+ * side). node:crypto could convert it as well, but creates a key object for that, which takes half as long as signing.
  */
 export function plainSignature(der: Uint8Array): Buffer {
   const plain = Buffer.alloc(2 * SIZE)
   let at = 2
   for (const end of [SIZE, 2 * SIZE]) {
     const next = at + 2 + (der[at + 1] ?? 0)
-    // A byte of zeros before them says that the number is positive.
+    // A leading zero byte marks the number as positive.
     const digits = der.subarray(Math.max(at + 2, next - SIZE), next)
     plain.set(digits, end - digits.length)
     at = next
@@ -18,7 +18,7 @@ export function plainSignature(der: Uint8Array): Buffer {
   return plain
 }
 
-/** The DER of a signature as tokens carry it; undefined: it is none, since it has another length. */
+/** Converts a signature from its form in tokens to DER; undefined if its length is wrong. */
 export function derSignature(plain: Uint8Array): Buffer | undefined {
   if (plain.length !== 2 * SIZE) return undefined
   const r = integerOf(plain.subarray(0, SIZE))

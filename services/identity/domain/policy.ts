@@ -1,14 +1,14 @@
 import type { RecordHead } from './revise.ts'
 
-/** What else the claims have to hold; undefined: not checked. */
+/** Further requirements for claims; undefined: not checked. */
 export interface ClaimChecks {
-  /** One of the entries of `scopes`. */
+  /** Must be one of the entries of `scopes`. */
   readonly scope: string | undefined
-  /** Equals `token_type`. */
+  /** Must equal `token_type`. */
   readonly tokenType: string | undefined
 }
 
-/** What an organization says about a policy. It has a subject, a condition or both. */
+/** The settings of a policy. It has a subject, a condition or both. */
 export interface PolicySettings {
   readonly name: string
   readonly issuerId: string
@@ -22,11 +22,11 @@ export interface PolicySettings {
   readonly checks: ClaimChecks
 }
 
-/** Says which tokens of an issuer are exchanged, and for which key. */
+/** Determines which tokens of an issuer are exchanged, and for which key. */
 export interface Policy extends RecordHead, PolicySettings {
-  /** A UUID; no two organizations have the same. */
+  /** A UUID, unique across organizations. */
   readonly id: string
 }
 
-/** Most policies of one organization. */
+/** Maximum number of policies of an organization. */
 export const MAX_POLICIES = 1_000

@@ -1,30 +1,33 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { ApiKey } from './api-key.ts'
 
-/** What issuers and policies have beside their settings. */
+/** What issuers and policies have besides their settings. */
 export interface RecordHead {
   readonly id: string
   readonly organizationId: string
-  /** 1 when it is created; raised by every change, whatever was changed. */
+  /** 1 after creation; incremented by every change. */
   readonly revision: number
   /** Milliseconds since the epoch. */
   readonly timeCreated: number
   readonly timeUpdated: number
 }
 
-/** What something was and what it became, as the audit log shows it. */
+/** The state of something before and after a change, as the audit log shows it. */
 export interface Change {
   readonly before: JsonObject
   readonly after: JsonObject
 }
 
-/** Undefined: a change that changes nothing, of which nothing is written and logged. `show` shows all that can be changed. */
+/**
+ * A change; undefined if it changes nothing, so that nothing is written or logged. `show` shows everything that can be
+ * changed.
+ */
 export function changeOf<T>(was: T, is: T, show: (state: T) => JsonObject): Change | undefined {
   const change = { before: show(was), after: show(is) }
   return JSON.stringify(change.before) === JSON.stringify(change.after) ? undefined : change
 }
 
-/** A record with other settings; undefined: they are the same. */
+/** A record with other settings; undefined if they are equal. */
 export function reviseRecord<S>(
   record: RecordHead & S,
   settings: S,
@@ -35,7 +38,7 @@ export function reviseRecord<S>(
   return change && { record: { ...record, ...settings, revision: record.revision + 1, timeUpdated: time }, change }
 }
 
-/** A key after a change; undefined: it is the same. */
+/** A key after a change; undefined if it is equal. */
 export function reviseKey(
   key: ApiKey,
   changed: ApiKey,

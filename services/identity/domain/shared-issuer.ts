@@ -1,12 +1,13 @@
-/** What becomes of a policy that lets in everybody who uses a shared issuer. */
+/** What to do about a policy that admits all users of a shared issuer. */
 export type SharedIssuers = 'warn' | 'refuse'
 
-/** No beginning of subjects names anybody: they are ids without parts. */
+/** Matches no prefix: these subjects are ids without parts. */
 const OPAQUE = /(?!)/
 
 /**
- * Issuers that give tokens to everybody who uses a public service (an organization's own are at other addresses), and what subjects have to
- * begin with so that they are those of one of its users: up to the separator that ends the name, since others may have a longer one.
+ * Issuers that issue tokens to all users of a public service (those of an organization of its own have other
+ * addresses), with the form that a prefix of subjects must have to identify one of these users: it extends to the
+ * separator that ends the name, since others may have a longer one.
  */
 const SHARED: ReadonlyMap<string, RegExp> = new Map([
   [
@@ -26,8 +27,9 @@ const SHARED: ReadonlyMap<string, RegExp> = new Map([
 ])
 
 /**
- * What is unwise about a policy for the tokens of an issuer: everybody who uses a shared one would be let in. `isPinned`: whether the policy
- * admits certain subjects only, where `names` says whether a beginning of subjects is that of certain ones. Undefined: nothing.
+ * What is unwise about a policy for the tokens of an issuer: it would admit every user of a shared one. `isPinned`:
+ * whether the policy only admits certain subjects, where `names` decides whether a prefix identifies certain subjects.
+ * Undefined: nothing.
  */
 export function sharedIssuerWarning(
   issuerUrl: string,

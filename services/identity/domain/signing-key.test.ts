@@ -4,7 +4,7 @@ import { isAnyDue, KEY_SET_MAX_AGE_MS, keysAfter, nextSigner, type SigningKey, s
 
 const NOW = Date.UTC(2026, 0, 1)
 const DAY = 86_400_000
-/** Longest life of an access token. */
+/** Maximum lifetime of an access token. */
 const TOKEN_MS = 900_000
 
 const candidate = (kid: string) => ({ kid, x: 'x', y: 'y', sealed: new Uint8Array() })

@@ -1,37 +1,43 @@
-/** The claims that a condition is about. */
+/** The claims that a condition uses. */
 export interface ConditionClaims {
   readonly subject: string
   readonly audience: readonly string[]
-  /** Empty when the token has none. */
+  /** Empty if the token has none. */
   readonly scopes: readonly string[]
-  /** Empty when the token has none. */
+  /** Empty if the token has none. */
   readonly tokenType: string
 }
 
-/** A condition that may be saved. */
+/** A valid condition. */
 export interface Condition {
   /**
-   * Whether it is true for such subjects only as it names; `names` says whether a beginning of subjects names somebody. False where that
-   * cannot be seen.
+   * Whether it is true only for subjects that it names; `names` decides whether a prefix of subjects names somebody.
+   * False if that cannot be determined.
    */
   readonly pinsSubject: (names: (beginning: string) => boolean) => boolean
-  /** Whether it looks at `scopes`, or at `token_type`, so that a claim of the wrong type refuses the token. */
+  /** Whether it uses `scopes`, or `token_type`, so that a claim of the wrong type refuses the token. */
   readonly usesScopes: boolean
   readonly usesTokenType: boolean
-  /** What it says of the claims; `error`: it could not be evaluated, which does not count as true. Never throws, and takes at most 5 ms. */
+  /**
+   * Evaluates it for claims; `error`: it could not be evaluated, which does not count as true. Never throws, and takes
+   * at most 5 ms.
+   */
   evaluate(claims: ConditionClaims): boolean | 'error'
 }
 
-/** Why a text is no condition, for an admin: `problem` completes a sentence that begins with `condition`, and names the place. */
+/**
+ * Why a text is not a condition, for an admin: `problem` completes a sentence that begins with `condition`, and names
+ * the place.
+ */
 export interface ConditionProblem {
   readonly problem: string
 }
 
-/** Reads conditions (CEL). */
+/** Parses conditions (CEL). */
 export interface Conditions {
   /**
-   * Reads, type-checks and bounds a condition, the same way when it is saved and when it is used. What was read before is kept, up to a
-   * bound. Pure; never throws.
+   * Parses, type-checks and bounds a condition, in the same way when it is saved and when it is used. Results are
+   * cached, up to a limit. Pure; never throws.
    */
   read(text: string): Condition | ConditionProblem
 }

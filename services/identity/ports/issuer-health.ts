@@ -1,4 +1,4 @@
-/** Which keys were fetched: those of an issuer as one of its revisions says. */
+/** The issuer whose keys were fetched, at one of its revisions. */
 export interface FetchedIssuer {
   readonly organizationId: string
   readonly issuerId: string
@@ -9,20 +9,21 @@ export interface FetchedIssuer {
 export interface FetchAttempt {
   /** When it ended. */
   readonly time: number
-  /** Why it failed, in a line of at most 300 characters for an admin; undefined: it succeeded. */
+  /** Why it failed, in one line of at most 300 characters for an admin; undefined: it succeeded. */
   readonly failure: string | undefined
-  /** After a failure: before that time nobody fetches again. */
+  /** After a failure: nobody fetches again before that time. */
   readonly timeNextTry: number | undefined
 }
 
 /**
- * What became of fetching the keys of issuers, shared by all processes. It is shown to admins with the issuer
- * (`FederationStore.getIssuer`) and decides nothing.
+ * The results of fetching the keys of issuers, shared by all processes. They are shown to admins with the issuer
+ * (`FederationStore.getIssuer`), and decide nothing.
  */
 export interface IssuerHealth {
   /**
-   * Records an attempt: a success beside the last failure, a failure beside the last success. A record of a revision other than the
-   * issuer's is ignored, as is one of an issuer that is gone. Nothing is written to the audit log, and no revision raised.
+   * Records an attempt: a success beside the last failure, or a failure beside the last success. Attempts for another
+   * revision of the issuer, or for one that is gone, are ignored. Nothing is written to the audit log, and the revision
+   * does not change.
    */
   record(issuer: FetchedIssuer, attempt: FetchAttempt): Promise<void>
 }

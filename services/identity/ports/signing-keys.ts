@@ -1,17 +1,17 @@
 import type { SigningKey } from '../domain/signing-key.ts'
 
 /**
- * The keys that sign access tokens, of all processes together; there are few. A private key reaches it only encrypted, and it never
- * has the key to that.
+ * The keys that sign access tokens, shared by all processes; there are few. Private keys are encrypted before they
+ * reach it, with a key that it never has.
  */
 export interface SigningKeys {
-  /** In the order in which they were made, as they were committed when it was called, whichever process wrote them. */
+  /** In order of creation, as committed when it was called, by any process. */
   list(): Promise<readonly SigningKey[]>
 
   /**
-   * Replaces all keys by what `decide` makes of them, which is pure and synchronous and may run again; undefined: nothing is written.
-   * Of any number of calls at once, also from several processes, each decides on what the one before it has left. Returns the
-   * keys that are there afterwards; what was written is durable by then.
+   * Replaces all keys by the result of `decide`, which is pure and synchronous and may run again; undefined: nothing is
+   * written. Of any number of concurrent calls, also from several processes, each decides on the result of the one
+   * before it. Returns the keys afterwards; what was written is durable by then.
    */
   revise(decide: (keys: readonly SigningKey[]) => readonly SigningKey[] | undefined): Promise<readonly SigningKey[]>
 }

@@ -6,7 +6,7 @@ import type { IssuerHealth } from './issuer-health.ts'
 import type { OrganizationStore } from './organization-store.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/** The ports behind which the identity service stores things. */
+/** The ports through which the identity service stores data. */
 export interface Ports {
   readonly identity: IdentityStore
   readonly organizations: OrganizationStore
@@ -18,10 +18,10 @@ export interface Ports {
 }
 
 /**
- * All that the identity service stores, in one place: writes of different ports that are made at once share a commit where the place
- * has such. Several processes may have it open.
+ * Everything that the identity service stores, in one place: concurrent writes of different ports share a commit if the
+ * place supports that. Several processes may have it open.
  */
 export interface Stores extends Ports, AsyncDisposable {
-  /** Writes something small of its own, as a sign that the place can be written. */
+  /** Writes something small of its own, to check that the place can be written. */
   probe(): Promise<void>
 }

@@ -18,7 +18,7 @@ const refused = {
 const present = ({ client }: TestIdentity, key: string) =>
   client.authenticate({ credential: { case: 'apiKey', value: key } })
 
-/** Of a token that was made here. */
+/** For a token that was made here. */
 const refusedOurs = { ...refused, metadata: { ours: 'true' } }
 
 const presentToken = ({ client }: TestIdentity, token: string) =>

@@ -15,12 +15,13 @@ import { hashOf } from '../run/secret.ts'
 import { principalToProto } from './convert.ts'
 import { termsToProto } from './key-terms.ts'
 
-/** Of a token that was made here: it was not guessed. */
+/** Metadata for a token that was made here: it was not guessed. */
 const OURS = { ours: 'true' }
 
 /**
- * Turns a credential into a principal, and the terms of its key, which were read with it. A key that is unknown, malformed, disabled or expired gets one and the same
- * answer, so that nobody learns which keys exist; so does an access token that is none of ours, has expired, or acts as such a key.
+ * Resolves a credential to a principal and the terms of its key, which are read with it. A key that is unknown,
+ * malformed, disabled or expired always gets the same response, so that nobody can find out which keys exist. So does
+ * an access token that is not ours, has expired, or acts as such a key.
  */
 export function authenticate(dependencies: {
   readonly store: IdentityStore
@@ -32,9 +33,9 @@ export function authenticate(dependencies: {
   const { store, tokens, clock, bootstrap } = dependencies
   const { organizationId, workspaceId } = bootstrap
   const principal = principalToProto({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
-  // One message for all calls: it never differs, and whoever gets it may not change it.
+  // One message for all calls: it never differs, and callers must not change it.
   const localOperator = create(AuthenticateResponseSchema, { principal })
-  // A store that keeps what it has read returns the same object again.
+  // A store that caches its reads returns the same object again.
   const answers = new WeakMap<OwnedApiKey, AuthenticateResponse>()
 
   const findKey = async (apiKey: string) => {

@@ -8,7 +8,10 @@ import type { IdentityStore } from '../ports/identity-store.ts'
 import { termsToProto } from './key-terms.ts'
 import { parseKeyId } from './parse.ts'
 
-/** Checks that a key of the caller's workspace may still spend, and says what; its state is read from the store on each call. */
+/**
+ * Checks that a key of the caller's workspace may still spend, and returns its terms; its state is read from the store
+ * for each call.
+ */
 export function checkApiKey(dependencies: {
   readonly store: IdentityStore
   readonly clock: Clock

@@ -13,18 +13,17 @@ const kinds = enumTable({
   'local-operator': Principal_Kind.LOCAL_OPERATOR,
 })
 
-/** The kind of key that a message names; undefined when a key can't be of that kind. */
+/** The kind of key in a message; undefined if keys cannot be of that kind. */
 export function keyKindFromProto(kind: Principal_Kind): ApiKeyKind | undefined {
   const name = kinds.fromProto(kind)
   return name === 'local-operator' ? undefined : name
 }
 
-/** A principal as a message. */
 export function principalToProto(principal: Principal): MessageInitShape<typeof PrincipalSchema> {
   return { ...principal, apiKeyId: principal.apiKeyId || undefined, kind: kinds.toProto(principal.kind) }
 }
 
-/** A key as a message, without its secret. `workspaceLimitNanos`: that of its workspace, where it was read with it. */
+/** Converts a key, without its secret. `workspaceLimitNanos` is that of its workspace, if it was read with it. */
 export function apiKeyToProto(key: ApiKey, workspaceLimitNanos?: bigint): MessageInitShape<typeof ApiKeySchema> {
   return {
     keyId: key.id,

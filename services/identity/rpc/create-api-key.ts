@@ -19,7 +19,7 @@ import { byOf, managerOf, manages, parseExpiry } from './parse.ts'
 
 const checkRequest = checkLimits(CreateApiKeyRequestSchema)
 
-/** Makes a key in the caller's workspace. Its secret is in this answer and nowhere else. */
+/** Creates a key in the caller's workspace. Its secret is in this response and nowhere else. */
 export function createApiKey(dependencies: {
   readonly store: IdentityStore
   readonly clock: Clock

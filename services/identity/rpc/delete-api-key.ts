@@ -5,7 +5,10 @@ import { Rejection } from '#shared/rejection.ts'
 import type { IdentityStore } from '../ports/identity-store.ts'
 import { byOf, managerOf, requireManagedKey } from './parse.ts'
 
-/** Deletes a key of the caller's workspace; it and the access tokens that act as it are refused from the next call on. */
+/**
+ * Deletes a key of the caller's workspace; the key, and access tokens that act as it, are refused from the next call
+ * on.
+ */
 export function deleteApiKey(dependencies: {
   readonly store: IdentityStore
   readonly clock: Clock

@@ -31,7 +31,7 @@ import { updatePolicy } from './policy/update-policy.ts'
 import { listSigningKeys } from './signing-key/list-signing-keys.ts'
 import { rotateSigningKey } from './signing-key/rotate-signing-key.ts'
 
-/** What the handlers of federation need beside it. */
+/** What the handlers of federation need in addition. */
 export interface FederationDependencies extends Omit<Ports, 'identity'> {
   readonly store: IdentityStore
   readonly sharedIssuers: SharedIssuers

@@ -7,7 +7,7 @@ import type { IdentityStore } from '../ports/identity-store.ts'
 import { apiKeyToProto } from './convert.ts'
 import { managerOf, manages, parseKeyId } from './parse.ts'
 
-/** Gets a key of the caller's workspace: the caller's own, or, for whoever manages keys, any that they manage. */
+/** Gets a key of the caller's workspace: the caller's own or, for callers that manage keys, any that they manage. */
 export function getApiKey(dependencies: {
   readonly store: IdentityStore
 }): ServiceImpl<typeof IdentityService>['getApiKey'] {
@@ -20,7 +20,7 @@ export function getApiKey(dependencies: {
     const found = await (key.case === 'hash'
       ? store.findKey(key.value)
       : store.getKey(principal.workspaceId, parseKeyId(key.value)))
-    // Another workspace's key does not exist.
+    // Keys of other workspaces do not exist.
     const isThere = found?.key.workspaceId === principal.workspaceId && (isOwn || manages(principal, found.key.kind))
     if (!isThere) {
       throw new Rejection('API_KEY_NOT_FOUND', { key_id: key.value.slice(0, 64) })

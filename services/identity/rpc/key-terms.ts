@@ -10,7 +10,7 @@ import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, parseText } from '#shared/rpc/parse.ts'
 import { type KeyTerms, type LimitReset, NO_TERMS, type ResponsesDialect } from '../domain/key-terms.ts'
 
-/** Of a pattern that names models. */
+/** Maximum length of a pattern for models. */
 const MAX_PATTERN_LENGTH = 512
 
 const checkTerms = checkLimits(KeyTermsSchema)
@@ -28,7 +28,7 @@ const dialects = enumTable<ResponsesDialect, DialectMessage>({
   specification: DialectMessage.SPECIFICATION,
 })
 
-/** The terms that a message says; rejects with REQUEST_INVALID when they can't be kept. */
+/** Parses the terms in a message; rejects with REQUEST_INVALID if they are invalid. */
 export function parseTerms(message: KeyTermsMessage): KeyTerms {
   checkTerms(message, 'terms')
   const { limitNanos, requestsPerMinute, tokensPerMinute, concurrentRequests, limitIncludesOwnKeys } = message
@@ -56,10 +56,10 @@ export function parseTerms(message: KeyTermsMessage): KeyTerms {
   }
 }
 
-/** Most keys have no terms; nobody who gets the message may change it. */
+/** Most keys have no terms; callers must not change this message. */
 const NONE = create(KeyTermsSchema, { limitReset: KeyTerms_Reset.NEVER })
 
-/** The terms of a key in a workspace that may have a limit, as a message. */
+/** Converts the terms of a key in a workspace that may have a limit. */
 export function termsToProto(terms: KeyTerms, workspaceLimitNanos: bigint | undefined): KeyTermsMessage {
   if (terms === NO_TERMS && workspaceLimitNanos === undefined) return NONE
   const { tokensPerMinute, limitReset, allowedModels, responsesDialect, ...same } = terms

@@ -10,14 +10,17 @@ import { hasFederation } from '../domain/organization.ts'
 import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
 import type { OrganizationStore } from '../ports/organization-store.ts'
 
-/** The principal of a call that only management keys and the local operator may make. */
+/** The principal of a call that requires a management key or the local operator. */
 export function managerOf(context: Pick<HandlerContext, 'values'>): Principal {
   const principal = principalOf(context)
   if (principal.kind === 'management' || principal.kind === 'local-operator') return principal
   throw new Rejection('MANAGEMENT_KEY_REQUIRED')
 }
 
-/** Whether somebody manages keys of a kind: management keys are the operator's, and to others there are none. */
+/**
+ * Whether a principal manages keys of a kind: management keys are only managed by the operator, and do not exist for
+ * others.
+ */
 export function manages({ kind }: Principal, ofKind: ApiKeyKind): boolean {
   return ofKind !== 'management' || kind === 'local-operator'
 }
@@ -33,21 +36,21 @@ export async function requireManagedKey(
   throw new Rejection('API_KEY_NOT_FOUND', { key_id: keyId })
 }
 
-/** The principal of a call that only the operator may make, at the command line. */
+/** The principal of a call that requires the operator, at the command line. */
 export function operatorOf(context: Pick<HandlerContext, 'values'>): Principal {
   const principal = principalOf(context)
   if (principal.kind === 'local-operator') return principal
   throw new Rejection('OPERATOR_REQUIRED')
 }
 
-/** The principal of a call that administers an organization: it has to be the caller's. */
+/** The principal of a call that administers an organization, which must be the caller's own. */
 export function adminOf(context: Pick<HandlerContext, 'values'>, organizationId: string): Principal {
   const admin = managerOf(context)
   if (admin.organizationId === organizationId) return admin
   throw new Rejection('ORGANIZATION_NOT_FOUND', { organization_id: organizationId })
 }
 
-/** Rejects with PLAN_REQUIRED unless the organization's plan has federation. */
+/** Rejects with PLAN_REQUIRED unless the organization's plan includes federation. */
 export async function requirePlan(
   organizations: Pick<OrganizationStore, 'getOrganization'>,
   organizationId: string,
@@ -64,7 +67,7 @@ export function parseExpiry(time: Timestamp | undefined, now: number): number | 
   return expires
 }
 
-/** A key's identifier as a caller gave it. */
+/** Checks a key's identifier. */
 export function parseKeyId(keyId: string): string {
   check(/^key_[0-9A-Za-z]{1,60}$/.test(keyId), 'key_id', 'must be an id of the form key_…')
   return keyId

@@ -8,7 +8,7 @@ import { byOf, operatorOf } from './parse.ts'
 
 const checkRequest = checkLimits(SetWorkspaceLimitRequestSchema)
 
-/** Sets the most that all keys of the caller's workspace together may spend. */
+/** Sets the spending limit of all keys of the caller's workspace together. */
 export function setWorkspaceLimit(dependencies: {
   readonly store: IdentityStore
   readonly clock: Clock

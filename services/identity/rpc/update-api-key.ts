@@ -21,7 +21,7 @@ const TERMS = KeyTermsSchema.fields.map(({ name }) => name).filter((name) => nam
 const FIELDS = ['disabled', 'name', 'expire_time', ...TERMS.map((name) => `${IN_TERMS}${name}`)]
 const checkRequest = checkLimits(UpdateApiKeyRequestSchema)
 
-/** Changes a key of the caller's workspace; whoever reads it next finds it so. */
+/** Changes a key of the caller's workspace, which takes effect with the next read. */
 export function updateApiKey(dependencies: {
   readonly store: IdentityStore
   readonly clock: Clock

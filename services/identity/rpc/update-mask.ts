@@ -3,7 +3,7 @@ import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { check } from '#shared/rpc/parse.ts'
 import { parseMask } from '#shared/update-mask.ts'
 
-/** The paths of an update's mask: some of `allowed`. Rejects with REQUEST_INVALID, also when it names nothing. */
+/** The paths in the mask of an update: some of `allowed`. Rejects with REQUEST_INVALID, also if it is empty. */
 export function requireMask(mask: FieldMask | undefined, allowed: readonly string[]): readonly string[] {
   const paths = parseMask(mask, allowed)
   check(paths.length > 0, 'update_mask', 'must name what to change')
@@ -11,8 +11,8 @@ export function requireMask(mask: FieldMask | undefined, allowed: readonly strin
 }
 
 /**
- * A copy of a message in which the named fields are those of another one: set as there, or absent as there; where a member of a oneof is
- * absent there, another member stays.
+ * A copy of a message in which the named fields are taken from another one, where they may be set or absent. If a
+ * member of a oneof is absent there, another member is kept.
  */
 export function withFields<D extends DescMessage>(
   schema: D,

@@ -4,7 +4,7 @@ import type { AuditLog } from '../ports/audit-log.ts'
 
 const DAY_MS = 86_400_000
 const EVERY_MS = 3_600_000
-/** So few in one commit that nobody waits for them. */
+/** Few enough in one commit that nobody waits for them. */
 const AT_ONCE = 500
 
 export interface AuditRetentionOptions {
@@ -14,7 +14,10 @@ export interface AuditRetentionOptions {
   readonly keepDays: number
 }
 
-/** Removes, at its start and once an hour, entries of the audit log that are too old. Many processes may do so at the same time. */
+/**
+ * Removes entries of the audit log that are too old, at its start and once an hour. Many processes may do so at the
+ * same time.
+ */
 export class AuditRetention implements AsyncDisposable {
   readonly #options: AuditRetentionOptions
   readonly #timer: NodeJS.Timeout
@@ -27,7 +30,7 @@ export class AuditRetention implements AsyncDisposable {
     this.#begin()
   }
 
-  /** Stops after the commit that is under way. */
+  /** Stops after the commit in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     this.#stopped = true

@@ -6,7 +6,7 @@ import { type ApiKey, type ApiKeyKind, isUsable, prefixOf } from '../domain/api-
 import type { IdentityStore, NewApiKey } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from './secret.ts'
 
-/** What a start found or made. The created keys are given out this once; only their hashes are kept. */
+/** What a start found or created. The created keys are returned only here; the store contains only their hashes. */
 export interface BootstrapResult {
   readonly organizationId: string
   readonly workspaceId: string
@@ -22,8 +22,9 @@ interface Wanted {
 }
 
 /**
- * Makes sure that there are an organization, a workspace and keys to begin with, and that the keys which the operator
- * chose exist, but for those that were deleted since. Throws ConfigError when a chosen key is already a key of another kind or workspace.
+ * Makes sure that there are an organization, a workspace and keys to begin with, and that the keys that the operator
+ * chose exist, unless they were deleted since. Throws a ConfigError if a chosen key already exists with another kind or
+ * in another workspace.
  */
 export async function bootstrap(
   store: IdentityStore,

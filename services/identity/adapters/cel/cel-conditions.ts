@@ -6,12 +6,12 @@ import { nearName } from './near-name.ts'
 import { pinsSubject } from './pins.ts'
 import { MACROS, METHODS, VARIABLES } from './shape.ts'
 
-/** Everything that is called. */
+/** All methods and macros. */
 const CALLS: readonly string[] = [...METHODS, ...MACROS]
-/** How many characters of conditions are kept, as they were read. */
+/** How many characters of parsed conditions are cached. */
 const MAX_KEPT = 500_000
 
-/** Conditions read by cel-js, behind a list of what may be used and a bound of what it may cost. */
+/** Conditions parsed by cel-js, restricted to a list of permitted constructs and a bound on their cost. */
 export class CelConditions implements Conditions {
   readonly #environment = new Environment({
     limits: { maxAstNodes: 1000, maxDepth: 64, maxListElements: 128, maxMapEntries: 0, maxCallArguments: 4 },
@@ -54,7 +54,7 @@ function conditionOf(parsed: ParseResult, used: ReadonlySet<string>): Condition 
     usesTokenType: used.has('token_type'),
     evaluate({ subject, audience, scopes, tokenType }) {
       const { stackTraceLimit } = Error
-      // Nobody looks at the stacks of its errors, and they are most of what a condition with many of them costs.
+      // Nobody reads the stack traces of its errors, and they are most of the cost of a condition with many errors.
       Error.stackTraceLimit = 0
       try {
         return parsed({ subject, audience, scopes, token_type: tokenType }) === true
@@ -67,7 +67,7 @@ function conditionOf(parsed: ParseResult, used: ReadonlySet<string>): Condition 
   }
 }
 
-/** A line for an admin. The library's own messages show only what was written. */
+/** One line for an admin. The library's own messages only show the source. */
 function problemOf(error: unknown, text: string): string {
   if (error instanceof Refusal) return `${error.message} (${placeOf(error.at, text)})`
   if (!(error instanceof ParseError || error instanceof TypeProblem)) return 'cannot be read'
@@ -78,7 +78,7 @@ function problemOf(error: unknown, text: string): string {
   return `is not a condition: ${summary.slice(0, 200).toWellFormed()} (${placeOf(range?.start ?? 0, text)})${hint}`
 }
 
-/** The first call of something that conditions do not have: what else is wrong follows from it. */
+/** The first call of a function that conditions do not have, since other errors follow from it. */
 function unknownCall(node: ASTNode): Refusal | undefined {
   if (node.op === 'call' || node.op === 'rcall') {
     const [name] = node.args
@@ -102,7 +102,7 @@ function meant(written: string, names: readonly string[]): string {
   return near === undefined || near === written ? '' : ` (did you mean ${near}?)`
 }
 
-/** A place for people: lines and characters, from 1. */
+/** A position for people: line and column, from 1. */
 function placeOf(at: number, text: string): string {
   const lines = text.slice(0, at).split('\n')
   return `line ${lines.length}, character ${[...(lines.at(-1) ?? '')].length + 1}`

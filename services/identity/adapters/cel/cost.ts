@@ -1,21 +1,23 @@
 import { BOOL, emptied, joined, type Shape, weightOf } from './shape.ts'
 
-/** An expression: what it gives, what it costs at most (roughly in nanoseconds, on the high side), and whether it may fail. */
+/**
+ * An expression: its result, its maximum cost (in nanoseconds, roughly and on the high side), and whether it may fail.
+ */
 export interface Measured {
   readonly shape: Shape
   readonly cost: number
   readonly fails: boolean
 }
 
-/** What every expression costs beside its parts. */
+/** Cost of every expression, besides its parts. */
 export const NODE_COST = 150
-/** Making an error, with the place where it came up. */
+/** Creating an error, including its position. */
 const ERROR_COST = 20_000
 /** Catching an error and passing it on. */
 const CAUGHT_COST = 3_000
-/** A character that is walked over as a part of one of Unicode's; one that is compared costs 1. */
+/** Iterating over a code unit to find the characters; comparing one costs 1. */
 const WALKED_COST = 40
-/** A place in a string where a search for another one begins anew. */
+/** Each position in a string at which a search starts over. */
 const SOUGHT_COST = 20
 
 /** An expression that costs no more than its parts. */
@@ -24,12 +26,12 @@ export function made(shape: Shape, parts: readonly Measured[], cost = 0): Measur
   return { shape, cost: total, fails: parts.some((part) => part.fails) }
 }
 
-/** `&&` and `||`, which go on after an error on one side. */
+/** `&&` and `||`, which continue after an error on one side. */
 export function logical(parts: readonly Measured[]): Measured {
   return made(BOOL, parts, parts.some((part) => part.fails) ? CAUGHT_COST : 0)
 }
 
-/** A list that is written out; undefined: its elements are of different types. */
+/** A list literal; undefined if its elements have different types. */
 export function listed(elements: readonly Measured[]): Measured | undefined {
   const count = elements.length
   const [first, ...others] = elements.map(({ shape }) => shape)
@@ -49,7 +51,7 @@ export function equal(left: Measured, right: Measured): Measured {
   return made(BOOL, [left, right], weightOf(left.shape) + weightOf(right.shape))
 }
 
-/** `in`: what is looked for is compared with every element. */
+/** `in`: the value is compared with every element. */
 export function contained(sought: Measured, list: Measured): Measured {
   const count = list.shape.type === 'list' ? list.shape.count : 0
   const each = NODE_COST + (sought.shape.type === 'list' ? weightOf(sought.shape) : 0)
@@ -64,16 +66,17 @@ export function sized(measured: Measured): Measured {
   return made({ type: 'int', most: BigInt(length) }, [measured], WALKED_COST * length)
 }
 
-/** Looks for one string in another. Strings that were put together are written out for it. */
+/** A search in a string. Concatenated strings are flattened for it. */
 export function searched(method: string, text: Measured, part: Measured): Measured {
   const length = lengthOf(text.shape)
   const sought = lengthOf(part.shape)
-  // At worst, the part is compared at each place where it still fits: at most a quarter of the square of the length.
+  // In the worst case, the part is compared at each position where it still fits: at most a quarter of the square of
+  // the length.
   const compared = method === 'contains' ? length * (SOUGHT_COST + Math.min(sought, Math.ceil(length / 4))) : 0
   return made(BOOL, [text, part], length + sought + compared)
 }
 
-/** A macro over a list; `bodyOn` measures its arguments, given an element. */
+/** A macro over a list; `bodyOn` measures its arguments for a given element. */
 export function iterated(
   macro: string,
   list: Measured,
@@ -89,7 +92,7 @@ export function iterated(
   const fails = list.fails || caught > 0
   if (macro === 'filter') return { shape: { type: 'list', count, full, least: 0, element }, cost, fails }
   if (macro !== 'map') return { shape: BOOL, cost, fails }
-  // With a filter, any number of elements is left.
+  // After a filter, any number of elements may be left.
   const longest = onFull.at(-1)?.shape
   const all = onFull.length === 1
   return { shape: { type: 'list', count, full: count, least: all ? least : 0, element: longest }, cost, fails }

@@ -14,7 +14,7 @@ import {
 } from './cost.ts'
 import { BOOL, joined, MACROS, METHODS, type Shape, VARIABLES } from './shape.ts'
 
-/** What one evaluation may cost, as `cost.ts` measures: far below 5 ms. */
+/** Maximum cost of one evaluation, as measured by `cost.ts`: far below 5 ms. */
 const BUDGET = 2_000_000
 const INT64_END = 2n ** 63n
 
@@ -43,16 +43,16 @@ function refuse(problem: string, node: Pick<ASTNode, 'start'>): never {
 
 type Node<Op extends ASTNode['op']> = Extract<ASTNode, { readonly op: Op }>
 
-/** The variables that there are at a place; `isBody`: it is in an argument of a macro. */
+/** The variables in scope; `isBody`: within an argument of a macro. */
 interface Place {
   readonly variables: ReadonlyMap<string, Shape>
   readonly isBody: boolean
 }
 
 /**
- * Walks an expression that the type checker has passed, and throws a {@link Refusal} at whatever is not in the list below, has
- * different results in different implementations of CEL, or may cost too much on the largest claims. Returns the
- * variables that it uses.
+ * Walks an expression that has passed the type checker. Throws a {@link Refusal} at anything that is not in the list
+ * below, has different results in different implementations of CEL, or may cost too much for the largest claims.
+ * Returns the variables that it uses.
  */
 export function measure(node: ASTNode): ReadonlySet<string> {
   const used = new Set<string>()
@@ -83,7 +83,7 @@ function measureNode(node: ASTNode, place: Place, used: Set<string>): Measured {
       return logical(node.args.map(of))
     case '?:': {
       const [condition, one, other] = node.args
-      // CEL has no such thing without parentheses, which can't be seen any more.
+      // CEL requires parentheses here, which are no longer visible.
       if (one.op === '?:') throw new Refusal('must not have a choice in the middle of another', one)
       const parts = [of(condition), of(one), of(other)] as const
       const shape = joined(parts[1].shape, parts[2].shape)
@@ -128,7 +128,7 @@ function literalShape(node: Node<'value'>): Shape {
     return { type: 'int', most: value }
   }
   if (typeof value !== 'string') throw new Refusal('must have no literals but strings, integers, true and false', node)
-  // The library takes the backslash for the beginning of an escape, and looks for the end of the string elsewhere.
+  // The library takes the backslash for the beginning of an escape, and so looks for the end of the string elsewhere.
   const isRaw = input[start] === 'r' || input[start] === 'R'
   if (isRaw && value.includes('\\')) throw new Refusal('must not have a backslash in a raw string', node)
   return { type: 'string', length: value.length }
@@ -154,11 +154,11 @@ function measureComparison(
   right: Measured,
 ): Measured {
   const [, other] = node.args
-  // In CEL all comparisons have one precedence; the library ranks `==` and `!=` below the others.
+  // In CEL all comparisons have the same precedence; in the library, `==` and `!=` rank below the others.
   if (COMPARISONS.includes(other.op)) throw new Refusal('must not have a comparison on the right of another', other)
   if (node.op === 'in') return contained(left, right)
   if (node.op === '==' || node.op === '!=') return equal(left, right)
-  // Strings have an order by characters in CEL, and by UTF-16 units in the library.
+  // Strings are ordered by characters in CEL, and by UTF-16 units in the library.
   if (left.shape.type !== 'int') throw new Refusal(`must use ${node.op} on integers only`, node)
   return made(BOOL, [left, right])
 }
@@ -191,7 +191,7 @@ function measureMacro(node: Node<'rcall'>, { variables, isBody }: Place, used: S
   })
 }
 
-/** Whether a list may come from `map()`, whose elements may be larger than what they were made of. */
+/** Whether a list may come from `map()`, whose elements may be larger than those that they were made from. */
 function hasMap(node: ASTNode): boolean {
   if (node.op === 'rcall') return node.args[0] === 'map' || hasMap(node.args[1])
   return (node.op === 'list' || node.op === '?:' || node.op === '[]') && node.args.some(hasMap)

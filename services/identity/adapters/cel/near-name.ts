@@ -1,21 +1,21 @@
-/** Most letters that a misspelled name has too many, too few or wrong. */
+/** Most letters by which a misspelt name may differ. */
 const MOST_EDITS = 2
 
-/** Which of the names somebody may have meant who wrote another one; undefined: none. */
+/** The name that somebody may have meant who wrote a similar one; undefined: none. */
 export function nearName(written: string, names: readonly string[]): string | undefined {
   const near = names.map((name) => ({ name, edits: edits(plain(written), plain(name)) }))
   const [nearest] = near.toSorted((one, other) => one.edits - other.edits)
-  // Of a short name two edits leave little.
+  // Two edits change most of a short name.
   const most = Math.min(MOST_EDITS, Math.floor(written.length / 3))
   return nearest !== undefined && nearest.edits <= most ? nearest.name : undefined
 }
 
-/** Some write `tokenType`, or `startswith`. */
+/** Some people write `tokenType`, or `startswith`. */
 function plain(name: string): string {
   return name.replaceAll('_', '').toLowerCase()
 }
 
-/** How many letters have to be added, removed or replaced to make one text of another (Levenshtein's distance). */
+/** How many letters must be added, removed or replaced to turn one text into the other (Levenshtein distance). */
 function edits(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (const [i, letter] of [...one].entries()) {

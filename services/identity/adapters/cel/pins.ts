@@ -1,15 +1,15 @@
 import type { ASTNode } from 'cel-js'
 
-/** Texts that variables of macros stand for. */
+/** The possible texts of the variables of macros. */
 type Texts = ReadonlyMap<string, readonly string[]>
 
-/** Beyond that it is not looked at which texts are put together. */
+/** Maximum number of concatenated texts that are considered. */
 const MOST_TEXTS = 1_000
 const NONE: Texts = new Map()
 
 /**
- * Whether an expression that was measured is true for such subjects only as it names: by `==`, by `in`, or by a beginning that `names` says
- * names somebody. May return false for one that does so in another way.
+ * Whether a measured expression is true only for subjects that it names: by `==`, by `in`, or by a prefix that `names`
+ * accepts. May return false for an expression that does so in another way.
  */
 export function pinsSubject(node: ASTNode, names: (beginning: string) => boolean, texts: Texts = NONE): boolean {
   const of = (child: ASTNode): boolean => pinsSubject(child, names, texts)
@@ -50,14 +50,14 @@ function isSubject(node: ASTNode): boolean {
   return node.op === 'id' && node.args === 'subject'
 }
 
-/** The texts of a list that is written out; undefined: it is not, or holds something else. */
+/** The texts of a list literal; undefined if it is not one, or contains anything else. */
 function listed(node: ASTNode, texts: Texts): readonly string[] | undefined {
   if (node.op !== 'list') return undefined
   const elements = node.args.map((element) => textsOf(element, texts))
   return elements.every((element) => element !== undefined) ? elements.flat() : undefined
 }
 
-/** All texts that an expression can be; undefined: it is not made of what is written there. */
+/** All texts that an expression can have; undefined if it is not made of literals. */
 function textsOf(node: ASTNode, texts: Texts): readonly string[] | undefined {
   switch (node.op) {
     case 'value':

@@ -1,14 +1,12 @@
-/**
- * What an expression gives: its type, and how large it can become at most. Lengths are UTF-16 units, counts are elements.
- */
+/** The result of an expression: its type and its maximum size. Lengths are UTF-16 units, counts are elements. */
 export type Shape =
   | { readonly type: 'bool' }
-  /** `most`: the greatest distance from 0. */
+  /** `most`: the maximum absolute value. */
   | { readonly type: 'int'; readonly most: bigint }
   | { readonly type: 'string'; readonly length: number }
   /**
-   * From `least` to `count` elements, of which `full` can be as large as `element`, and the others are empty then. `element` undefined: it
-   * is the empty list, whose type is open.
+   * From `least` to `count` elements, of which `full` may be as large as `element` while the others are empty.
+   * `element` undefined: the empty list, whose type is open.
    */
   | {
       readonly type: 'list'
@@ -20,7 +18,7 @@ export type Shape =
 
 export const BOOL: Shape = { type: 'bool' }
 
-/** How long a payload can be, in UTF-16 units: three quarters of the 16,384 characters of a token. */
+/** Maximum length of a payload in UTF-16 units: three quarters of the 16,384 characters of a token. */
 const PAYLOAD = 12_288
 /** 512 characters, each of which may be two units. */
 const LONGEST: Shape = { type: 'string', length: 1024 }
@@ -29,7 +27,7 @@ const FULL = PAYLOAD / 1024
 export const METHODS: readonly string[] = ['startsWith', 'endsWith', 'contains', 'size']
 export const MACROS: readonly string[] = ['all', 'exists', 'exists_one', 'filter', 'map']
 
-/** The variables of a condition, as large as the largest token makes them. */
+/** The variables of a condition, at the maximum size that a token allows. */
 export const VARIABLES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ['subject', LONGEST],
   ['audience', { type: 'list', least: 1, count: 64, full: FULL, element: LONGEST }],
@@ -37,13 +35,13 @@ export const VARIABLES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ['token_type', { type: 'string', length: PAYLOAD }],
 ])
 
-/** The other elements of a list whose full ones are of this shape. */
+/** The other elements of a list whose full elements have this shape. */
 export function emptied(shape: Shape): Shape {
   if (shape.type === 'string') return { type: 'string', length: 0 }
   return shape.type === 'list' ? { ...shape, count: 0, full: 0 } : shape
 }
 
-/** What may be either; undefined: they are of different types. */
+/** Either of two shapes; undefined if they have different types. */
 export function joined(one: Shape, other: Shape): Shape | undefined {
   if (one.type === 'bool' && other.type === 'bool') return BOOL
   if (one.type === 'int' && other.type === 'int') return one.most > other.most ? one : other
@@ -62,7 +60,7 @@ export function joined(one: Shape, other: Shape): Shape | undefined {
   }
 }
 
-/** How much there is to compare in it: characters, and elements at all depths. */
+/** How much there is to compare: characters, and elements at all depths. */
 export function weightOf(shape: Shape): number {
   if (shape.type === 'string') return 1 + shape.length
   if (shape.type !== 'list' || shape.element === undefined) return 1

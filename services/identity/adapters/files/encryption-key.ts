@@ -5,15 +5,15 @@ import { isEncryptionKey } from '#services/identity/domain/signing-key.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 
-/** Where the key of a data folder lies. */
+/** The path of a data folder's key. */
 export function encryptionKeyPath(directory: string): string {
   return join(directory, 'encryption.key')
 }
 
 /**
- * The key that the first start in a data folder made, in base64, and makes it where there is none: of several processes that start at
- * once one does. Throws ConfigError, in one line, when the file holds no key, and when it is missing while something in
- * the store `isUsed` it.
+ * Returns the key, in base64, that the first start in a data folder created, or creates it: of several processes that
+ * start at once, one does. Throws a ConfigError of one line if the file contains no key, or if it is missing although
+ * something in the store needs it (`isUsed`).
  */
 export function folderEncryptionKey(directory: string, isUsed: boolean): string {
   const path = encryptionKeyPath(directory)
@@ -27,7 +27,7 @@ export function folderEncryptionKey(directory: string, isUsed: boolean): string 
   return key
 }
 
-/** A file cannot be used; its message is one line. */
+/** A file cannot be used; the message is one line. */
 class FileError extends ConfigError {
   constructor(message: string, options: ErrorOptions = {}) {
     super([{ variable: 'PORTICO_DATA_DIR', problem: message }], options)
@@ -43,7 +43,7 @@ function readKey(path: string): string {
   }
 }
 
-/** The file is there whole, and on the disk, before anything is encrypted with what it holds. */
+/** The file is complete and durable before anything is encrypted with the key in it. */
 function make(path: string): void {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true })

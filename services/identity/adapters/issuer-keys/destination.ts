@@ -4,14 +4,14 @@ import { FetchProblem } from './fetch-problem.ts'
 import type { Networks } from './networks.ts'
 import type { ResolveName } from './resolve-name.ts'
 
-/** Where a connection may go: the addresses that were checked, all of the public internet or all of one network. */
+/** Where to connect: addresses that were checked, all of the public internet or all of one network. */
 export interface Destination {
   readonly addresses: readonly string[]
   /** Undefined: the public internet. */
   readonly network: FederationNetwork | undefined
 }
 
-/** Who decides where connections may go. */
+/** The rules for destinations. */
 export interface DestinationRules {
   readonly networks: Networks
   /** The origin that our own tokens name as their issuer. */
@@ -21,12 +21,12 @@ export interface DestinationRules {
   readonly resolveBySystem: ResolveName
 }
 
-/** Most addresses of a name that are looked at. */
+/** Maximum number of addresses of a name that are checked. */
 const MOST_ADDRESSES = 16
 
 /**
- * Finds out where a URL leads, and refuses it unless every address it has is permitted. Whoever connects has to use these addresses: a
- * name that is looked up again may lead elsewhere. Throws FetchProblem.
+ * Resolves a URL, and refuses it unless each of its addresses is permitted. The connection must use these addresses,
+ * since a name that is resolved again may lead elsewhere. Throws FetchProblem.
  */
 export async function destinationOf(url: URL, rules: DestinationRules, signal: AbortSignal): Promise<Destination> {
   const { networks } = rules
@@ -56,7 +56,7 @@ async function resolved(name: string, resolve: ResolveName, signal: AbortSignal)
   }
 }
 
-/** What an error of the system is called, as the end of a sentence; empty when it has no name. */
+/** The code of a system error, as the end of a sentence; empty if it has none. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? ` (${code})` : ''

@@ -7,19 +7,19 @@ import { secretIn } from '#shared/config/secret-file.ts'
 import { codeOf, type Destination, type DestinationRules, destinationOf } from './destination.ts'
 import { FetchProblem } from './fetch-problem.ts'
 
-/** What a URL answered. */
+/** The response of a URL. */
 export interface FetchedJson {
   readonly value: unknown
-  /** For how long it may be kept, as it says itself; undefined: it does not say. */
+  /** How long it may be cached, according to its headers; undefined: they do not say. */
   readonly maxAgeSeconds: number | undefined
 }
 
-/** What a Kubernetes API server shows of its tokens: nothing else of it is fetched with its credential. */
+/** What a Kubernetes API server publishes about its tokens: nothing else is fetched with its credential. */
 const KUBERNETES_PATHS = ['/.well-known/openid-configuration', '/openid/v1/jwks']
 
 /**
- * Asks an https URL for JSON, once: over a connection of its own, to an address that was checked, without proxies, redirects or
- * compression. Throws FetchProblem, or what the signal aborts with.
+ * Fetches JSON from an https URL, once: over a connection of its own to an address that was checked, without proxies,
+ * redirects or compression. Throws FetchProblem, or the reason of the signal.
  */
 export async function fetchJson(
   url: URL,
@@ -39,7 +39,7 @@ export async function fetchJson(
   }
 }
 
-/** A URL as admins are shown it: without its query, and not all of a long one. */
+/** A URL as shown to admins: without its query, and shortened. */
 export function shown(url: URL): string {
   return `${url.origin}${url.pathname}`.slice(0, 200)
 }
@@ -49,7 +49,7 @@ async function optionsOf(url: URL, { addresses, network }: Destination, signal: 
   const tokenFile = KUBERNETES_PATHS.includes(url.pathname) ? host?.tokenFile : undefined
   const token = tokenFile === undefined ? undefined : secretIn(await fileOf(tokenFile))
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
-  // The name is looked up no more: its addresses may be others by now, and were not checked.
+  // The name is not resolved again: it may have other addresses by now, which were not checked.
   const lookup: LookupFunction = (_name, { all }, callback) => {
     const [first] = found
     if (all === true) callback(null, found)
@@ -58,7 +58,7 @@ async function optionsOf(url: URL, { addresses, network }: Destination, signal: 
   return {
     lookup,
     signal,
-    // A new agent of its own: no connection is reused, and no proxy of the environment is used.
+    // A new agent, so that no connection is reused and no proxy of the environment is used.
     agent: false,
     rejectUnauthorized: true,
     ...(network?.caFile === undefined ? {} : { ca: await fileOf(network.caFile) }),
@@ -82,10 +82,10 @@ async function fileOf(path: string): Promise<string> {
 async function respond(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   const request = startRequest(url, options)
   const responded = once(request, 'response') as Promise<[IncomingMessage]>
-  // Without a listener such an answer would end the request without a word.
+  // Without a listener, such a response would end the request silently.
   const switched = once(request, 'upgrade') as Promise<[IncomingMessage, Socket]>
   switched.catch(() => {})
-  // Whatever comes after the response is an error of the response as well.
+  // Whatever comes after the response is also an error of the response.
   request.on('error', () => {})
   request.end()
   const [response, socket] = await Promise.race([responded, switched])
@@ -114,7 +114,7 @@ async function read(response: IncomingMessage, mostBytes: number): Promise<Buffe
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    // Leaving the loop destroys the response, and its connection.
+    // Leaving the loop destroys the response and its connection.
     if (bytes > mostBytes) throw new FetchProblem(tooLong(mostBytes))
     chunks.push(chunk)
   }

@@ -36,7 +36,7 @@ function fetched(
   return fetchKeySet({ url, keySource: source }, rules, signal)
 }
 
-/** What is wrong with the answer of a fetch. */
+/** The problem of a failed fetch. */
 async function problemOf(fetching: Promise<unknown>): Promise<string> {
   const error = await fetching.then(
     () => assert.fail('It was fetched'),
@@ -123,7 +123,7 @@ test('the discovery document names the issuer exactly, and a key set at an addre
     assert.match(await says({ issuer: issuer.url, jwks_uri: uri }), problem)
   }
   assert.equal(issuer.seen.filter(({ path }) => path === JWKS_PATH).length, 0)
-  // Elsewhere is allowed: well-known issuers do so.
+  // Another host is allowed, as with well-known issuers.
   other.answer = (_path, response) => json(response, { keys: [key] })
   issuer.answer = (_path, response) => json(response, { issuer: issuer.url, jwks_uri: `${other.url}/keys` })
   const rules = rulesOf([{ ...issuer.network, caFile: undefined }])
@@ -155,7 +155,7 @@ test('a discovery document has at most 64 KB and a key set 256 KB: longer ones a
   assert.match(await problemOf(fetched(issuer)), /more than 64 KB/)
   assert.match(await problemOf(fetched(issuer, { source })), /more than 256 KB/)
   await waitFor('both connections are closed', () => issuer.open === 0)
-  // What lies in the buffers between them was sent as well.
+  // What is in the buffers between them was sent as well.
   assert.ok(sent < 32 * 1_024 * 1_024, `${sent} bytes were sent`)
   issuer.answer = (_path, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 262_145 }).flushHeaders()
@@ -321,13 +321,13 @@ test('the address that is connected is the one that was checked: a name is resol
   await using issuer = await startIssuer()
   const url = `https://localhost:${issuer.port}`
   issuer.answer = publishes(url, () => [key])
-  // Says a permitted address to whoever checks it, and another one to whoever connects.
+  // Resolves to a permitted address for the check, and to another one for the connection.
   let asked = 0
   const resolveByDns = async () => [asked++ % 2 === 0 ? '127.0.0.1' : '192.0.2.1']
   const problem = await problemOf(fetched({ ...issuer, url }, { rules: rulesOf([issuer.network], { resolveByDns }) }))
   assert.match(problem, /localhost:\d+ has an address that issuers may not have/)
   assert.deepEqual([asked, issuer.seen.length], [2, 1])
-  // The system would say 127.0.0.1; that is not asked again.
+  // The system would resolve it to 127.0.0.1, but is not used.
   const nowhere = rulesOf([issuer.network], { resolveByDns: async () => ['::1'] })
   assert.match(await problemOf(fetched({ ...issuer, url }, { rules: nowhere })), /cannot be reached \(E[A-Z]+\)/)
   assert.equal(issuer.seen.length, 1)
@@ -385,7 +385,7 @@ test('no proxy of the environment is asked', async () => {
     const url = ${JSON.stringify(`${issuer.url}${JWKS_PATH}`)}
     const fetched = await fetchKeySet({ url, keySource: { kind: 'url', url } }, rules, new AbortController().signal)
     console.log(fetched.set.keys.length)
-    // Others of this process do ask it.
+    // Other code in this process does use it.
     request(url).on('error', () => {}).end()
   `
   const env = { ...process.env, NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: address, https_proxy: address, NO_PROXY: '' }

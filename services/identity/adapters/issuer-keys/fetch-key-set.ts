@@ -6,10 +6,10 @@ import type { DestinationRules } from './destination.ts'
 import { fetchJson, shown } from './fetch-json.ts'
 import { FetchProblem } from './fetch-problem.ts'
 
-/** The keys of an issuer, fetched. */
+/** An issuer's fetched keys. */
 export interface FetchedKeySet {
   readonly set: KeySet
-  /** For how long they may be kept, as they say themselves; undefined: they do not say. */
+  /** How long they may be cached, according to the headers; undefined: they do not say. */
   readonly maxAgeSeconds: number | undefined
 }
 
@@ -17,8 +17,8 @@ const MOST_DISCOVERY_BYTES = 64 * 1_024
 const MOST_KEY_SET_BYTES = 256 * 1_024
 
 /**
- * Fetches the keys of an issuer from its URL, or from the one that its discovery document names (OpenID Connect Discovery 1.0,
- * section 4). Throws FetchProblem, or what the signal aborts with.
+ * Fetches the keys of an issuer from its URL, or from the one in its discovery document (OpenID Connect Discovery 1.0,
+ * section 4). Throws FetchProblem, or the reason of the signal.
  */
 export async function fetchKeySet(
   { url: issuerUrl, keySource }: Pick<Issuer, 'url' | 'keySource'>,
@@ -35,17 +35,17 @@ export async function fetchKeySet(
 
 async function discover(issuerUrl: string, rules: DestinationRules, signal: AbortSignal): Promise<string> {
   checked(issuerUrl, 'issuer', rules)
-  // The issuer's path is kept, and one slash stands between.
+  // The issuer's path is kept, and exactly one slash separates the two.
   const url = new URL(`${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`)
   const { value } = await fetchJson(url, { rules, mostBytes: MOST_DISCOVERY_BYTES, signal })
   const document = isObject(value) ? value : {}
-  // Otherwise whoever may write below one address of a host could speak for the issuer at another.
+  // Otherwise, whoever may write below one path of a host could speak for an issuer at another one.
   if (document.issuer !== issuerUrl) throw new FetchProblem(`${shown(url)}: it is the document of another issuer`)
   if (typeof document.jwks_uri !== 'string') throw new FetchProblem(`${shown(url)}: it has no jwks_uri`)
   return document.jwks_uri
 }
 
-/** The URL of an address that may be fetched from. What was saved is checked again: the settings may permit less by now. */
+/** Parses an address, and checks it again although it was checked when saved: the settings may permit less by now. */
 function checked(address: string, kind: 'issuer' | 'key set', { networks, ownOrigin }: DestinationRules): URL {
   const problem = addressProblem(address, kind, networks, ownOrigin)
   if (problem !== undefined) throw new FetchProblem(`the address of the ${kind} ${problem}`)

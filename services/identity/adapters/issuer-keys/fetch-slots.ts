@@ -3,7 +3,7 @@ interface Waiting {
   readonly begin: () => void
 }
 
-/** Bounds how much is fetched at once: in all, and for one organization, so that it delays no other. */
+/** Limits how much is fetched at once: in total, and for one organization, so that it cannot delay others. */
 export class FetchSlots {
   readonly #most: number
   readonly #mostOfOrganization: number
@@ -17,8 +17,8 @@ export class FetchSlots {
   }
 
   /**
-   * Does the work once there is room for it; in the order of the calls, as far as there is room for their organizations.
-   * When the signal aborts what still waits, it is taken out and rejects with the reason.
+   * Does the work once there is room for it, in the order of the calls as far as their organizations have room. If the
+   * signal aborts while it waits, it is removed and rejects with the reason.
    */
   async run<T>(organizationId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#hasRoom(organizationId)) this.#take(organizationId)

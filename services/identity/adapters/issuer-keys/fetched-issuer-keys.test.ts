@@ -11,7 +11,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import { FetchedIssuerKeys, type FetchLimits } from './fetched-issuer-keys.ts'
 
 const NEVER_MS = 3_600_000
-/** Nothing in a test goes on because a time is over, unless the test says which. */
+/** In these tests nothing times out, unless a test says so. */
 const PATIENT = { unknownMs: NEVER_MS, knownMs: NEVER_MS }
 
 const keyOf = (kid: string) => {
@@ -36,10 +36,10 @@ const issuerOf = ({ url }: { readonly url: string }, rest: Partial<Issuer> = {})
 
 interface Tested extends AsyncDisposable {
   readonly keys: FetchedIssuerKeys
-  /** Lets time pass. */
+  /** Advances the clock. */
   pass(milliseconds: number): void
   readonly recorded: (FetchedIssuer & FetchAttempt)[]
-  /** Coordinates of the keys that are found, or what there is instead. */
+  /** Coordinates of the keys that were found, or the kind of the other results. */
   found(issuer: Issuer, hint?: KeyHint): Promise<unknown>
 }
 
@@ -66,7 +66,7 @@ function openKeys(server: Pick<TestIssuer, 'network'>, limits: Partial<FetchLimi
   }
 }
 
-/** How often a server was asked for its discovery document and for its keys. */
+/** How many requests a server got for its discovery document and for its keys. */
 const asked = ({ seen }: TestIssuer) => [
   seen.filter(({ path }) => path !== JWKS_PATH).length,
   seen.filter(({ path }) => path === JWKS_PATH).length,
@@ -103,7 +103,7 @@ test('an unknown kid makes no fetch within 30 s of the last success; 30 at once 
   const found = await Promise.all(Array.from({ length: 30 }, () => tested.found(issuer, named('two'))))
   assert.deepEqual(found, Array(30).fill([two.x]))
   assert.deepEqual(asked(server), [2, 2])
-  // Each issuer has a time of its own.
+  // Each issuer has its own time limit.
   assert.deepEqual(await tested.found(issuerOf(server, { id: 'iss_2' }), named('three')), [])
   assert.deepEqual(asked(server), [3, 3])
 })
@@ -178,12 +178,12 @@ test('known keys are asked for again before they are old, and a key that was tak
   assert.deepEqual(await tested.found(issuer), [one.x])
   assert.deepEqual(asked(server), [1, 1])
   tested.pass(1)
-  // Nobody waits for that one.
+  // Nobody waits for that fetch.
   assert.deepEqual(await tested.found(issuer), [one.x])
   await waitFor('the keys were fetched again', () => tested.recorded.length === 2)
   assert.deepEqual(await tested.found(issuer), [])
   assert.deepEqual(await tested.found(issuer, named('two')), [two.x])
-  // After 10 minutes in which nobody asked.
+  // After 10 minutes without a request.
   server.state.keys = []
   tested.pass(600_000)
   assert.deepEqual(await tested.found(issuer, named('two')), [])
@@ -267,7 +267,7 @@ test('what one organization says of an issuer is nothing to another one', async 
     assert.deepEqual(await tested.found({ ...theirs, id: 'iss_2' }), [two.x])
   }
   assert.deepEqual(asked(server), [0, 1])
-  // The failures of one are not those of another either.
+  // Nor do the failures of one issuer affect another.
   server.state.down = true
   for (const organizationId of ['org_3', 'org_4']) {
     assert.equal(await tested.found({ ...mine, organizationId }), 'unavailable for 1 s')
@@ -287,7 +287,7 @@ test('a changed issuer counts from its next use on: its earlier keys, failures a
   server.state.keys = [{ ...two, kid: 'one' }]
   assert.deepEqual(await trusting.found(issuerOf(server, { revision: 3, keySource })), [two.x])
   assert.deepEqual(asked(server), [1, 2])
-  // Of one that failed, too.
+  // Also those of one that failed.
   assert.equal(await tested.found(issuerOf(moved)), 'unavailable for 1 s')
   assert.equal(await tested.found(issuerOf(moved)), 'unavailable for 1 s')
   assert.equal(tested.recorded.length, 1)
@@ -366,7 +366,7 @@ test('200 hanging issuers of one organization delay no other organization, and n
     assert.deepEqual(await tested.found(issuerOf(server, { organizationId: `org_${i}` })), [one.x])
   }
   assert.deepEqual(await tested.found(known), [one.x])
-  // Also when they are to be fetched again, which has to wait for the others.
+  // Also if they need to be fetched again, which has to wait for the others.
   tested.pass(600_000)
   assert.deepEqual(await tested.found(known), [one.x])
   assert.deepEqual([server.open, server.seen.filter(({ path }) => path === '/hang').length], [4, 4])
@@ -437,7 +437,7 @@ test('each fetch is recorded: when it ended, why it failed, when the next one ma
   tested.pass(2_000)
   server.state.down = false
   await attempts({ time: time + 3_000, failure: undefined, timeNextTry: undefined })
-  // That is an answer, and whoever administers the issuer has to know why nothing is accepted any more.
+  // That is a response, and whoever administers the issuer has to learn why nothing is accepted any more.
   server.state.keys = [{ ...one, use: 'enc' }]
   tested.pass(600_000)
   const unusable = 'No key can be used; key 1: its use is not sig'

@@ -19,12 +19,12 @@ import { KeptByOrganization } from './kept-by-organization.ts'
 import { Networks } from './networks.ts'
 import { byDns, bySystem, type ResolveName } from './resolve-name.ts'
 
-/** Limits of what fetching may take. */
+/** Limits of fetching. */
 export interface FetchLimits {
-  /** Longest time of one fetch, discovery included. */
+  /** Maximum time of one fetch, including discovery. */
   readonly fetchMs: number
   readonly patience: Patience
-  /** How many fetches may run at once, in all and for one organization. */
+  /** How many fetches may run at once, in total and for one organization. */
   readonly most: number
   readonly mostOfOrganization: number
 }
@@ -44,27 +44,27 @@ export interface IssuerKeysDependencies {
 
 const LIMITS: FetchLimits = {
   fetchMs: 5_000,
-  // An exchange does not read its policy again after `knownMs`.
+  // An exchange does not read its policy again after waiting for `knownMs`.
   patience: { unknownMs: 5_500, knownMs: 100 },
   most: 32,
   mostOfOrganization: 4,
 }
 
-/** Beyond that keys are forgotten, and fetched again when they are needed. */
+/** Beyond this size, keys are dropped, and fetched again when they are needed. */
 const MOST_BYTES = 32 * 1_024 * 1_024
-/** What an entry takes besides its keys, and a key besides its id. */
+/** Overhead of an entry besides its keys, and of a key besides its id. */
 const ENTRY_BYTES = 1_024
 const KEY_BYTES = 2_048
 const MOST_FAILURE_CHARACTERS = 300
 
 interface Held {
   readonly revision: number
-  /** Aborts what waits to be fetched for this revision. */
+  /** Aborts fetches of this revision that are still waiting. */
   readonly superseded: AbortController
   readonly candidates: (hint: KeyHint) => Promise<IssuerKeyAnswer>
 }
 
-/** Fetches the keys of issuers over https, keeps them in this process, and records how each fetch went. */
+/** Fetches the keys of issuers over https, caches them in this process, and records the result of each fetch. */
 export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   readonly #dependencies: IssuerKeysDependencies
   readonly #limits: FetchLimits
@@ -84,11 +84,11 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
   }
 
   async candidates(issuer: Issuer, hint: KeyHint): Promise<IssuerKeyAnswer> {
-    // Never by `iss` or the key's id: what one organization says of its issuer is nothing to another one.
+    // Never looked up by `iss` or key id: what one organization says about its issuer must not affect another.
     const held = this.#held.get(issuer.organizationId, issuer.id)
     if (held?.revision === issuer.revision) return await held.candidates(hint)
     if (held !== undefined && held.revision > issuer.revision) {
-      // It was changed after it was read; whoever waited reads it again.
+      // The issuer was changed after it was read; whoever waited reads it again.
       const answer = await held.candidates(hint)
       return answer.kind === 'found' ? { ...answer, waited: true } : answer
     }
@@ -116,7 +116,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     return problem === undefined ? undefined : { field: 'jwks', problem }
   }
 
-  /** Aborts what is being fetched. */
+  /** Aborts the fetches in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new FetchProblem('the server is stopping'))
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
@@ -131,7 +131,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     return this.#keep(issuer, { revision: issuer.revision, superseded: new AbortController(), candidates }, set)
   }
 
-  /** By what is kept of its keys: a document may hold much more. */
+  /** Counts the size of the parsed keys: the document may be much larger. */
   #keep({ organizationId, id }: Issuer, held: Held, set: KeySet | undefined): Held {
     const keys = set?.keys ?? []
     const size = keys.reduce((sum, { kid = '' }) => sum + KEY_BYTES + 2 * kid.length, ENTRY_BYTES)

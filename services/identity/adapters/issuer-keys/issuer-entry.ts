@@ -5,22 +5,22 @@ import type { Clock } from '#shared/clock.ts'
 import type { FetchedKeySet } from './fetch-key-set.ts'
 import { settleWithin } from './settle-within.ts'
 
-/** For how long keys are fresh; an issuer may say less, but not less than the first. */
+/** How long keys are fresh; an issuer may set less, but not less than the first value. */
 const LEAST_FRESH_MS = 60_000
 const MOST_FRESH_MS = 600_000
-/** For how long after they were fetched known keys are used while newer ones can't be fetched. */
+/** How long known keys are used, after they were fetched, while newer ones cannot be fetched. */
 const MOST_AGE_MS = 3_600_000
-/** For how long after a fetch the keys that it did not bring are not fetched. */
+/** How long after a fetch keys that it did not contain are not fetched again. */
 const COOLDOWN_MS = 30_000
-/** Waiting time after a failure; each further one doubles it. */
+/** Pause after a failure, doubled by each further one. */
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 60_000
 
-/** How long whoever needs keys waits for a fetch. */
+/** How long a caller waits for a fetch. */
 export interface Patience {
-  /** Where nothing is known. */
+  /** If no keys are known. */
   readonly unknownMs: number
-  /** Where known keys are fresh no more. */
+  /** If keys are known, but no longer fresh. */
   readonly knownMs: number
 }
 
@@ -30,7 +30,7 @@ export interface EntryDependencies {
   readonly patience: Patience
   /** Fetches the keys once there is room. Rejects with an error whose message is for admins; never hangs. */
   readonly fetch: () => Promise<FetchedKeySet>
-  /** Is called after every fetch, with what it brought. */
+  /** Called after every fetch, with its result. */
   readonly report: (attempt: FetchAttempt, set: KeySet | undefined) => void
 }
 
@@ -47,7 +47,7 @@ export class IssuerEntry {
     this.#dependencies = dependencies
   }
 
-  /** As the port says. */
+  /** See the port. */
   async candidates(hint: KeyHint): Promise<IssuerKeyAnswer> {
     const { patience } = this.#dependencies
     const known = this.#usable()
@@ -63,7 +63,7 @@ export class IssuerEntry {
     }
     if (this.#age(known) >= known.freshMs / 2) {
       const fetching = this.#fetch()
-      // A key that its issuer has taken back is not to be accepted because nobody has looked for a while.
+      // A key that its issuer has withdrawn must not be accepted just because nobody has fetched for a while.
       if (fetching !== undefined && this.#failures === 0 && this.#age(known) >= known.freshMs) {
         await settleWithin(fetching, patience.knownMs)
       }
@@ -85,7 +85,7 @@ export class IssuerEntry {
     return { kind: 'unavailable', problem: this.#problem, retryAfterSeconds: Math.ceil(wait / 1_000) }
   }
 
-  /** The fetch that runs, or a new one; undefined: it is too early for one. Never rejects. */
+  /** The fetch in progress, or a new one; undefined if it is too early for one. Never rejects. */
   #fetch(): Promise<void> | undefined {
     if (this.#pending !== undefined) return this.#pending
     if (this.#dependencies.clock.monotonic() < this.#nextTry) return undefined
@@ -106,7 +106,8 @@ export class IssuerEntry {
       this.#known = { set, time: clock.monotonic(), freshMs }
       this.#failures = 0
       this.#nextTry = Number.NEGATIVE_INFINITY
-      // Its issuer has spoken, and nothing that it signs is accepted: whoever administers it has to know why.
+      // The issuer published a key set in which no key can be used: whoever administers it has to learn why nothing is
+      // accepted.
       const failure = set.keys.length === 0 ? ['No key can be used', ...set.unusable].join('; ') : undefined
       report({ time: clock.now(), failure, timeNextTry: undefined }, set)
     } catch (error) {

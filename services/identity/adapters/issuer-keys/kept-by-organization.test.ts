@@ -17,14 +17,14 @@ test('beyond the size in all, the organization that keeps most forgets what it u
     [7, 7],
   )
   assert.deepEqual(idsOf('two'), [93, 94, 95, 96, 97, 98, 99])
-  // Used again, and counted once where it is kept anew.
+  // It is used again, and counted only once when it is replaced.
   kept.get('two', '93')
   for (let round = 0; round < 9; round++) keep('small', 0, 30)
   keep('two', 0, 5)
   keep('two', 1, 5)
   assert.deepEqual(idsOf('small'), [0])
   assert.equal(kept.get('two', '93')?.value, 93)
-  // What is larger than everything is not kept, and makes nobody forget.
+  // A value larger than the whole limit is not cached, and evicts nothing.
   keep('huge', 0, 101)
   assert.deepEqual([idsOf('huge'), idsOf('small')], [[], [0]])
 })

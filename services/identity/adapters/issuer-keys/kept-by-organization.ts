@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * Keeps things of organizations up to a size in all. Where that is too much, the organization that keeps most forgets what it
- * used least recently: whoever keeps no more than its share is never made to forget by others.
+ * Caches values of organizations up to a total size. Beyond that, the organization with the largest share loses the
+ * values that it used least recently, so that an organization within its fair share never loses anything because of
+ * others.
  */
 export class KeptByOrganization<T extends object> {
   readonly #most: number
@@ -17,12 +18,12 @@ export class KeptByOrganization<T extends object> {
     return this.#of.get(organizationId)?.get(id)
   }
 
-  /** Replaces what was kept by that id. */
+  /** Replaces the value with that id. */
   keep(organizationId: string, id: string, value: T, size: number): void {
     const kept = this.#of.get(organizationId) ?? new LRUCache<string, T>({ maxSize: this.#most })
     this.#of.set(organizationId, kept)
     this.#size -= kept.calculatedSize
-    // The size of what is there already is counted anew only when it is put there anew.
+    // An existing value moves to the end, and its size is counted again, only if it is deleted first.
     kept.delete(id)
     kept.set(id, value, { size })
     this.#size += kept.calculatedSize

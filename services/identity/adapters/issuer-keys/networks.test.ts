@@ -6,7 +6,7 @@ import { Networks } from './networks.ts'
 const signal = new AbortController().signal
 const name = 'issuer.example'
 
-/** Where a URL leads when its host has these addresses; `undefined`: it is refused. */
+/** Where a URL leads if its host has these addresses; `undefined` if it is refused. */
 async function leads(addresses: readonly string[], permitted: readonly string[] = [], url = `https://${name}/keys`) {
   const networks = new Networks(
     permitted.length === 0 ? [] : [{ networks: permitted, hosts: { 'listed.example': {} } }],
@@ -69,7 +69,7 @@ test('networks that the operator permits may be connected at any port, and nothi
     for (const other of ['11.1.2.3', '192.168.0.1', '::1', 'fe80::1']) {
       if (other !== '11.1.2.3' || url.endsWith('x')) assert.equal((await leads([other], ten, url)).answer, undefined)
     }
-    // One certificate authority and one credential go with a network: an answer is of one place.
+    // One certificate authority and one credential belong to a network, so all addresses must be of the same one.
     assert.equal((await leads(['10.1.2.3', '8.8.8.8'], ten, url)).answer, undefined)
   }
   assert.equal((await leads(['8.8.8.8'], [], `https://${name}:8443`)).answer, undefined)

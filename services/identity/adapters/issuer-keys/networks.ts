@@ -1,18 +1,21 @@
 import { BlockList, isIP } from 'node:net'
 import type { FederationNetwork, PermittedNetworks } from '#services/identity/domain/issuer-keys/address.ts'
 
-/** IPv4 networks that are not the public internet, or not one place in it (IANA special-purpose registry, multicast, reserved). */
+/**
+ * IPv4 networks that are not part of the public internet, or not one place in it (IANA special-purpose registry,
+ * multicast, reserved).
+ */
 const SPECIAL_IPV4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
   ...['224.0.0.0/4', '240.0.0.0/4'],
 ]
-/** The part of IPv6 that is the public internet: forms of IPv4 addresses, link-local and unique local ones lie outside. */
+/** The part of IPv6 that is the public internet; embedded IPv4, link-local and unique local addresses are outside. */
 const GLOBAL_IPV6 = ['2000::/3']
-/** Within it: protocol assignments with Teredo, 6to4, documentation. */
+/** Exceptions within it: protocol assignments including Teredo, 6to4, documentation. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
-/** Which IP addresses may be connected: public ones at port 443, and those that the operator permits at any. */
+/** Which IP addresses may be connected to: public ones at port 443, and those that the operator permits at any port. */
 export class Networks implements PermittedNetworks {
   readonly any: boolean
   readonly #permitted: readonly { readonly network: FederationNetwork; readonly list: BlockList }[]
@@ -28,17 +31,17 @@ export class Networks implements PermittedNetworks {
     return this.permitted(address) !== undefined
   }
 
-  /** The first network of the operator's that an address is in. */
+  /** The first of the operator's networks that contains an address. */
   permitted(address: string): FederationNetwork | undefined {
     return this.#permitted.find(({ list }) => list.check(address, familyOf(address)))?.network
   }
 
-  /** Whether the operator lists a host, as a URL has it. */
+  /** Whether the operator lists a host, written as in a URL. */
   lists(host: string): boolean {
     return this.#permitted.some(({ network }) => Object.hasOwn(network.hosts, host))
   }
 
-  /** Whether an address is of the public internet. */
+  /** Whether an address belongs to the public internet. */
   isPublic(address: string): boolean {
     const family = familyOf(address)
     if (family === 'ipv6' && !this.#global.check(address, family)) return false

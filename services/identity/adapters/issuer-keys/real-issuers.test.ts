@@ -8,7 +8,7 @@ import { type OidcIssuer, startMockServer, startOidcProvider } from '#test/suppo
 import { silentLogger } from '#test/support/transports.ts'
 import { FetchedIssuerKeys } from './fetched-issuer-keys.ts'
 
-/** Whether the key signed the token, by node:crypto alone. */
+/** Whether the key signed the token, according to node:crypto alone. */
 function signed(token: string, key: PublicKey): boolean {
   const [header, payload, signature = ''] = token.split('.')
   const publicKey = createPublicKey({ key: { ...key }, format: 'jwk' })

@@ -1,13 +1,13 @@
 import { lookup, Resolver } from 'node:dns/promises'
 
-/** Finds the IP addresses of a name; rejects when there are none, or when the signal aborts. */
+/** Resolves a name to IP addresses; rejects if there are none, or if the signal aborts. */
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
 const RESOLVER = { timeout: 1_000, tries: 2 }
 
 /**
- * Asks DNS: these servers (`address:port`), or those of the system. The system's own resolver is not used: it occupies a thread for as
- * long as a server is silent, and signatures are verified in the same few threads.
+ * Queries DNS, at these servers (`address:port`) or those of the system. The system's own resolver is not used: it
+ * occupies a thread for as long as a server is silent, and signatures are verified in the same few threads.
  */
 export function byDns(servers?: readonly string[]): ResolveName {
   return async (name, signal) => {
@@ -27,7 +27,9 @@ export function byDns(servers?: readonly string[]): ResolveName {
   }
 }
 
-/** Asks the system, which also knows its hosts file and search domains: for names that the operator lists. */
+/**
+ * Uses the system's resolver, which also knows its hosts file and search domains: for names that the operator lists.
+ */
 export const bySystem: ResolveName = async (name, signal) => {
   signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()

@@ -1,4 +1,6 @@
-/** Waits for a promise that never rejects, at most so many milliseconds; returns whether it was settled by then. */
+/**
+ * Waits for a promise that never rejects, for at most this many milliseconds; returns whether it was settled by then.
+ */
 export async function settleWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   const late = Promise.withResolvers<false>()
   const timer = setTimeout(late.resolve, milliseconds, false)

@@ -1,11 +1,11 @@
 import { type ExchangeCounts, INTERVALS, type RecentExchanges } from '#services/identity/ports/exchange-counts.ts'
 
-/** Networks that are remembered; when there are more, the one that was silent longest is forgotten. */
+/** Maximum number of networks; when there are more, the one that was silent longest is dropped. */
 const NETWORKS = 10_000
 
-/** The counts of the one process that has the SQLite files open: to write them down would cost a commit every 0.1 s. */
+/** The counts of the one process that has the SQLite files open: writing them would cost a commit every 0.1 s. */
 export class MemoryExchangeCounts implements ExchangeCounts {
-  /** Network → count by interval. The network that came last comes last. */
+  /** Network → count by interval. The most recent network is last. */
   readonly #networks = new Map<string, Map<number, number>>()
 
   async add(interval: number, admitted: readonly RecentExchanges[]): Promise<readonly RecentExchanges[]> {

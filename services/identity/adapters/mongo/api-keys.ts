@@ -21,7 +21,7 @@ export interface KeyChange extends OrganizationChange {
   readonly by: By
 }
 
-/** Writes a key and its entry. */
+/** Writes a key and its audit entry. */
 export async function insertKey(
   collections: Collections,
   { session, ...change }: KeyChange,
@@ -58,14 +58,14 @@ export async function insertKey(
   return key
 }
 
-/** Writes what can be changed of a key. */
+/** Writes the mutable members of a key. */
 export async function updateKey({ apiKeys }: Collections, { session }: KeyChange, key: ApiKey): Promise<void> {
   const { workspaceId: workspace, id, name, disabled, terms, timeUpdated, timeExpires = null } = key
   const $set = { name, disabled, terms: toStoredTerms(terms) ?? null, timeUpdated, timeExpires }
   await apiKeys.updateOne({ _id: { workspace, id } }, { $set }, { session, ...LIMIT })
 }
 
-/** Writes the entry of a change of a key. */
+/** Writes the audit entry of a change to a key. */
 export function logKey(
   collections: Collections,
   { session, ...change }: KeyChange,
@@ -75,7 +75,10 @@ export function logKey(
   return logChange(collections, session, { ...change, resource: 'api-key', resourceId, ...snapshots })
 }
 
-/** Writes an organization with its workspace, and its entry, in a transaction; positions are taken for so many more entries. */
+/**
+ * Writes an organization with its workspace and its audit entry, in a transaction; also takes positions for `more`
+ * further entries.
+ */
 export async function insertOrganization(
   collections: Collections,
   session: ClientSession,

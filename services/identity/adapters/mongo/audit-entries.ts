@@ -8,13 +8,13 @@ import type { AuditDocument, Collections } from './documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** Something that a transaction may change in an organization, and who does it. */
+/** Something in an organization that a transaction may change, and who changes it. */
 export interface ChangeOf extends Pick<Changed, 'resource' | 'resourceId'> {
   readonly organizationId: string
   readonly by: By
 }
 
-/** Takes positions of an organization for entries. Throws when there is no such organization. */
+/** Takes positions for entries of an organization. Throws if there is no such organization. */
 export async function takePositions(
   { auditPositions }: Collections,
   organizationId: string,

@@ -16,7 +16,10 @@ interface Appending {
   reject(error: unknown): void
 }
 
-/** The audit log in MongoDB. Entries that are appended while others are on their way to the server go together, as the next bulk. */
+/**
+ * The audit log in MongoDB. Entries that are appended while others are on their way to the server are sent together, in
+ * the next bulk write.
+ */
 export class MongoAuditLog implements AuditLog {
   readonly #mongo: Mongo
   readonly #collections: Collections
@@ -49,7 +52,7 @@ export class MongoAuditLog implements AuditLog {
       })
       return true
     } catch (error) {
-      // Positions are nobody else's: it is the claim that was there before.
+      // Positions are unique, so the duplicate is an earlier claim.
       if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false
       throw error
     }
@@ -67,7 +70,7 @@ export class MongoAuditLog implements AuditLog {
     if (since !== undefined || until !== undefined) {
       const time = { ...(since !== undefined && { $gte: since }), ...(until !== undefined && { $lt: until }) }
       const inWindow = { '_id.organization': organization, time }
-      // Without bounds of the position a search for a time would read the whole log. Times need not rise with positions.
+      // Without bounds for the position, a search by time would read the whole log. Times need not rise with positions.
       const [first, last] = await Promise.all([this.#positionOf(inWindow, 1), this.#positionOf(inWindow, -1)])
       if (first === undefined || last === undefined) return { items: [], more: false }
       terms.push({ time, '_id.position': { $gte: first, $lte: last } })
@@ -100,7 +103,7 @@ export class MongoAuditLog implements AuditLog {
     return removed
   }
 
-  /** The first (1) or last (-1) position of the entries that a filter finds. */
+  /** The first (1) or last (-1) position of the entries that match a filter. */
   async #positionOf(filter: Filter<AuditDocument>, direction: 1 | -1): Promise<number | undefined> {
     const found = await this.#collections.audit.findOne(filter, {
       sort: { '_id.position': direction },
@@ -119,7 +122,7 @@ export class MongoAuditLog implements AuditLog {
     this.#isSending = false
   }
 
-  /** Never throws: each entry says by itself what became of it. */
+  /** Never throws: each entry is settled with its own result. */
   async #insert(batch: readonly Appending[]): Promise<void> {
     const groups = [...Map.groupBy(batch, ({ entry }) => entry.organizationId)]
     const placed = (await Promise.all(groups.map(([id, appending]) => this.#place(id, appending)))).flat()
@@ -131,7 +134,8 @@ export class MongoAuditLog implements AuditLog {
       )
       for (const { appending } of placed) appending.resolve()
     } catch (error) {
-      // What the server did not take by itself failed alone; whether the majority took the others is known only without any other error.
+      // An entry that the server did not accept failed alone; whether the majority accepted the others is known only if
+      // there is no other error.
       const failed =
         error instanceof MongoBulkWriteError && !error.result.getWriteConcernError() ? failuresOf(error) : undefined
       for (const [index, { appending }] of placed.entries()) {
@@ -154,7 +158,7 @@ export class MongoAuditLog implements AuditLog {
   }
 }
 
-/** What entries have to hold beside their time. */
+/** The filter of entries, apart from their time. */
 function termsOf({ kind, policyId, issuerId, reason, subject }: AuditFilter): Filter<AuditDocument>[] {
   const terms: Filter<AuditDocument>[] = []
   if (kind !== undefined) terms.push({ kind })
@@ -165,7 +169,7 @@ function termsOf({ kind, policyId, issuerId, reason, subject }: AuditFilter): Fi
   return terms
 }
 
-/** Entries that fit all terms, and one of those about a key where one is named; by all of these there are indexes. */
+/** Entries that match all terms and, if a key is given, one of the terms about it; all of these are indexed. */
 function filterOf(terms: Filter<AuditDocument>[], keyId: string | undefined): Filter<AuditDocument> {
   if (keyId === undefined) return { $and: terms }
   const aboutKey = [{ 'event.target.keyId': keyId }, { 'event.resourceId': keyId, 'event.resource': 'api-key' }]

@@ -6,7 +6,7 @@ import type { Organization, Plan } from '#services/identity/domain/organization.
 import type { EntryKeys, StoredHealth } from '../stored/records.ts'
 import { type StoredTerms, toTerms } from '../stored/terms.ts'
 
-/** Names the workspace that the deployment started with; the only document of its collection. */
+/** Names the workspace that the deployment started with; the only document in its collection. */
 export interface DeploymentDocument {
   readonly _id: 'bootstrap'
   readonly organizationId: string
@@ -24,16 +24,17 @@ export interface WorkspaceDocument {
   readonly _id: string
   readonly organizationId: string
   readonly name: string
-  /** Number of the last key made. */
+  /** Number of the key that was created last. */
   readonly lastSeq: number
-  /** Most that all keys together may spend, in digits of nano-dollars, as each of its keys repeats it; null: anything. */
+  /** Spending limit of all keys together, in digits of nano-dollars, which each of its keys repeats; null: no limit. */
   readonly limitNanos: string | null
   readonly timeCreated: number
 }
 
 /**
- * A key. `organizationId` and `workspaceLimitNanos` repeat what its workspace says, so that one read has all: the former never changes,
- * and whoever changes the latter changes the workspace and all its keys in one transaction.
+ * A key. `organizationId` and `workspaceLimitNanos` repeat members of its workspace, so that one read returns
+ * everything: the former never changes, and the latter is changed in the workspace and all of its keys in one
+ * transaction.
  */
 export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'terms' | 'creatorKeyId' | 'timeExpires'> {
   readonly _id: { readonly workspace: string; readonly id: string }
@@ -45,7 +46,7 @@ export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'ter
   readonly workspaceLimitNanos: string | null
 }
 
-/** The hash of a key that was deleted. */
+/** The hash of a deleted key. */
 export interface DeletedKeyDocument {
   readonly _id: string
 }
@@ -56,9 +57,9 @@ export interface RecordDocument {
   readonly organizationId: string
   readonly seq: number
   readonly revision: number
-  /** As its port has it, without what is undefined. */
+  /** As in its port, without undefined members. */
   readonly settings: unknown
-  /** Key of a policy's target. */
+  /** The key of a policy's target. */
   readonly key?: ApiKeyDocument['_id']
   readonly timeCreated: number
   readonly timeUpdated: number
@@ -66,7 +67,7 @@ export interface RecordDocument {
   readonly health?: StoredHealth
 }
 
-/** A policy that was deleted. */
+/** A deleted policy. */
 export interface DeletedPolicyDocument {
   readonly _id: string
   readonly organizationId: string
@@ -84,15 +85,15 @@ export interface AuditDocument extends Pick<EntryKeys, 'kind' | 'policyId' | 'is
 
 /** Counts the entries of an organization. */
 export interface AuditPositionDocument {
-  /** The organization. */
+  /** The organization's id. */
   readonly _id: string
   /** Position of the last entry. */
   readonly last: number
 }
 
-/** Written first by every change of an organization: the next one meets it until this one is committed. */
+/** Written first by every change in an organization, so that the next one conflicts with it until it is committed. */
 export interface ChangeLockDocument {
-  /** The organization. */
+  /** The organization's id. */
   readonly _id: string
   readonly changes: number
 }
@@ -118,7 +119,7 @@ export interface Collections {
   readonly replayClaims: Collection<ReplayClaimDocument>
 }
 
-/** The collections of the service; their form is made by the steps of `schema.ts`. */
+/** The collections of the service; their schema is created by the steps in `schema.ts`. */
 export function collectionsOf(db: Db): Collections {
   return {
     deployment: db.collection('identity.deployment'),

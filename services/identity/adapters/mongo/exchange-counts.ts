@@ -7,7 +7,7 @@ import {
 } from '#services/identity/ports/exchange-counts.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 
-/** What a network was let through, in slots that are used in turn: an interval has the one of its number modulo their count. */
+/** Admitted exchanges of a network, in a ring of slots: an interval uses the slot of its number modulo their count. */
 interface CountsDocument {
   readonly _id: string
   readonly slots: Readonly<Record<string, { readonly step: number; readonly count: number }>>
@@ -43,7 +43,7 @@ export class MongoExchangeCounts implements ExchangeCounts {
   }
 }
 
-/** A slot that still holds an older interval begins anew. */
+/** A slot that still contains an older interval starts over. */
 function changesOf(now: number, counts: readonly number[]): Document {
   const changes = counts.flatMap((count, age): [string, Document][] => {
     if (count === 0) return []

@@ -51,7 +51,7 @@ export class MongoFederationStore implements FederationStore, IssuerHealth {
 
   async findPolicy(policyId: string): Promise<ExchangeGround | DeletedPolicy | undefined> {
     const match = { $match: { _id: policyId } }
-    // Both in one query, so that it takes no longer to learn that there is none.
+    // Both in one query, so that it takes no longer to find out that there is none.
     const stages = [match, ...JOINS, { $unionWith: { coll: 'identity.deleted_policies', pipeline: [match] } }]
     const [found] = await this.#collections.policies
       .aggregate<GroundDocument | DeletedPolicyDocument>(stages, LIMIT)

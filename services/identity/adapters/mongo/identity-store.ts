@@ -23,7 +23,7 @@ import type { OrganizationChanges } from './organization-changes.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** Workspaces and keys in MongoDB. Writes are transactions: two bootstraps at once conflict on one document, and one is repeated. */
+/** Workspaces and keys in MongoDB. Of two concurrent bootstraps, which conflict on one document, one is repeated. */
 export class MongoIdentityStore implements IdentityStore {
   readonly #mongo: Mongo
   readonly #changes: OrganizationChanges
@@ -155,7 +155,7 @@ export class MongoIdentityStore implements IdentityStore {
     return this.#collections.deployment.findOne({ _id: 'bootstrap' }, { ...LIMIT, ...(session && { session }) })
   }
 
-  /** Makes the deployment; where another process has meanwhile, its keys are what a later bootstrap finds. */
+  /** Creates the deployment; if another process has done so meanwhile, a later bootstrap finds its keys. */
   async #make(bootstrap: Bootstrap, by: By): Promise<Bootstrapped> {
     const { organization, workspace, keys: newKeys } = bootstrap
     const ids = { organizationId: organization.id, workspaceId: workspace.id }
@@ -174,7 +174,7 @@ export class MongoIdentityStore implements IdentityStore {
     return made ?? this.bootstrap(bootstrap)
   }
 
-  /** Writes a key that the operator chose, unless another process has meanwhile, or has deleted it. */
+  /** Writes a key that the operator chose, unless another process has written or deleted it meanwhile. */
   async #giveKey(
     { organizationId, workspaceId }: Pick<Bootstrapped, 'organizationId' | 'workspaceId'>,
     key: NewApiKey,

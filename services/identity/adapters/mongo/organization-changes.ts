@@ -6,14 +6,14 @@ import { OutOfTime } from '#shared/stores/mongo-transactions.ts'
 import { takePositions } from './audit-entries.ts'
 import type { Collections } from './documents.ts'
 
-/** A change of an organization that is under way. */
+/** A change in an organization, in progress. */
 export interface OrganizationChange {
   readonly session: ClientSession
-  /** Of its entry in the audit log. */
+  /** Position of its entry in the audit log. */
   readonly position: number
 }
 
-/** Changes of organizations, each in a transaction. */
+/** Runs changes of organizations, each in a transaction. */
 export class OrganizationChanges {
   readonly #mongo: Mongo
   readonly #collections: Collections
@@ -25,9 +25,9 @@ export class OrganizationChanges {
   }
 
   /**
-   * Runs a change, which is ordered among all changes of its organization: those of this process wait for their turn, and those of
-   * others meet its lock and are tried again. It may run several times; one that has nothing to log leaves a gap in the positions. Throws
-   * OutOfTime when its turn does not come in time.
+   * Runs a change, in order with all other changes in its organization: those of this process wait for their turn, and
+   * those of other processes conflict on its lock and are repeated. `work` may run several times. A change that has
+   * nothing to log leaves a gap in the positions. Throws OutOfTime if its turn does not come in time.
    */
   run<R>(organizationId: string, work: (change: OrganizationChange) => Promise<R>): Promise<R> {
     const until = systemClock.monotonic() + this.#mongo.limitMs
@@ -42,8 +42,8 @@ export class OrganizationChanges {
   }
 
   /**
-   * Takes the lock, as the first thing in a transaction. The position is taken outside of the transaction, since exchanges take theirs from
-   * the same counter: they wait neither for a change nor for one whose process was killed.
+   * Takes the lock, first of all in a transaction. The position is taken outside of the transaction, since exchanges
+   * use the same counter: they wait neither for a change nor for one whose process was killed.
    */
   async #begin(session: ClientSession, organizationId: string): Promise<number> {
     const { changeLocks } = this.#collections

@@ -11,7 +11,7 @@ import type { OrganizationChange, OrganizationChanges } from './organization-cha
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** A record of an organization. */
+/** Identifies a record of an organization. */
 interface Place {
   readonly organizationId: string
   readonly id: string
@@ -21,7 +21,7 @@ interface Change extends OrganizationChange {
   log(change: { before?: JsonObject; after?: JsonObject }): Promise<void>
 }
 
-/** A document, as the port has it; undefined: there is none. */
+/** A document as its port has it; undefined if there is none. */
 export function recordOf<S>(
   kind: RecordKind<S>,
   document: RecordDocument | null | undefined,
@@ -29,7 +29,7 @@ export function recordOf<S>(
   return document ? toRecord(kind, { ...document, id: document._id }, document.settings as S) : undefined
 }
 
-/** A collection of issuers or policies, and the entries that the audit log gets of their changes. */
+/** A collection of issuers or policies, including the audit entries of their changes. */
 export class RecordCollection<S> {
   readonly #changes: OrganizationChanges
   readonly #collections: Collections
@@ -82,7 +82,7 @@ export class RecordCollection<S> {
     })
   }
 
-  /** `also`: what else is written in the same transaction. */
+  /** `also`: other writes in the same transaction. */
   remove(
     place: Place,
     by: By,
@@ -107,7 +107,7 @@ export class RecordCollection<S> {
     })
   }
 
-  /** A target's key is looked up by its whole `_id`. */
+  /** The key of a target is looked up by its whole `_id`. */
   #stored(settings: S): Pick<RecordDocument, 'settings' | 'key'> {
     const target = this.#kind.target?.(settings)
     const key = target && { key: { workspace: target.workspaceId, id: target.keyId } }

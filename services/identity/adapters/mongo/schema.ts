@@ -1,7 +1,7 @@
 import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
 import type { AuditDocument } from './documents.ts'
 
-/** The steps of what the identity service has in MongoDB. */
+/** The schema steps of the identity service in MongoDB. */
 export const SCHEMA: MongoSchema = {
   name: 'identity',
   collection: 'identity.api_keys',
@@ -64,7 +64,10 @@ async function federation({ db, commit }: MongoStepStore): Promise<void> {
   })
 }
 
-/** By what entries are found as well, and what is known of deleted policies. No entry is written: that may be forbidden. */
+/**
+ * Adds the members by which entries are found, and what is known about deleted policies. It rewrites no entry, since
+ * the server's user may lack the right to.
+ */
 async function auditFilters({ db, commit }: MongoStepStore): Promise<void> {
   const audit = db.collection<AuditDocument>('identity.audit')
   for (const name of ['event.reason', 'event.subject', 'event.target.keyId', 'event.resourceId']) {

@@ -3,10 +3,10 @@ import type { SigningKey } from '#services/identity/domain/signing-key.ts'
 import type { SigningKeys } from '#services/identity/ports/signing-keys.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 
-/** All keys are one document, so that whoever replaces them does so at once, and only what it has read. */
+/** All keys are one document, so that they are replaced at once, and only if nobody else has changed them. */
 interface SigningKeysDocument {
   readonly _id: 'signing-keys'
-  /** Raised by each change. */
+  /** Incremented by each change. */
   readonly revision: number
   readonly keys: readonly (Omit<SigningKey, 'sealed'> & { readonly sealed: Binary })[]
 }
@@ -27,7 +27,7 @@ export class MongoSigningKeys implements SigningKeys {
   }
 
   async revise(decide: Parameters<SigningKeys['revise']>[0]): ReturnType<SigningKeys['revise']> {
-    // Each turn loses only to a change of somebody else that was committed.
+    // Each turn loses only to a committed change of somebody else.
     for (;;) {
       const { revision, keys } = await this.#read()
       const after = decide(keys)
@@ -43,7 +43,7 @@ export class MongoSigningKeys implements SigningKeys {
     return { revision: document.revision, keys }
   }
 
-  /** Whether nobody was faster. */
+  /** Whether nobody else was faster. */
   async #replace(revision: number, keys: readonly SigningKey[]): Promise<boolean> {
     const sealed = keys.map((key) => ({ ...key, sealed: new Binary(key.sealed) }))
     try {

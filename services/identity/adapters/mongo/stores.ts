@@ -11,7 +11,9 @@ import { MongoOrganizationStore } from './organization-store.ts'
 import { SCHEMA } from './schema.ts'
 import { MongoSigningKeys } from './signing-keys.ts'
 
-/** Opens the stores in MongoDB; makes their form where there is none. Disposing them leaves the connection open. */
+/**
+ * Opens the stores in MongoDB, and creates their schema if there is none. Disposing them leaves the connection open.
+ */
 export async function openMongoStores(mongo: Mongo): Promise<Stores> {
   await prepareMongoSchema(mongo, SCHEMA)
   const collections = collectionsOf(mongo.db)

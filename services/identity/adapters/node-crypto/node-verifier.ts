@@ -5,7 +5,7 @@ import type { SignatureVerifier, SignedParts } from '#services/identity/ports/to
 
 const KINDS = { ES256: 'EC', RS256: 'RSA' } as const satisfies Record<SignatureAlgorithm, PublicKey['kty']>
 
-/** Verifies signatures by node:crypto, as RFC 7518 sections 3.3 and 3.4 say (ADR 20). */
+/** Verifies signatures with node:crypto, as RFC 7518 sections 3.3 and 3.4 define them (ADR 20). */
 export class NodeVerifier implements SignatureVerifier {
   readonly #imported = new WeakMap<PublicKey, KeyObject | null>()
 
@@ -21,7 +21,7 @@ export class NodeVerifier implements SignatureVerifier {
     return imported !== null && verify('sha256', signed, imported, signature)
   }
 
-  /** Null: the key is none. */
+  /** Null if the key is invalid. */
   #import(key: PublicKey): KeyObject | null {
     let imported = this.#imported.get(key)
     if (imported === undefined) {

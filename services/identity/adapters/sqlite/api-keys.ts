@@ -48,7 +48,7 @@ export function toKey(row: KeyRow): ApiKey {
   }
 }
 
-/** Writes a key and its entry, in a job of the file. */
+/** Writes a key and its audit entry, in a job of the file. */
 export function insertKey(file: SqliteFile, workspaceId: string, newKey: NewApiKey, by: By): ApiKey {
   const owner = file.statement(RAISE).get(workspaceId) as { last_seq: number; organization_id: string } | undefined
   if (owner === undefined) throw new Rejection('WORKSPACE_NOT_FOUND', { workspace_id: workspaceId })
@@ -71,7 +71,7 @@ export function insertKey(file: SqliteFile, workspaceId: string, newKey: NewApiK
   return key
 }
 
-/** Writes what can be changed of a key, in a job of the file. */
+/** Writes the mutable members of a key, in a job of the file. */
 export function updateKey(file: SqliteFile, key: ApiKey): void {
   const { workspaceId, id, name, disabled, terms, timeUpdated, timeExpires = null } = key
   file.statement(UPDATE_KEY).run(name, disabled ? 1 : 0, termsText(terms), timeUpdated, timeExpires, workspaceId, id)
@@ -82,7 +82,7 @@ function termsText(terms: KeyTerms): string | null {
   return stored === undefined ? null : JSON.stringify(stored)
 }
 
-/** Writes the entry of a change of a key, in a job of the file. */
+/** Writes the audit entry of a change to a key, in a job of the file. */
 export function logKey(
   file: SqliteFile,
   organizationId: string,

@@ -8,14 +8,14 @@ const INSERT = `INSERT INTO audit_entries
   (organization_id, position, time, kind, policy_id, issuer_id, key_id, reason, subject, event)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** Writes an entry, in a job of the file. Returns its position; throws when there is no such organization. */
+/** Writes an entry, in a job of the file. Returns its position; throws if there is no such organization. */
 export function writeEntry(file: SqliteFile, entry: AuditEntry): number {
   const position = writeEntries(file, entry.organizationId, [entry])
   if (position === undefined) throw missingOrganization(entry)
   return position
 }
 
-/** Writes entries, and returns the position of the last one; undefined: there is no such organization. */
+/** Writes entries, and returns the position of the last one; undefined if there is no such organization. */
 export function writeEntries(
   file: SqliteFile,
   organizationId: string,

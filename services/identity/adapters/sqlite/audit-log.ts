@@ -18,11 +18,11 @@ const REMOVE = `DELETE FROM audit_entries WHERE organization_id = ?1 AND positio
   (SELECT position FROM audit_entries WHERE organization_id = ?1 AND time < ?2 LIMIT ?3)`
 const FORGET_POLICIES = 'DELETE FROM deleted_policies WHERE time < ?'
 const CLAIM = 'INSERT INTO replay_claims (hash, until) VALUES (?, ?) ON CONFLICT DO NOTHING'
-// Each claim makes room for itself, and for one more.
+// Each claim makes room for itself and one more.
 const FORGET_CLAIMS = `DELETE FROM replay_claims WHERE hash IN
   (SELECT hash FROM replay_claims WHERE until < ? ORDER BY until LIMIT 2)`
 
-/** An entry that is to be written, and the token that is to be claimed with it. */
+/** An entry to be written, and the token to be claimed with it. */
 interface Appending {
   readonly entry: AuditEntry
   readonly use: TokenUse | undefined
@@ -30,14 +30,14 @@ interface Appending {
 
 type Outcome = 'written' | 'claimed before' | 'no organization'
 
-/** Entries that are appended in one turn of the event loop. */
+/** Entries that were appended in one turn of the event loop. */
 interface Group {
   readonly appending: Appending[]
-  /** What became of each, in order; resolves when those that were written are durable. */
+  /** The result of each, in order; resolves when those that were written are durable. */
   readonly written: Promise<readonly Outcome[]>
 }
 
-/** The audit log in SQLite: triggers refuse to change an entry, and to remove one that is to be kept. */
+/** The audit log in SQLite: triggers refuse to change an entry, or to remove one before its time. */
 export class SqliteAuditLog implements AuditLog {
   readonly #file: SqliteFile
   readonly #clock: Clock
@@ -103,12 +103,12 @@ export class SqliteAuditLog implements AuditLog {
       close()
       return this.#write(appending)
     })
-    // A commit that could not begin has not called the job.
+    // If the commit could not begin, the job was not called.
     written.catch(close)
     return { appending, written }
   }
 
-  /** Writes what was appended, in a job of the file. */
+  /** Writes the appended entries, in a job of the file. */
   #write(appending: readonly Appending[]): readonly Outcome[] {
     const outcomes = appending.map((one): Outcome => (this.#isClaimed(one) ? 'written' : 'claimed before'))
     const granted = [...appending.entries()].filter(([place]) => outcomes[place] === 'written')
@@ -120,7 +120,7 @@ export class SqliteAuditLog implements AuditLog {
     return outcomes
   }
 
-  /** Whether the token, where there is one, is claimed for this entry. */
+  /** Whether the token, if there is one, is claimed by this entry. */
   #isClaimed({ entry, use }: Appending): boolean {
     if (use === undefined) return true
     this.#file.statement(FORGET_CLAIMS).run(this.#clock.now())

@@ -1,17 +1,20 @@
 import type { AuditFilter } from '#services/identity/ports/audit-log.ts'
 
-/** In a window of time with more entries than this, they are not looked through for bounds: most pages fill before. */
+/**
+ * If a window of time has more entries than this, they are not searched for its bounds, since most pages fill up
+ * before.
+ */
 const FEW = 20_000
 const IN_WINDOW = `(SELECT position FROM audit_entries INDEXED BY audit_entries_time
   WHERE organization_id = ? AND time >= ? AND time < ? LIMIT ${FEW + 1})`
-// Without bounds of the position a search for a time would read the whole log. Times need not rise with positions.
+// Without bounds for the position, a search by time would read the whole log. Times need not rise with positions.
 const WINDOW = `time >= ? AND time < ?
   AND position >= (SELECT iif(count(*) > ${FEW}, 0, min(position)) FROM ${IN_WINDOW})
   AND position <= (SELECT iif(count(*) > ${FEW}, ${Number.MAX_SAFE_INTEGER}, max(position)) FROM ${IN_WINDOW})`
 
 type Term = readonly [sql: string, ...values: readonly (string | number | undefined)[]]
 
-/** Finds entries of an organization that a filter chooses, newest first, before a position. */
+/** Finds entries of an organization that match a filter, newest first, before a position. */
 export function auditQuery(
   organization: string,
   filter: AuditFilter,
@@ -25,7 +28,7 @@ export function auditQuery(
     ['organization_id = ?', organization],
     ['position < ?', before],
     ['kind = ?', kind],
-    // The index of the rarer kinds is taken where the query says what it says.
+    // SQLite uses the partial index of the rarer kinds only if the query repeats its condition.
     [`kind <> 'exchange-accepted' AND ?`, kind === undefined || kind === 'exchange-accepted' ? undefined : 1],
     ['policy_id = ?', policyId],
     ['issuer_id = ?', issuerId],

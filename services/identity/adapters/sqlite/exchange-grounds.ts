@@ -17,8 +17,8 @@ const STATE = 'o.plan, k.kind, k.disabled, k.time_expires, p.seq, p.revision, i.
 const RECORD = ['id', 'organization_id', 'revision', 'time_created', 'time_updated', 'settings']
 const columnsOf = (table: string): string => RECORD.map((column) => `${table}.${column}`).join(', ')
 
-// Each is one statement, so that what it finds is of one moment; the rows are arrays, since to make an object with so many names costs
-// as much as to find it.
+// Each is one statement, so that its result is of one moment. Rows are arrays, since creating an object with that many
+// names costs as much as the query.
 const STATES = `SELECT ${STATE} ${JOINS}`
 const GROUND = `SELECT ${STATE}, ${columnsOf('p')}, ${columnsOf('i')} ${JOINS}`
 
@@ -31,18 +31,21 @@ type State = readonly [
 ]
 type Columns = readonly [string, string, number, number, number, settings: string]
 
-/** A policy and its issuer, as they were at some version. */
+/** A policy and its issuer, at one version. */
 interface Kept {
-  /** Which two records these are, and their revisions: a number that only one record of an organization ever has comes before each. */
+  /**
+   * Identifies the two records and their revisions; before each stands a number that only one record of an organization
+   * ever has.
+   */
   readonly versions: readonly (number | null)[]
   readonly policy: Policy
   readonly issuer: Issuer | undefined
 }
 
-/** How many characters of settings are kept, as they were read. */
+/** How many characters of parsed settings are cached. */
 const MOST_CHARACTERS = 4_000_000
 
-/** What exchanges need, read for each of them. Settings are read, and taken apart, once for each of their revisions. */
+/** Reads what exchanges need, anew for each of them. Settings are read and parsed once for each revision. */
 export class ExchangeGrounds {
   readonly #file: SqliteFile
   readonly #kept = new LRUCache<string, Kept>({ maxSize: MOST_CHARACTERS })

@@ -20,7 +20,7 @@ const HEALTH = `SELECT health FROM issuer_health WHERE issuer_id = ? AND revisio
 const DELETED = 'SELECT organization_id, issuer_id, target FROM deleted_policies WHERE id = ?'
 const INSERT_DELETED = `INSERT OR REPLACE INTO deleted_policies (id, organization_id, issuer_id, target, time)
   VALUES (?, ?, ?, ?, ?)`
-// A patch removes what it has as null.
+// A JSON patch removes members that are null in it.
 const RECORD = `INSERT INTO issuer_health (issuer_id, revision, health)
   SELECT id, revision, ?4 FROM issuers WHERE organization_id = ?1 AND id = ?2 AND revision = ?3
   ON CONFLICT DO UPDATE SET revision = excluded.revision, health =

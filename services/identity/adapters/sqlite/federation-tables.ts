@@ -47,12 +47,12 @@ export const FEDERATION = [
   'CREATE INDEX audit_entries_policy ON audit_entries (organization_id, policy_id, position)',
   'CREATE INDEX audit_entries_issuer ON audit_entries (organization_id, issuer_id, position)',
   `CREATE INDEX audit_entries_kind ON audit_entries (organization_id, kind, position) WHERE kind <> 'exchange-accepted'`,
-  // Entries from before this time may be removed, and no others; it only goes forward.
+  // Only entries from before this time may be removed; it only moves forward.
   'CREATE TABLE audit_retention (id INTEGER PRIMARY KEY CHECK (id = 1), kept_from INTEGER NOT NULL) STRICT',
   'INSERT INTO audit_retention VALUES (1, 0)',
   NO_UPDATE,
   refusal('audit_entries_delete', 'DELETE ON audit_entries', 'OLD.time >= (SELECT kept_from FROM audit_retention)'),
-  // A row that replaces another one deletes it, and no trigger would fire.
+  // A row that replaces another one deletes it without firing a trigger.
   refusal(
     'audit_entries_replace',
     'INSERT ON audit_entries',
@@ -68,12 +68,12 @@ export const FEDERATION = [
   'CREATE INDEX replay_claims_until ON replay_claims (until)',
 ]
 
-/** By what entries of the audit log are found as well, and what is known of deleted policies. */
+/** Columns by which entries of the audit log are found, and what is known about deleted policies. */
 export const AUDIT_FILTERS = [
   'ALTER TABLE audit_entries ADD COLUMN key_id TEXT',
   'ALTER TABLE audit_entries ADD COLUMN reason TEXT',
   'ALTER TABLE audit_entries ADD COLUMN subject TEXT',
-  // Nothing that an entry says is changed.
+  // The content of entries does not change.
   'DROP TRIGGER audit_entries_update',
   `UPDATE audit_entries SET reason = event ->> '$.reason', subject = event ->> '$.subject',
     key_id = iif(event ->> '$.resource' = 'api-key', event ->> '$.resourceId', event ->> '$.target.keyId')`,

@@ -63,7 +63,7 @@ export class SqliteOrganizationStore implements OrganizationStore {
   }
 }
 
-/** Writes an organization with its workspace, and its entry, in a job of the file. */
+/** Writes an organization with its workspace and its audit entry, in a job of the file. */
 export function insertOrganization(
   file: SqliteFile,
   { id, name, plan, workspace }: Omit<NewOrganization, 'key'>,

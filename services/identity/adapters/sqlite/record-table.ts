@@ -7,7 +7,7 @@ import { type RecordKind, toRecord } from '../stored/kinds.ts'
 import { changeEntry } from '../stored/snapshots.ts'
 import { writeEntry } from './audit-entries.ts'
 
-/** A row of a record; a row of a join has its columns with a prefix. */
+/** A row of a record; in a join, its columns have a prefix. */
 interface RecordRow {
   readonly id: string
   readonly organization_id: string
@@ -17,7 +17,7 @@ interface RecordRow {
   readonly time_updated: number
 }
 
-/** A record of an organization. */
+/** Identifies a record of an organization. */
 interface Place {
   readonly organizationId: string
   readonly id: string
@@ -25,7 +25,7 @@ interface Place {
 
 const OWN = 'organization_id = ? AND id = ?'
 
-/** A table of issuers or policies, and the entries that the audit log gets of their changes. */
+/** A table of issuers or policies, including the audit entries of their changes. */
 export class RecordTable<S> {
   readonly #file: SqliteFile
   readonly #kind: RecordKind<S>
@@ -82,7 +82,7 @@ export class RecordTable<S> {
     })
   }
 
-  /** `also`: what else is written in the same commit. */
+  /** `also`: other writes in the same commit. */
   remove(place: Place, by: By, also: (record: S) => void = () => {}): Promise<boolean> {
     return this.#file.write(() => {
       const record = this.get(place)

@@ -51,11 +51,11 @@ const TERMS = [
   'ALTER TABLE api_keys ADD COLUMN creator_key_id TEXT',
   // Null: never.
   'ALTER TABLE api_keys ADD COLUMN time_updated INTEGER',
-  // Digits, since they may be more than a number holds; null: anything.
+  // Digits, since a number could be too small for them; null: no limit.
   'ALTER TABLE workspaces ADD COLUMN limit_nanos TEXT',
 ]
 
-/** The steps of `identity.sqlite`. */
+/** The schema steps of `identity.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
   { version: 2, name: 'signing keys', up: (database) => database.exec(SIGNING_KEYS) },

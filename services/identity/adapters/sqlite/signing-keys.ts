@@ -14,7 +14,7 @@ interface SigningKeyRow {
 const ALL = 'SELECT kid, x, y, sealed, time_created, time_used FROM signing_keys ORDER BY seq'
 const INSERT = 'INSERT INTO signing_keys (seq, kid, x, y, sealed, time_created, time_used) VALUES (?, ?, ?, ?, ?, ?, ?)'
 
-/** The signing keys in the service's SQLite file, which whoever opened it closes. */
+/** The signing keys in the service's SQLite file, which is closed by whoever opened it. */
 export class SqliteSigningKeys implements SigningKeys {
   readonly #file: SqliteFile
 

@@ -9,7 +9,10 @@ import { SqliteOrganizationStore } from './organization-store.ts'
 import { STEPS } from './schema.ts'
 import { SqliteSigningKeys } from './signing-keys.ts'
 
-/** Opens the stores in a SQLite file that several processes may have open: the key command writes beside a running server. */
+/**
+ * Opens the stores in a SQLite file that several processes may have open: the key command writes to it beside a running
+ * server.
+ */
 export function openSqliteStores(path: string, clock: Clock): Stores {
   const file = new SqliteFile(path, { steps: STEPS, exclusive: false })
   const federation = new SqliteFederationStore(file)
@@ -21,7 +24,7 @@ export function openSqliteStores(path: string, clock: Clock): Stores {
     issuerHealth: federation,
     auditLog: new SqliteAuditLog(file, clock),
     signingKeys: new SqliteSigningKeys(file),
-    // One process has it open that takes requests.
+    // Only one of the processes that have it open serves requests.
     exchangeCounts: new MemoryExchangeCounts(),
     [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   }

@@ -5,15 +5,15 @@ import type { JsonObject } from '#shared/json.ts'
 import { issuerSettings, policySettings } from './records.ts'
 import { issuerSnapshot, policySnapshot } from './snapshots.ts'
 
-/** One of the kinds of records that organizations make and change. */
+/** A kind of records that organizations create and change. */
 export interface RecordKind<S> {
   readonly resource: 'issuer' | 'policy'
-  /** Of its table or collection. */
+  /** Name of its table or collection. */
   readonly table: 'issuers' | 'policies'
   readonly snapshot: (settings: S) => JsonObject
-  /** The settings alone, of what may be more and have fewer members. */
+  /** Copies exactly the settings, from an object that may have more or fewer members. */
   readonly settings: (settings: S) => S
-  /** The key that a record of this kind names, where the kind has one. */
+  /** The key that a record of this kind names, if the kind has one. */
   readonly target?: (settings: S) => PolicySettings['target']
 }
 
@@ -32,7 +32,7 @@ export const policyKind: RecordKind<PolicySettings> = {
   target: ({ target }) => target,
 }
 
-/** What a store keeps of a record, as its port has it; the settings may lack what is undefined. */
+/** Converts a stored record to that of its port; undefined members may be missing in the stored settings. */
 export function toRecord<S>(kind: RecordKind<S>, head: RecordHead, settings: S): RecordHead & S {
   const { id, organizationId, revision, timeCreated, timeUpdated } = head
   return { id, organizationId, revision, timeCreated, timeUpdated, ...kind.settings(settings) }

@@ -3,15 +3,15 @@ import type { IssuerSettings, KeyHealth } from '#services/identity/domain/issuer
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { FetchAttempt } from '#services/identity/ports/issuer-health.ts'
 
-/** As JSON has it: what is undefined is not there, or null. */
+/** As in JSON: undefined members are missing, or null. */
 export type StoredHealth = { readonly [name in keyof KeyHealth]?: KeyHealth[name] | null }
 
-/** The settings alone, of what may be more and have fewer members. */
+/** Copies exactly the settings, from an object that may have more or fewer members. */
 export function issuerSettings({ name, url, keySource, singleUse, maxAgeSeconds }: IssuerSettings): IssuerSettings {
   return { name, url, keySource, singleUse, maxAgeSeconds: maxAgeSeconds ?? undefined }
 }
 
-/** The settings alone, of what may be more and have fewer members. */
+/** Copies exactly the settings, from an object that may have more or fewer members. */
 export function policySettings(settings: PolicySettings): PolicySettings {
   const { name, issuerId, subject, audience, condition, target, enabled, checks } = settings
   return {
@@ -35,7 +35,7 @@ export function toHealth({ timeSucceeded, timeFailed, failure, timeNextTry }: St
   }
 }
 
-/** What an attempt changes of the health. */
+/** The members of the health that an attempt changes. */
 export function healthChanges({ time, failure, timeNextTry }: FetchAttempt): StoredHealth {
   if (failure === undefined) return { timeSucceeded: time, timeNextTry: null }
   return { timeFailed: time, failure, timeNextTry: timeNextTry ?? null }
@@ -80,7 +80,7 @@ const OPTIONAL: Readonly<Record<AuditEvent['type'], readonly string[]>> = {
   changed: ['before', 'after'],
 }
 
-/** An entry as the port has it: what is undefined is there, and undefined. */
+/** Converts a stored entry to that of its port, in which every member exists. */
 export function toEntry(organizationId: string, time: number, event: AuditEvent): AuditEntry {
   const absent = Object.fromEntries(OPTIONAL[event.type].map((name) => [name, undefined]))
   return { organizationId, time, event: { ...absent, ...event } }

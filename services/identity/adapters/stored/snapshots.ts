@@ -7,7 +7,7 @@ import type { Organization } from '#services/identity/domain/organization.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { JsonObject } from '#shared/json.ts'
 
-/** What the audit log shows of a key: all that can be changed of it. Terms are there where they limit something. */
+/** A key as shown in the audit log: all its mutable members. Terms are included if they limit something. */
 export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, terms }: ApiKey): JsonObject {
   return {
     workspace_id: workspaceId,
@@ -34,23 +34,23 @@ function termsSnapshot(terms: KeyTerms): JsonObject {
   }
 }
 
-/** What the audit log shows of a workspace. */
+/** A workspace as shown in the audit log. */
 export function workspaceSnapshot(limitNanos: bigint | undefined): JsonObject {
   return { limit_nanos: limitNanos === undefined ? null : String(limitNanos) }
 }
 
-/** What the audit log shows of an organization. */
+/** An organization as shown in the audit log. */
 export function organizationSnapshot({ name, plan }: Pick<Organization, 'name' | 'plan'>): JsonObject {
   return { name, plan }
 }
 
-/** What the audit log shows of an issuer: all of its settings. */
+/** An issuer as shown in the audit log: all of its settings. */
 export function issuerSnapshot(issuer: IssuerSettings): JsonObject {
   const { name, url, keySource, singleUse, maxAgeSeconds = null } = issuer
   return { name, issuer_url: url, ...sourceSnapshot(keySource), single_use: singleUse, max_age_seconds: maxAgeSeconds }
 }
 
-/** What the audit log shows of a policy: all of its settings. */
+/** A policy as shown in the audit log: all of its settings. */
 export function policySnapshot(policy: PolicySettings): JsonObject {
   const { name, issuerId, subject = null, audience, condition = null, target, enabled, checks } = policy
   return {
@@ -65,7 +65,7 @@ export function policySnapshot(policy: PolicySettings): JsonObject {
   }
 }
 
-/** The entry of a change; undefined: it was not there before, or is not any more. */
+/** The entry of a change. A state is undefined if the resource did not exist before, or no longer does. */
 export function changeEntry(change: {
   readonly organizationId: string
   readonly by: { readonly actor: Actor; readonly time: number }
@@ -79,7 +79,7 @@ export function changeEntry(change: {
   return { organizationId, time: by.time, event }
 }
 
-/** A key set may be long, and is in the log by its digest. */
+/** A key set may be long, so the log contains its digest. */
 function sourceSnapshot(source: KeySource): JsonObject {
   if (source.kind === 'discovery') return { discovery: true }
   return source.kind === 'url' ? { jwks_url: source.url } : { jwks_sha256: hash('sha256', source.jwks, 'hex') }

@@ -1,7 +1,10 @@
 import type { By } from '#services/identity/domain/audit.ts'
 import { type KeyTerms, NO_TERMS } from '#services/identity/domain/key-terms.ts'
 
-/** Terms as stores have them: what is as in `NO_TERMS` is not there, and nano-dollars are digits, since JSON's numbers do not hold them. */
+/**
+ * Terms as stored: members equal to those of `NO_TERMS` are omitted, and nano-dollars are digits, since they may exceed
+ * JSON's numbers.
+ */
 export type StoredTerms = Partial<Omit<KeyTerms, 'limitNanos'>> & { readonly limitNanos?: string }
 
 /** Undefined: `NO_TERMS`. */
@@ -19,12 +22,12 @@ export function toTerms(stored: StoredTerms | undefined): KeyTerms {
   return { ...NO_TERMS, ...stored, limitNanos: limitNanos === undefined ? undefined : BigInt(limitNanos) }
 }
 
-/** The key that makes a change; undefined: the operator makes it. */
+/** The key that makes a change; undefined if the operator makes it. */
 export function creatorOf({ actor }: By): string | undefined {
   return actor.kind === 'operator' ? undefined : actor.keyId
 }
 
-/** Nano-dollars of the digits that they are stored as; null: no limit. */
+/** Nano-dollars from their stored digits; null: no limit. */
 export function toNanos(digits: string | null): bigint | undefined {
   return digits === null ? undefined : BigInt(digits)
 }

@@ -8,7 +8,7 @@ const ten: PermittedNetworks = { any: true, permit: (address) => address.startsW
 const problems = (text: string, networks = none, own?: string) =>
   (['issuer', 'key set'] as const).map((kind) => addressProblem(text, kind, networks, own))
 
-/** Refused as either. */
+/** Refused as an address of either kind. */
 function refused(text: string, problem: RegExp, networks = none): void {
   for (const found of problems(text, networks)) assert.match(found ?? 'it can be saved', problem, text)
 }

@@ -2,26 +2,26 @@
 export interface PermittedNetworks {
   /** Whether there is any. */
   readonly any: boolean
-  /** Whether an IP address, without brackets, is of one of them. */
+  /** Whether one of them contains an IP address, which is written without brackets. */
   permit(address: string): boolean
 }
 
 /** What an address is saved as. */
 export type AddressKind = 'issuer' | 'key set'
 
-/** Networks beyond the public internet that the operator permits issuers in. */
+/** Networks beyond the public internet in which the operator permits issuers. */
 export interface FederationNetwork {
   /** In CIDR form. */
   readonly networks: readonly string[]
-  /** PEM file of the authorities that are trusted there, instead of the public ones; undefined: those. */
+  /** PEM file of the authorities that are trusted there instead of the public ones; undefined: the public ones. */
   readonly caFile?: string | undefined
-  /** Hosts in it, as a URL has them (`name`, or `name:port` besides 443), that are looked up as the system does. */
+  /** Hosts in it, written as in URLs (`name`, or `name:port` if not 443), which are resolved by the system. */
   readonly hosts: Readonly<Record<string, FederationHost>>
 }
 
 /** What is special about a host. */
 export interface FederationHost {
-  /** File of the bearer token that a Kubernetes API server requires before it shows its keys. */
+  /** File with the bearer token that a Kubernetes API server requires before it shows its keys. */
   readonly tokenFile?: string | undefined
 }
 
@@ -29,9 +29,9 @@ const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/
 
 /**
- * Why an address can't be that of an issuer or of a key set, as far as its text alone shows; completes a sentence that begins with its
- * name. Undefined: it can. `own`: the origin that our own tokens name as their issuer. What a name resolves to is checked when it is
- * connected.
+ * Why an address cannot be that of an issuer or of a key set, as far as its text shows; completes a sentence that
+ * begins with its name. Undefined: it can. `own`: the origin that our own tokens name as their issuer. The addresses
+ * that a name resolves to are checked when connecting.
  */
 export function addressProblem(
   text: string,
@@ -40,7 +40,7 @@ export function addressProblem(
   own: string | undefined,
 ): string | undefined {
   if (!text.startsWith('https://')) return 'must begin with https://'
-  // A URL parser drops, turns and maps such characters, so that it reads another address than a person does.
+  // A URL parser drops or converts such characters, so that it reads another address than a person does.
   if (!/^[!-[\]-~]+$/.test(text)) return 'must be visible ASCII characters without a backslash'
   const url = URL.parse(text)
   if (url === null) return 'must be a URL'

@@ -28,7 +28,7 @@ const problemOf = (value: unknown): string | undefined => {
   return 'problem' in set ? set.problem : undefined
 }
 
-/** The key is not used, for that reason, and one beside it is. */
+/** The key is unusable for that reason, and another one beside it is used. */
 function notUsed(key: Jwk, reason: RegExp): void {
   const set = read(key, { ...ecKey, kid: 'another' })
   for (const algorithm of ['ES256', 'RS256'] as const) {
@@ -54,7 +54,7 @@ test('a token that names no key is verified only where one key fits its algorith
   assert.equal(candidatesOf(read(ec(), rsaKey), nameless).length, 1)
   assert.deepEqual(candidatesOf(read(ecKey, ec('other')), nameless), [])
   assert.deepEqual(candidatesOf(read(rsaKey), nameless), [])
-  // Whether later keys may help: not where several fit already.
+  // Whether later keys may help; they do not if several fit already.
   assert.deepEqual([lacks(read(rsaKey), nameless), lacks(read(ecKey, ec('other')), nameless)], [true, false])
 })
 
@@ -119,7 +119,7 @@ test('an RSA key has 2,048 to 4,096 bits and an odd exponent above 3 and below 2
     notUsed({ ...rsaKey, e: typeof e === 'string' && e.length < 20 ? digits(e) : e }, /its e|its n or e/)
   }
   for (const e of ['05', '11', '010001', '01ffffffff']) assert.equal(read({ ...rsaKey, e: digits(e) }).keys.length, 1)
-  // A byte of zeros in front, as languages with signed numbers write it.
+  // With a leading zero byte, as languages with signed numbers write it.
   const padded = Buffer.concat([Buffer.alloc(1), Buffer.from(rsaKey.n as string, 'base64url')]).toString('base64url')
   assert.equal(read({ ...rsaKey, n: padded }).keys.length, 1)
   for (const n of ['not base64url!', 'AA==', '+/+/', 5, null, ['AQAB'], {}]) notUsed({ ...rsaKey, n }, /its n or e/)

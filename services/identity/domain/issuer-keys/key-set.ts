@@ -2,14 +2,14 @@ import { isObject } from '#shared/json.ts'
 import type { PublicKey, SignatureAlgorithm } from '../public-key.ts'
 import { type IssuerKey, readKey } from './read-key.ts'
 
-/** The keys of an issuer that may verify subject tokens. */
+/** An issuer's keys that may verify subject tokens. */
 export interface KeySet {
   readonly keys: readonly IssuerKey[]
-  /** Why others of its keys are not used, a line for each, for people; the first few. */
+  /** Why other keys of the set are not used: one line for people for each of the first few. */
   readonly unusable: readonly string[]
 }
 
-/** Why something is not a key set; completes a sentence that begins with what it is. */
+/** Why something is not a key set; completes a sentence that begins with its name. */
 export interface KeySetProblem {
   readonly problem: string
 }
@@ -19,8 +19,8 @@ const MOST_CANDIDATES = 4
 const MOST_REASONS = 5
 
 /**
- * Reads a JWK set (RFC 7517 section 5) that was parsed. One bad key spoils no other. A set without a key that can be used is a set all
- * the same: its issuer says that nothing is signed. What is not a set says nothing.
+ * Reads a parsed JWK set (RFC 7517 section 5). A bad key does not spoil the others. A set without a usable key is still
+ * a set: its issuer signs nothing. Anything else than a set has no meaning.
  */
 export function readKeySet(value: unknown): KeySet | KeySetProblem {
   const members = isObject(value) ? value.keys : undefined
@@ -45,8 +45,8 @@ export function readInlineKeySet(text: string): KeySet | KeySetProblem {
 }
 
 /**
- * Why a text can't be saved as an issuer's key set; no value of the text is in it. Undefined: it can. Stricter than what is said of a
- * published set: it needs a key that can be used, and may have no private one, since every admin sees it.
+ * Why a text cannot be saved as an issuer's key set, without any value of the text. Undefined: it can. It is stricter
+ * than for a published set: at least one key must be usable, and none may be private, since every admin sees it.
  */
 export function inlineKeySetProblem(text: string): string | undefined {
   const set = readInlineKeySet(text)
@@ -58,15 +58,15 @@ export function inlineKeySetProblem(text: string): string | undefined {
   return undefined
 }
 
-/** What the header of a token says of its key. */
+/** What the header of a token says about its key. */
 interface Hint {
   readonly algorithm: SignatureAlgorithm
   readonly kid: string | undefined
 }
 
 /**
- * The keys to try on a token, at most 4: those that it names; when it names none, the only one that fits its algorithm, and none where
- * several fit.
+ * The keys to try for a token, at most 4: those that it names or, if it names none, the only one that fits its
+ * algorithm. None if several fit.
  */
 export function candidatesOf({ keys }: KeySet, { algorithm, kid }: Hint): readonly PublicKey[] {
   const fitting = keys.filter((key) => key.algorithm === algorithm && (kid === undefined || key.kid === kid))
@@ -74,7 +74,7 @@ export function candidatesOf({ keys }: KeySet, { algorithm, kid }: Hint): readon
   return fitting.slice(0, MOST_CANDIDATES).map(({ key }) => key)
 }
 
-/** Whether the token names a key, or needs one, that the set does not have: a later set may. */
+/** Whether the token names, or needs, a key that the set lacks, so that a later set may help. */
 export function lacks({ keys }: KeySet, { algorithm, kid }: Hint): boolean {
   return !keys.some((key) => key.algorithm === algorithm && (kid === undefined || key.kid === kid))
 }

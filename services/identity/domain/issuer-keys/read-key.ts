@@ -1,14 +1,14 @@
 import type { PublicKey, SignatureAlgorithm } from '../public-key.ts'
 
-/** A key of an issuer that may verify subject tokens. */
+/** An issuer's key that may verify subject tokens. */
 export interface IssuerKey {
-  /** Undefined: the key has no id. */
+  /** Undefined if the key has no id. */
   readonly kid: string | undefined
   readonly algorithm: SignatureAlgorithm
   readonly key: PublicKey
 }
 
-/** What a member of a key set is: a key, or none that is used, with the reason for people. */
+/** A member of a key set: a key, or the reason why it is not used, for people. */
 export type ReadKey = IssuerKey | { readonly unusable: string; readonly isPrivate: boolean }
 
 type Jwk = Readonly<Record<string, unknown>>
@@ -16,13 +16,16 @@ type Jwk = Readonly<Record<string, unknown>>
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const LEAST_RSA_BITS = 2_048
 const MOST_RSA_BITS = 4_096
-/** An exponent lies between these, and is odd: 1 signs nothing, 3 was broken too often, a long one makes verifying slow. */
+/**
+ * Bounds of exponents, which must be odd: 1 signs nothing, 3 was broken too often, and a long one makes verification
+ * slow.
+ */
 const LOW_EXPONENT = 3n
 const HIGH_EXPONENT = 2n ** 33n
 
 /**
- * Reads a member of a key set. Only a public key that is meant for signatures by ES256 or RS256 is used: a `use`, `key_ops`
- * or `alg` that says otherwise keeps it out, and so does a private part, since that key is no secret any more.
+ * Reads a member of a key set. Only public keys for ES256 or RS256 signatures are used: a `use`, `key_ops` or `alg` for
+ * anything else excludes a key, and so does a private part, since the key is then no longer secret.
  */
 export function readKey(jwk: Jwk): ReadKey {
   const { kid, kty, alg, use, key_ops: operations } = jwk
@@ -71,9 +74,11 @@ function readP256({ crv, x, y }: Jwk): PublicKey | string {
   return { kty: 'EC', crv, x: x as string, y: y as string }
 }
 
-/** The number that base64url digits say; undefined: they say none, or one of more bytes than those bits have, and one. */
+/**
+ * The number in base64url digits; undefined if they are invalid, or if it has more than that many bits plus one byte.
+ */
 function numberIn(text: unknown, bits: number): bigint | undefined {
-  // Some languages only write signed numbers, with a byte of zeros in front.
+  // Some languages only write signed numbers, with a leading zero byte.
   const mostDigits = Math.ceil((bits + 8) / 6)
   if (typeof text !== 'string' || text.length > mostDigits || !/^[\w-]+$/.test(text) || text.length % 4 === 1) {
     return undefined

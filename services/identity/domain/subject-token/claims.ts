@@ -1,30 +1,31 @@
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { claimOf, shown, type Verdict, verdict } from './step.ts'
 
-/** Most characters, counted as Unicode does, of `sub`, of each `aud` and of each scope. */
+/** Maximum number of Unicode characters in `sub`, in each `aud` and in each scope. */
 export const MAX_CHARACTERS = 512
-/** Most values of `aud`. */
+/** Maximum number of values of `aud`. */
 const MAX_AUDIENCES = 64
 const MAX_SCOPES = 16
 
-/** What the rules of a policy look at. */
+/** The claims that the rules of a policy use. */
 export interface RequiredClaims {
   readonly issuer: string
   readonly subject: string
-  /** One at least; a single value is a list of one. */
+  /** At least one; a single value is a list of one. */
   readonly audience: readonly string[]
 }
 
 /**
- * The claims that every subject token carries: `iss`, `sub` and `aud` in their types and within their limits. Undefined: one
- * is missing, mistyped or too long, or the scopes are too many or too long, whether or not a policy looks at them.
+ * The claims that every subject token must have: `iss`, `sub` and `aud`, of the right types and within their limits.
+ * Undefined: one is missing, of the wrong type or too long, or the scopes are too many or too long, whether or not a
+ * policy uses them.
  */
 export function requiredClaims(claims: JsonObject): RequiredClaims | undefined {
   const read = readRequired(claims)
   return typeof read === 'string' ? undefined : read
 }
 
-/** The claims that every token carries, or what is wrong with them, in words that hold nothing of the token. */
+/** The claims that every token must have, or what is wrong with them, in words that contain nothing of the token. */
 function readRequired(claims: JsonObject): RequiredClaims | string {
   const issuer = claimOf(claims, 'iss')
   const subject = claimOf(claims, 'sub')
@@ -52,7 +53,7 @@ function problemOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? `is longer than ${MAX_CHARACTERS} characters` : 'is not a string'
 }
 
-/** Whether the claims that every token carries are there, within their limits. */
+/** Whether the claims that every token must have exist and are within their limits. */
 export function checkClaims(claims: JsonObject): Verdict {
   const read = readRequired(claims)
   return verdict(typeof read !== 'string', () => [EXPECTED, typeof read === 'string' ? read : shown(presentOf(claims))])
@@ -62,29 +63,29 @@ const EXPECTED =
   `iss and sub strings, aud a string or 1 to ${MAX_AUDIENCES} strings, at most ${MAX_SCOPES} scopes, ` +
   `sub, each aud and each scope at most ${MAX_CHARACTERS} characters`
 
-/** Those of the claims that are looked at. */
+/** The claims that are used. */
 function presentOf(claims: JsonObject): JsonObject {
   const { iss, sub, aud, scopes } = claims
   const named = Object.entries({ iss, sub, aud, scopes }).filter(([name]) => Object.hasOwn(claims, name))
   return Object.fromEntries(named) as JsonObject
 }
 
-/** The scopes of a token: none when it carries none; undefined: the claim is no list of strings. */
+/** The scopes of a token: none if it has none; undefined: the claim is not a list of strings. */
 export function scopesOf(claims: JsonObject): readonly string[] | undefined {
   const scopes = claimOf(claims, 'scopes') ?? []
   if (claimOf(claims, 'scopes') === null || !Array.isArray(scopes)) return undefined
   return scopes.every((scope) => typeof scope === 'string') ? scopes : undefined
 }
 
-/** The token type: empty when the token carries none; undefined: the claim is no string. */
+/** The token type: empty if the token has none; undefined: the claim is not a string. */
 export function tokenTypeOf(claims: JsonObject): string | undefined {
   if (!Object.hasOwn(claims, 'token_type')) return ''
   return typeof claims.token_type === 'string' ? claims.token_type : undefined
 }
 
-/** A string that is not too long. */
+/** Whether a value is a string that is not too long. */
 function isText(value: JsonValue | undefined): value is string {
   if (typeof value !== 'string') return false
-  // One of two code units may be one character: the shorter way decides for all but the longest texts.
+  // One character may be two code units: the shorter test decides for all but the longest texts.
   return value.length <= MAX_CHARACTERS || (value.length <= 2 * MAX_CHARACTERS && [...value].length <= MAX_CHARACTERS)
 }

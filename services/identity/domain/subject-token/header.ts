@@ -5,15 +5,15 @@ import { claimOf, shown, type Verdict, verdict } from './step.ts'
 const ALGORITHMS: readonly SignatureAlgorithm[] = ['ES256', 'RS256']
 const EXPECTED = `alg ${ALGORITHMS.join(' or ')}, kid a string or absent, neither crit nor b64`
 
-/** What chooses the keys that may have signed a token. `kid` undefined: the token names none. */
+/** What selects the keys that may have signed a token. `kid` undefined: the token names none. */
 export interface KeyChoice {
   readonly algorithm: SignatureAlgorithm
   readonly kid: string | undefined
 }
 
 /**
- * What a header says about the key; undefined: nothing that can be used. Extensions (`crit`, `b64`) are refused, and
- * whatever else could bring a key or an address along (`jwk`, `jku`, `x5c`, `x5u`) is not looked at, nor is `typ`.
+ * What a header says about the key; undefined: it cannot be used. Extensions (`crit`, `b64`) are refused; members that
+ * would bring a key or an address along (`jwk`, `jku`, `x5c`, `x5u`) are ignored, and so is `typ`.
  */
 export function keyChoiceOf(header: JsonObject): KeyChoice | undefined {
   const alg = claimOf(header, 'alg')

@@ -4,8 +4,8 @@ import { SKIPPED, type Verdict, verdict } from './step.ts'
 import { timesOf } from './times.ts'
 
 /**
- * Whether an access token would live long enough to be of use. `keyExpires` (undefined: never) and `now` are in milliseconds since
- * the epoch.
+ * Whether an access token would live long enough to be useful. `keyExpires` (undefined: never) and `now` are
+ * milliseconds since the epoch.
  */
 export function checkLifetime(claims: JsonObject, keyExpires: number | undefined, now: number): Verdict {
   const times = timesOf(claims)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import { readStrictJson } from './strict-json.ts'
 
-/** A subject token, taken apart. Nothing of it is verified yet. */
+/** A parsed subject token. Nothing of it is verified yet. */
 export interface SubjectToken {
   /** What was signed: the first two parts as they were sent, with their dot. */
   readonly input: string
@@ -10,13 +10,13 @@ export interface SubjectToken {
   readonly claims: JsonObject
 }
 
-/** A token, or why a text is none; `problem` completes a sentence that begins with the text. */
+/** A token, or why a text is not one; `problem` completes a sentence that begins with the text. */
 export type TokenRead = { readonly token: SubjectToken } | { readonly problem: string }
 
 /**
- * Takes a JWT in the compact form apart: three parts of base64url, of which header and payload are JSON objects.
- * Each part must be written in the one way that encoders write it (no padding, no space, no line end, no stray bits
- * in the last character), so that one token has one text. The signature of an unsecured one is empty (RFC 7519 section 6).
+ * Parses a JWT in compact form: three parts of base64url, of which header and payload are JSON objects. Each part must
+ * have its canonical encoding (no padding, no space, no line break, no stray bits in the last character), so that each
+ * token has only one text. An unsecured token has an empty signature (RFC 7519 section 6).
  */
 export function readSubjectToken(compact: string): TokenRead {
   const parts = compact.split('.', 4)

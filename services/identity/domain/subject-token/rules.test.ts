@@ -92,6 +92,6 @@ test('what was expected and found is shown as JSON, which shows the type, and cu
   const subjectStep = (given: JsonObject) => stepOf('subject', checkSubject(given, rules))
   assert.deepEqual(subjectStep({}), { name: 'subject', verdict: 'failed', expected: '"repo:acme/app"' })
   assert.equal(subjectStep({ sub: '\u{1f600}'.repeat(3000) }).found?.length, 1024)
-  // What turns the direction of writing, or is not seen at all, is shown as what it is.
+  // Characters that change the direction of text, or are invisible, are escaped.
   assert.equal(subjectStep({ sub: 'a\u202e\u{e0061}\n' }).found, '"a\\u202e\\udb40\\udc61\\n"')
 })

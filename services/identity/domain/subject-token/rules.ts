@@ -11,8 +11,8 @@ export interface ClaimRules {
 }
 
 /**
- * Whether a token comes from an issuer (undefined: it has been deleted): the same text to the letter, and never our own, whose
- * access tokens must not buy further ones.
+ * Whether a token comes from an issuer (undefined if it was deleted): its text must be identical, and never our own
+ * origin, since our access tokens must not be exchanged for further ones.
  */
 export function checkIssuer(claims: JsonObject, issuerUrl: string | undefined, ownIssuer: string): Verdict {
   if (issuerUrl === undefined) return verdict(false, () => ['an issuer that is not deleted', 'deleted'])
@@ -20,34 +20,36 @@ export function checkIssuer(claims: JsonObject, issuerUrl: string | undefined, o
   return verdict(found === issuerUrl && found !== ownIssuer, () => [JSON.stringify(issuerUrl), shown(found)])
 }
 
-/** Whether `sub` is the one that a policy names. */
+/** Whether `sub` is the one in a policy. */
 export function checkSubject(claims: JsonObject, { subject }: ClaimRules): Verdict {
   if (subject === undefined) return SKIPPED
   const found = claimOf(claims, 'sub')
   return verdict(found === subject, () => [JSON.stringify(subject), shown(found)])
 }
 
-/** Whether one value of `aud` is the one that a policy names. */
+/** Whether one value of `aud` is the one in a policy. */
 export function checkAudience(claims: JsonObject, { audience }: ClaimRules): Verdict {
   const passes = requiredClaims(claims)?.audience.includes(audience) ?? false
   return verdict(passes, () => [JSON.stringify(audience), shown(claimOf(claims, 'aud'))])
 }
 
-/** Whether `scopes` is a list of strings with the one that a policy names. A `scope` of words is something else. */
+/** Whether `scopes` is a list of strings that contains the one in a policy. A `scope` of words is something else. */
 export function checkScopes(claims: JsonObject, { scope }: ClaimRules): Verdict {
   if (scope === undefined) return SKIPPED
   const passes = scopesOf(claims)?.includes(scope) ?? false
   return verdict(passes, () => [`a list with ${JSON.stringify(scope)}`, shown(claimOf(claims, 'scopes'))])
 }
 
-/** Whether `token_type`, the claim and not the header, is the one that a policy names. */
+/** Whether `token_type`, the claim and not the header, is the one in a policy. */
 export function checkTokenType(claims: JsonObject, { tokenType }: ClaimRules): Verdict {
   if (tokenType === undefined) return SKIPPED
   const found = claimOf(claims, 'token_type')
   return verdict(found === tokenType, () => [JSON.stringify(tokenType), shown(found)])
 }
 
-/** Whether a token that passes once has a `jti` to remember it by; whether it has passed already is not known here. */
+/**
+ * Whether a single-use token has a `jti` by which it can be remembered; whether it was used already is not known here.
+ */
 export function checkSingleUse(claims: JsonObject, singleUse: boolean): Verdict {
   if (!singleUse) return SKIPPED
   const found = claimOf(claims, 'jti')

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 
-/** What an exchange checks, in the order in which it does. */
+/** What an exchange checks, in this order. */
 export const STEP_NAMES = [
   'form',
   'policy',
@@ -22,15 +22,15 @@ export const STEP_NAMES = [
 
 export type StepName = (typeof STEP_NAMES)[number]
 
-/** What became of a step. `skipped`: the policy does not require it, or what it needs is missing. */
+/** The outcome of a step. `skipped`: the policy does not require it, or what it needs is missing. */
 export interface Verdict {
   readonly verdict: 'passed' | 'failed' | 'skipped'
-  /** What was expected and what was found; undefined: nothing. An exchange that is accepted never asks. */
+  /** What was expected and what was found; undefined: nothing. Not called for an exchange that is accepted. */
   readonly words?: () => readonly [expected: string, found: string | undefined]
 }
 
 /**
- * A step of an exchange, and what became of it. `expected` and `found` are for people: JSON where they are values of claims, at most
+ * A step of an exchange and its outcome. `expected` and `found` are for people: JSON for values of claims, at most
  * 1,024 characters.
  */
 export interface Step extends Pick<Verdict, 'verdict'> {
@@ -41,7 +41,7 @@ export interface Step extends Pick<Verdict, 'verdict'> {
 
 export const SKIPPED: Verdict = { verdict: 'skipped' }
 
-/** What became of a step that was taken. */
+/** The outcome of a step that was not skipped. */
 export function verdict(passes: boolean, words: NonNullable<Verdict['words']>): Verdict {
   return { verdict: passes ? 'passed' : 'failed', words }
 }
@@ -53,12 +53,12 @@ export function stepOf(name: StepName, { verdict, words }: Verdict): Step {
   return { name, verdict, expected: cut(expected), ...(found && { found: cut(found) }) }
 }
 
-/** A claim; undefined: the token does not carry it. What every object inherits is no claim. */
+/** A claim; undefined if the token does not have it. Inherited members of objects are not claims. */
 export function claimOf(claims: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(claims, name) ? claims[name] : undefined
 }
 
-/** The value of a claim for people; characters that would only change how the others look are escaped. */
+/** The value of a claim for people; characters that would change how others look are escaped. */
 export function shown(value: JsonValue | undefined): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value).replace(/\p{Cf}/gu, escaped)
 }

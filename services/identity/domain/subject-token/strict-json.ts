@@ -1,14 +1,14 @@
 import { isObject, type JsonObject } from '#shared/json.ts'
 
-/** How many objects and lists may lie within one another. */
+/** Maximum depth of nested objects and arrays. */
 const MAX_DEPTH = 32
 
-/** A JSON object, or why it is not taken. */
+/** A JSON object, or why it is refused. */
 export type StrictRead = { readonly value: JsonObject } | { readonly problem: string }
 
 /**
- * Reads a JSON object that can be understood in one way only: UTF-8 without a byte order mark, no member twice in one
- * object (however it is spelled), no half of a surrogate pair, not more than 32 levels deep.
+ * Reads a JSON object that can only be understood in one way: UTF-8 without a byte order mark, no duplicate member in
+ * an object (however it is escaped), no half of a surrogate pair, and at most 32 levels.
  */
 export function readStrictJson(bytes: Uint8Array): StrictRead {
   const text = decodeUtf8(bytes)
@@ -37,9 +37,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What `JSON.parse` does not show, in a text that it has accepted. */
+/** Finds what `JSON.parse` hides, in a text that it has accepted. */
 function findAmbiguity(text: string): string | undefined {
-  /** For each object or list that is open: the names of its members so far; undefined: a list, which has none. */
+  /** For each open object, the names of its members so far; undefined for an array. */
   const open: (Set<string> | undefined)[] = []
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at]
@@ -60,7 +60,7 @@ function findAmbiguity(text: string): string | undefined {
   return undefined
 }
 
-/** Where the string that begins at `start` is over: behind its closing quote. */
+/** The index after the closing quote of the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let at = start + 1
   while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1
@@ -72,7 +72,7 @@ function stringOf(text: string, start: number, end: number): string {
   return inside.includes('\\') ? JSON.parse(text.slice(start, end)) : inside
 }
 
-/** Only a name has a colon behind it. */
+/** Only names are followed by a colon. */
 function isName(text: string, end: number): boolean {
   let at = end
   while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at += 1

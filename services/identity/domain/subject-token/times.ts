@@ -1,19 +1,21 @@
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { claimOf, shown, type Verdict, verdict } from './step.ts'
 
-/** How far `nbf` and `iat` may lie ahead, in seconds: the clocks of issuers are fast at times. `exp` has no tolerance. */
+/**
+ * How far `nbf` and `iat` may be in the future, in seconds, since issuers' clocks may be fast. `exp` has no tolerance.
+ */
 const SKEW = 60
-/** No time of a token is later, in seconds: about the year 36800. Milliseconds by mistake do not pass for seconds. */
+/** No time in a token is later, in seconds: about the year 36800. So milliseconds cannot be mistaken for seconds. */
 const END_OF_TIME = 2 ** 40
 
-/** What a token says about its time, in seconds since the epoch; fractions count. */
+/** The times in a token, in seconds since the epoch; fractions count. */
 export interface TokenTimes {
   readonly expires: number
   readonly issued: number | undefined
   readonly notBefore: number | undefined
 }
 
-/** The times of a token; undefined: `exp` is missing, one has no meaning, or it was issued after it expired. */
+/** The times in a token; undefined if `exp` is missing, one is meaningless, or it was issued after it expired. */
 export function timesOf(claims: JsonObject): TokenTimes | undefined {
   const exp = claimOf(claims, 'exp')
   const iat = claimOf(claims, 'iat')
@@ -23,8 +25,8 @@ export function timesOf(claims: JsonObject): TokenTimes | undefined {
 }
 
 /**
- * Whether a token is good at a time, in milliseconds since the epoch. With a maximum age (in seconds) it must say when it was
- * issued.
+ * Whether a token is valid at a time, in milliseconds since the epoch. With a maximum age (in seconds), it must have an
+ * `iat`.
  */
 export function checkExpiry(claims: JsonObject, now: number, maxAgeSeconds: number | undefined): Verdict {
   const times = timesOf(claims)

@@ -31,7 +31,6 @@ export function auditKindFromProto(kind: ListAuditEntriesRequest_Kind | undefine
   return known
 }
 
-/** An entry as a message. */
 export function auditEntryToProto({ position, entry }: ListedAuditEntry): MessageInitShape<typeof AuditEntrySchema> {
   return { position: BigInt(position), time: timestampFromMs(entry.time), event: eventToProto(entry.event) }
 }

@@ -16,10 +16,10 @@ import { auditEntryToProto, auditKindFromProto } from './convert.ts'
 
 const parsePageSize = pageSizeParser(ListAuditEntriesRequestSchema)
 const checkRequest = checkLimits(ListAuditEntriesRequestSchema)
-/** Why an exchange of a known policy may be refused. A text that is no JWT belongs to no policy. */
+/** Why an exchange by a known policy may be refused. A text that is not a JWT belongs to no policy. */
 const REASONS: ReadonlySet<string> = new Set([...STEP_NAMES.filter((step) => step !== 'form'), 'issuer_keys'])
 
-/** Lists what happened in an organization, newest first. */
+/** Lists the audit entries of an organization, newest first. */
 export function listAuditEntries(dependencies: {
   readonly auditLog: AuditLog
 }): ServiceImpl<typeof FederationService>['listAuditEntries'] {

@@ -11,7 +11,7 @@ import { checkLimits } from '#shared/rpc/field-limits.ts'
 const checkRequest = checkLimits(CountExchangesRequestSchema)
 const checkRecent = checkLimits(RecentExchangesSchema)
 
-/** Counts exchanges for all gateways together; by the wall clock, which is all that processes have in common. */
+/** Counts exchanges for all gateways together, by the wall clock, which is all that processes have in common. */
 export function countExchanges(dependencies: {
   readonly exchangeCounts: ExchangeCounts
   readonly clock: Clock

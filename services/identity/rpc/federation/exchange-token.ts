@@ -5,7 +5,7 @@ import { checkLimits } from '#shared/rpc/field-limits.ts'
 
 const checkRequest = checkLimits(ExchangeTokenRequestSchema)
 
-/** Exchanges a subject token for an access token; whoever has one may. */
+/** Exchanges a subject token for an access token; no other credential is required. */
 export function exchangeToken({
   exchange,
 }: {
@@ -14,7 +14,7 @@ export function exchangeToken({
   return async (request, context) => {
     checkRequest(request)
     const { federationPolicyId: policyId, subjectToken, clientNetwork } = request
-    // The signal is made when it is first looked at, which most exchanges never do.
+    // The signal is only created when it is first read, which most exchanges never do.
     const throwIfGone = (): void => context.signal.throwIfAborted()
     const { token, expiresIn } = await exchange.exchange({ policyId, subjectToken, clientNetwork, throwIfGone })
     return { accessToken: token, expiresInSeconds: expiresIn }

@@ -110,7 +110,7 @@ function suite(store: string, open: () => Place, options = {}): void {
         return health?.lastSuccessTime === undefined ? undefined : health
       })
       assert.equal(mended.lastFailure, failed.lastFailure)
-      // What is known of keys from elsewhere says nothing of these.
+      // What is known about keys from elsewhere does not apply to these.
       await change({ keySource: { case: 'jwksUrl', value: `${server.url}/newer` } }, 'jwks_url')
       assert.equal(await healthBy(other), undefined)
     })

@@ -11,7 +11,7 @@ import { forEachTransport } from '#test/support/transports.ts'
 const URL_OF_BOTH = 'https://issuer.example'
 const AUDIENCE = 'https://portico.example'
 
-/** An organization with an issuer and a policy, which differ from those of the other one by nothing but ids and the key pair. */
+/** An organization with an issuer and a policy, which differ from those of the other one only by ids and key pair. */
 async function addOrganization({ client, federation, as }: TestIdentity, key: TokenKey) {
   const made = await federation.createOrganization({ name: 'one of two', plan: Plan.BUSINESS }, as('local-operator'))
   const [organizationId, { workspaceId }] = [made.organization?.organizationId ?? '', made]

@@ -9,7 +9,6 @@ import {
 import type { IssuerSettings, KeyHealth, KeySource } from '#services/identity/domain/issuer.ts'
 import type { ListedIssuer } from '#services/identity/ports/federation-store.ts'
 
-/** An issuer as a message. */
 export function issuerToProto({ issuer, health }: ListedIssuer): MessageInitShape<typeof IssuerSchema> {
   const isFetched = issuer.keySource.kind !== 'inline'
   return {
@@ -22,7 +21,6 @@ export function issuerToProto({ issuer, health }: ListedIssuer): MessageInitShap
   }
 }
 
-/** The settings of an issuer as a message. */
 export function issuerSettingsToProto(settings: IssuerSettings): IssuerSettingsMessage {
   const { name, url, keySource, singleUse, maxAgeSeconds } = settings
   return create(IssuerSettingsSchema, {
@@ -34,7 +32,7 @@ export function issuerSettingsToProto(settings: IssuerSettings): IssuerSettingsM
   })
 }
 
-/** The settings that a message says, whether they may be saved or not. */
+/** Converts the settings in a message, whether or not they may be saved. */
 export function issuerSettingsFromProto(message: IssuerSettingsMessage): IssuerSettings {
   const { name, issuerUrl: url, keySource, singleUse, maxAgeSeconds } = message
   return { name, url, keySource: keySourceFromProto(keySource), singleUse, maxAgeSeconds }

@@ -11,7 +11,7 @@ import { adminOf, byOf, requirePlan } from '../parse.ts'
 import { issuerToProto } from './convert.ts'
 import { parseIssuerSettings } from './parse.ts'
 
-/** Creates an issuer; its keys are fetched when a token of it is exchanged. */
+/** Creates an issuer; its keys are fetched when one of its tokens is exchanged. */
 export function createIssuer(dependencies: {
   readonly federation: FederationStore
   readonly organizations: OrganizationStore

@@ -7,7 +7,10 @@ import { Rejection } from '#shared/rejection.ts'
 import { adminOf, byOf } from '../parse.ts'
 import { parseIssuerId } from './parse.ts'
 
-/** Deletes an issuer; its policies stay, and refuse from the next exchange on. Access tokens that were given out stay valid. */
+/**
+ * Deletes an issuer; its policies remain, and refuse from the next exchange on. Access tokens that were issued remain
+ * valid.
+ */
 export function deleteIssuer(dependencies: {
   readonly federation: FederationStore
   readonly issuerKeys: Pick<IssuerKeys, 'forget'>

@@ -11,7 +11,7 @@ import { issuerSettingsFromProto } from './convert.ts'
 const MAX_JWKS_BYTES = 262_144
 const checkSettings = checkLimits(IssuerSettingsSchema)
 
-/** The settings that a message says. Rejects with REQUEST_INVALID when they can't be saved; nothing is fetched. */
+/** Parses the settings in a message. Rejects with REQUEST_INVALID if they cannot be saved; nothing is fetched. */
 export function parseIssuerSettings(
   message: IssuerSettingsMessage | undefined,
   issuerKeys: Pick<IssuerKeys, 'problemOf'>,
@@ -27,7 +27,7 @@ export function parseIssuerSettings(
   return settings
 }
 
-/** An issuer's identifier as a caller gave it. */
+/** Checks an issuer's identifier. */
 export function parseIssuerId(issuerId: string): string {
   check(/^iss_[0-9A-Za-z]{1,60}$/.test(issuerId), 'issuer_id', 'must be an id of the form iss_…')
   return issuerId

@@ -19,7 +19,7 @@ import { parseIssuerId, parseIssuerSettings } from './parse.ts'
 
 const FIELDS = IssuerSettingsSchema.fields.map(({ name }) => name)
 
-/** Changes settings of an issuer. Where its keys come from, and all else, counts from the next exchange on. */
+/** Changes settings of an issuer, which apply from the next exchange on. */
 export function updateIssuer(dependencies: {
   readonly federation: FederationStore
   readonly organizations: OrganizationStore
@@ -51,7 +51,7 @@ export function updateIssuer(dependencies: {
     }
     const issuer = await federation.reviseIssuer(admin.organizationId, issuerId, decide, byOf(admin, clock))
     if (issuer === undefined) throw new Rejection('ISSUER_NOT_FOUND', { issuer_id: issuerId })
-    // A change that changed nothing leaves the health as well.
+    // A change that changed nothing also preserves the health.
     const found = await federation.getIssuer(admin.organizationId, issuerId)
     const health = found?.issuer.revision === issuer.revision ? found.health : undefined
     return { issuer: issuerToProto({ issuer, health }), warnings }

@@ -10,12 +10,10 @@ const plans = enumTable({
   enterprise: Organization_Plan.ENTERPRISE,
 })
 
-/** The plan that a message names; undefined: none. */
 export function planFromProto(plan: Organization_Plan): Plan | undefined {
   return plans.fromProto(plan)
 }
 
-/** An organization as a message. */
 export function organizationToProto(organization: Organization): MessageInitShape<typeof OrganizationSchema> {
   const { id, name, plan, timeCreated } = organization
   return { organizationId: id, name, plan: plans.toProto(plan), createTime: timestampFromMs(timeCreated) }

@@ -3,7 +3,7 @@ import type { Plan } from '#services/identity/domain/organization.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { planFromProto } from './convert.ts'
 
-/** A plan as a caller named it. */
+/** Checks the plan in a message. */
 export function parsePlan(plan: Organization_Plan): Plan {
   const parsed = planFromProto(plan)
   check(parsed !== undefined, 'plan', 'must be PLAN_FREE, PLAN_BUSINESS or PLAN_ENTERPRISE')

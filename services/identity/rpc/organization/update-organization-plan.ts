@@ -7,7 +7,7 @@ import { byOf, operatorOf } from '../parse.ts'
 import { organizationToProto } from './convert.ts'
 import { parsePlan } from './parse.ts'
 
-/** Gives an organization another plan; one without federation refuses from the next exchange on. */
+/** Changes the plan of an organization; with a plan without federation, exchanges are refused from the next one on. */
 export function updateOrganizationPlan(dependencies: {
   readonly organizations: OrganizationStore
   readonly clock: Clock

@@ -12,7 +12,7 @@ import { revisePolicy } from './revise-policy.ts'
 
 const checkValues = checkLimits(ClaimChecksSchema)
 
-/** Adds one claim check, which the policy does not have yet. */
+/** Adds a claim check that the policy does not have yet. */
 export function addPolicyCheck(dependencies: {
   readonly federation: FederationStore
   readonly organizations: OrganizationStore

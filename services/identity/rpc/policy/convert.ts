@@ -7,7 +7,6 @@ import {
 } from '#gen/portico/identity/v1/federation_pb.js'
 import type { Policy, PolicySettings } from '#services/identity/domain/policy.ts'
 
-/** A policy as a message. */
 export function policyToProto(policy: Policy, issuerDeleted: boolean): MessageInitShape<typeof PolicySchema> {
   return {
     policyId: policy.id,
@@ -20,7 +19,6 @@ export function policyToProto(policy: Policy, issuerDeleted: boolean): MessageIn
   }
 }
 
-/** The settings of a policy as a message. */
 export function policySettingsToProto(settings: PolicySettings): PolicySettingsMessage {
   const { name, issuerId, subject, audience, condition, target, enabled, checks } = settings
   return create(PolicySettingsSchema, {
@@ -38,7 +36,7 @@ export function policySettingsToProto(settings: PolicySettings): PolicySettingsM
   })
 }
 
-/** The settings that a message says, whether they may be saved or not; `workspaceId`: that of the key. */
+/** Converts the settings in a message, whether or not they may be saved; `workspaceId` is that of the key. */
 export function policySettingsFromProto(message: PolicySettingsMessage, workspaceId: string): PolicySettings {
   const { name, issuerId, subject, audience, condition, keyId, enabled, checks } = message
   return {

@@ -13,7 +13,6 @@ import { parsePolicySettings, parseTarget } from './parse.ts'
 import { type IssuerGuard, issuerUrlOf, warningsOf } from './shared-issuers.ts'
 import { shownPolicy } from './shown-policies.ts'
 
-/** Creates a policy. */
 export function createPolicy(
   dependencies: IssuerGuard & {
     readonly federation: FederationStore

@@ -6,7 +6,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { adminOf, byOf } from '../parse.ts'
 import { parsePolicyId } from './parse.ts'
 
-/** Deletes a policy: no exchange by it is accepted any more. Access tokens that were given out stay valid. */
+/** Deletes a policy, so that no further exchange by it is accepted. Access tokens that were issued remain valid. */
 export function deletePolicy(dependencies: {
   readonly federation: FederationStore
   readonly clock: Clock

@@ -6,7 +6,6 @@ import { adminOf } from '../parse.ts'
 import { parsePolicyId } from './parse.ts'
 import { shownPolicy } from './shown-policies.ts'
 
-/** Returns a policy. */
 export function getPolicy(dependencies: {
   readonly federation: FederationStore
 }): ServiceImpl<typeof FederationService>['getPolicy'] {

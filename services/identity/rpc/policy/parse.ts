@@ -16,8 +16,8 @@ const checkChecks = checkLimits(ClaimChecksSchema)
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * The settings that a message says; `workspaceId`: that of its key. Rejects with REQUEST_INVALID when they can't be saved. Whether there
- * are such an issuer and such a key is not looked at.
+ * Parses the settings in a message; `workspaceId` is that of its key. Rejects with REQUEST_INVALID if they cannot be
+ * saved. It does not check whether the issuer and the key exist.
  */
 export function parsePolicySettings(
   message: PolicySettingsMessage,
@@ -34,7 +34,7 @@ export function parsePolicySettings(
   return settings
 }
 
-/** The workspace of the key that a policy names: a workspace key of the organization. */
+/** The workspace of the key in a policy, which must be a workspace key of the organization. */
 export async function parseTarget(
   store: Pick<IdentityStore, 'findOrganizationKey'>,
   organizationId: string,
@@ -49,7 +49,7 @@ export async function parseTarget(
   return key.workspaceId
 }
 
-/** A policy's identifier as a caller gave it: of another form there is none. */
+/** Checks a policy's identifier: a policy with another form of id does not exist. */
 export function parsePolicyId(policyId: string): string {
   if (!UUID.test(policyId)) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId.slice(0, 64) })
   return policyId

@@ -4,7 +4,7 @@ import type { FederationStore } from '#services/identity/ports/federation-store.
 import type { Clock } from '#shared/clock.ts'
 import { revisePolicy } from './revise-policy.ts'
 
-/** Pauses a policy: it refuses from the next exchange on. Again is no error. */
+/** Pauses a policy, which refuses from the next exchange on. Pausing it again is not an error. */
 export function pausePolicy(dependencies: {
   readonly federation: FederationStore
   readonly clock: Clock

@@ -10,7 +10,7 @@ import { type Connect, connectLocal, forEachTransport } from '#test/support/tran
 type Settings = MessageInitShape<typeof PolicySettingsSchema>
 const GITHUB = 'https://token.actions.githubusercontent.com'
 
-/** An identity service with an issuer and a key, and what creates policies for them. */
+/** An identity service with an issuer and a key, and functions that create policies for them. */
 async function openPolicies(connect: Connect, env: Record<string, string> = {}) {
   const identity = await openIdentity(connect, env)
   const { federation, organizationId, as } = identity

@@ -6,13 +6,13 @@ import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { revisePolicy } from './revise-policy.ts'
 
-/** Names of the proto → those of the domain. */
+/** Names in the proto → names in the domain. */
 const NAMES: ReadonlyMap<string, keyof ClaimChecks> = new Map([
   ['scope', 'scope'],
   ['token_type', 'tokenType'],
 ])
 
-/** Removes one claim check, which the policy has. */
+/** Removes a claim check that the policy has. */
 export function removePolicyCheck(dependencies: {
   readonly federation: FederationStore
   readonly clock: Clock

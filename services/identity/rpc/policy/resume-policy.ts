@@ -6,7 +6,7 @@ import type { Clock } from '#shared/clock.ts'
 import { adminOf, requirePlan } from '../parse.ts'
 import { revisePolicy } from './revise-policy.ts'
 
-/** Resumes a paused policy. Again is no error. */
+/** Resumes a paused policy. Resuming it again is not an error. */
 export function resumePolicy(dependencies: {
   readonly federation: FederationStore
   readonly organizations: OrganizationStore

@@ -9,7 +9,9 @@ import { adminOf, byOf } from '../parse.ts'
 import { parsePolicyId } from './parse.ts'
 import { shownPolicy } from './shown-policies.ts'
 
-/** Changes a policy as an admin of its organization; rejects with what `decide` throws, or POLICY_NOT_FOUND. */
+/**
+ * Changes a policy on behalf of an admin of its organization; rejects with what `decide` throws, or POLICY_NOT_FOUND.
+ */
 export async function revisePolicy(
   { federation, clock }: { readonly federation: FederationStore; readonly clock: Clock },
   request: { readonly organizationId: string; readonly policyId: string },

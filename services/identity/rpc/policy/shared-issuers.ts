@@ -4,7 +4,7 @@ import type { Conditions } from '#services/identity/ports/conditions.ts'
 import type { FederationStore } from '#services/identity/ports/federation-store.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
 
-/** What looking at the issuer of a policy needs. */
+/** What checks of a policy's issuer need. */
 export interface IssuerGuard {
   readonly federation: Pick<FederationStore, 'getIssuer'>
   readonly conditions: Conditions
@@ -13,7 +13,7 @@ export interface IssuerGuard {
 
 type Pinning = Pick<PolicySettings, 'subject' | 'condition'>
 
-/** The address of a policy's issuer. Rejects with REQUEST_INVALID when the organization has no such issuer. */
+/** The address of a policy's issuer. Rejects with REQUEST_INVALID if the organization has no such issuer. */
 export async function issuerUrlOf(
   { federation }: Pick<IssuerGuard, 'federation'>,
   organizationId: string,
@@ -24,7 +24,7 @@ export async function issuerUrlOf(
   return found.issuer.url
 }
 
-/** Policies of an issuer about which something would be unwise if it had this address, and what. */
+/** Policies of an issuer that would be unwise if it had this address, and why. */
 export async function unwisePolicies(
   { federation, conditions }: { federation: Pick<FederationStore, 'listPolicies'>; conditions: Conditions },
   { organizationId, issuerId }: { readonly organizationId: string; readonly issuerId: string },
@@ -39,8 +39,8 @@ export async function unwisePolicies(
 }
 
 /**
- * What is unwise about a policy, for people. Rejects with REQUEST_INVALID where the operator has it refused. `issuerUrl` is undefined
- * where the issuer has been deleted.
+ * Warnings about a policy, for people. Rejects with REQUEST_INVALID if the operator refuses such policies. `issuerUrl`
+ * is undefined if the issuer was deleted.
  */
 export function warningsOf(
   { conditions, sharedIssuers }: Omit<IssuerGuard, 'federation'>,

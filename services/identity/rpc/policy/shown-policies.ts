@@ -7,7 +7,7 @@ import { policyToProto } from './convert.ts'
 type Message = MessageInitShape<typeof PolicySchema>
 type Store = Pick<FederationStore, 'presentIssuers'>
 
-/** Policies of an organization as messages, which say whether their issuers have been deleted. */
+/** Converts policies of an organization, including whether their issuers were deleted. */
 export async function shownPolicies(
   federation: Store,
   organizationId: string,
@@ -18,7 +18,7 @@ export async function shownPolicies(
   return policies.map((policy) => policyToProto(policy, !present.has(policy.issuerId)))
 }
 
-/** Likewise, one policy. */
+/** Converts one policy in the same way. */
 export async function shownPolicy(federation: Store, policy: Policy): Promise<Message> {
   const present = await federation.presentIssuers(policy.organizationId, [policy.issuerId])
   return policyToProto(policy, !present.has(policy.issuerId))

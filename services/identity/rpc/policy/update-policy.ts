@@ -15,10 +15,10 @@ import { parsePolicyId, parsePolicySettings, parseTarget } from './parse.ts'
 import { type IssuerGuard, issuerUrlOf, warningsOf } from './shared-issuers.ts'
 import { shownPolicy } from './shown-policies.ts'
 
-/** Checks are added and removed, and policies paused and resumed, by calls of their own. */
+/** Checks are added and removed, and policies paused and resumed, by separate RPCs. */
 const FIELDS = ['name', 'issuer_id', 'subject', 'audience', 'condition', 'key_id']
 
-/** Changes settings of a policy; they count from the next exchange on. */
+/** Changes settings of a policy, which apply from the next exchange on. */
 export function updatePolicy(
   dependencies: IssuerGuard & {
     readonly federation: FederationStore
@@ -38,7 +38,7 @@ export function updatePolicy(
     const current = await federation.getPolicy(organizationId, policyId)
     if (current === undefined) throw new Rejection('POLICY_NOT_FOUND', { policy_id: policyId })
     const isMoved = paths.includes('issuer_id')
-    // A policy whose issuer has been deleted can be changed in every other way.
+    // A policy whose issuer was deleted can still be changed in every other way.
     const issuerUrl = isMoved
       ? await issuerUrlOf(dependencies, organizationId, settings.issuerId)
       : (await federation.getIssuer(organizationId, current.issuerId))?.issuer.url

@@ -4,7 +4,7 @@ import { KEY_SET_MAX_AGE_MS } from '#services/identity/domain/signing-key.ts'
 import type { KeyRing } from '#services/identity/run/access-token/key-ring.ts'
 import { Rejection } from '#shared/rejection.ts'
 
-/** Lists the public keys that access tokens are verified with; they are read from the store on each call. */
+/** Lists the public keys that verify access tokens; they are read from the store for each call. */
 export function listSigningKeys(dependencies: {
   readonly ring: KeyRing
 }): ServiceImpl<typeof FederationService>['listSigningKeys'] {

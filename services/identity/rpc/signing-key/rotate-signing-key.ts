@@ -4,7 +4,7 @@ import type { FederationService } from '#gen/portico/identity/v1/federation_serv
 import type { KeyRing } from '#services/identity/run/access-token/key-ring.ts'
 import { operatorOf } from '../parse.ts'
 
-/** Makes the next signing key unless there is one already; it signs once it has been published for long enough. */
+/** Creates the next signing key, unless there is one already; it signs once it has been published for long enough. */
 export function rotateSigningKey(dependencies: {
   readonly ring: KeyRing
 }): ServiceImpl<typeof FederationService>['rotateSigningKey'] {

@@ -133,7 +133,7 @@ test('a key that this process does not know is looked for, by all who ask at onc
     return replica.tokens.verify(`${encode({ typ: 'at+jwt', alg: 'ES256', kid })}.${payload}.${signature}`)
   })
   assert.deepEqual(new Set(await Promise.all(unknown)), new Set([undefined]))
-  // One read is under way, and the others share the next.
+  // One read is in progress, and the others share the next.
   assert.equal(signing.reads.count - before, 2)
 })
 

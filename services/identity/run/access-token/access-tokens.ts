@@ -13,40 +13,40 @@ import type { Clock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import type { KeyRing } from './key-ring.ts'
 
-/** Most tokens whose signature is remembered, some 300 bytes each. */
+/** Maximum number of tokens whose verified signature is remembered, at about 300 bytes each. */
 const MOST_REMEMBERED = 20_000
-/** By what the clocks of replicas may differ. */
+/** How much the clocks of replicas may differ. */
 const SKEW_MS = 60_000
-/** A signature of ES256 is 64 bytes, the last of whose characters carries two bits. */
+/** An ES256 signature is 64 bytes, so the last character carries two bits. */
 const FORM = /^([\w-]{1,200})\.([\w-]{1,8000})\.([\w-]{85}[AQgw])$/
 
-/** A token that was made. */
+/** An issued token. */
 export interface MintedToken {
   readonly token: string
   /** Its `jti`. */
   readonly tokenId: string
-  /** For how many seconds it is valid, 1 to 900. */
+  /** Its lifetime in seconds, 1 to 900. */
   readonly expiresIn: number
-  /** Until when, in milliseconds since the epoch. */
+  /** When it expires, in milliseconds since the epoch. */
   readonly timeExpires: number
 }
 
 export interface AccessTokenOptions {
   readonly ring: KeyRing
-  /** The origin that the tokens name as theirs. */
+  /** The origin that the tokens name as their issuer. */
   readonly issuer: string
   readonly clock: Clock
-  /** Of how many tokens the signature is remembered; default: 20,000. */
+  /** How many verified signatures are remembered; default: 20,000. */
   readonly mostRemembered?: number
 }
 
-/** Makes and verifies access tokens. */
+/** Issues and verifies access tokens. */
 export class AccessTokens {
   readonly #ring: KeyRing
   readonly #issuer: string
   readonly #clock: Clock
   readonly #mostRemembered: number
-  /** Digest of a token whose signature is right → what it says. Never a key's state, and no token. */
+  /** Digest of a token with a valid signature → its content. Never the state of a key, nor the token itself. */
   readonly #remembered = new Map<string, AccessToken>()
 
   constructor({ ring, issuer, clock, mostRemembered = MOST_REMEMBERED }: AccessTokenOptions) {
@@ -56,14 +56,14 @@ export class AccessTokens {
     this.#mostRemembered = mostRemembered
   }
 
-  /** Of how many tokens the signature is remembered now. */
+  /** How many verified signatures are remembered now. */
   get remembered(): number {
     return this.#remembered.size
   }
 
   /**
-   * Makes a token. Undefined: it would live for less than a second, since what was exchanged or the key expires. Throws
-   * SIGNING_UNAVAILABLE where this process has no key to sign with.
+   * Issues a token. Undefined: it would live for less than a second, because the exchanged token or the key expires.
+   * Throws SIGNING_UNAVAILABLE if this process has no key to sign with.
    */
   async mint(grant: Grant): Promise<MintedToken | undefined> {
     const { header, privateKey } = await this.#ring.signer()
@@ -77,7 +77,8 @@ export class AccessTokens {
   }
 
   /**
-   * The key that a token acts as; undefined: the token is none of ours. Whether that key is there and may be used is not looked at.
+   * The key that a token acts as; undefined: the token is not ours. It does not check whether that key exists and may
+   * be used.
    */
   async verify(token: string): Promise<TokenTarget | 'expired' | undefined> {
     if (token.length > MAX_TOKEN_LENGTH) return undefined
@@ -101,13 +102,13 @@ export class AccessTokens {
     return read
   }
 
-  /** One that lives for longer than any was made while the clock was ahead. */
+  /** A token that lives longer than a new one was issued while the clock was ahead. */
   #isCurrent({ expires }: AccessToken): boolean {
     const left = expires * 1_000 - this.#clock.now()
     return left > 0 && left <= MAX_TOKEN_SECONDS * 1_000 + SKEW_MS
   }
 
-  /** The one that was remembered first makes room: of tokens that live for as long, it expires first. */
+  /** The oldest is dropped: of tokens with the same lifetime, it expires first. */
   #remember(digest: string, token: AccessToken): void {
     if (this.#remembered.size >= this.#mostRemembered) {
       const [oldest] = this.#remembered.keys()

@@ -8,12 +8,15 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import type { KeySeal } from './key-seal.ts'
 import { makeSigningKey, privateKeyOf, publicKeyOf } from './signing-key-pair.ts'
 
-/** What is known of the keys may be so old, in milliseconds, before it is read again; they are published for much longer before use. */
+/**
+ * How old known keys may be, in milliseconds, before they are read again; keys are published much longer before they
+ * are used.
+ */
 const FRESH_MS = 30_000
 
 /** A key that signs. */
 export interface Signer {
-  /** First part of every token that it signs. */
+  /** The first part of every token that it signs. */
   readonly header: string
   readonly privateKey: KeyObject
 }
@@ -26,15 +29,16 @@ interface HeldKey extends SigningKey {
 
 export interface KeyRingOptions {
   readonly store: SigningKeys
-  /** Undefined: no key was given to encrypt them with, so that this process makes and uses none. */
+  /** Undefined: no encryption key was given, so that this process neither creates nor uses signing keys. */
   readonly seal: KeySeal | undefined
   readonly clock: Clock
   readonly logger: Logger
 }
 
 /**
- * The signing keys as this process knows them. Whoever uses them has them read again once they are half a minute old, and makes the
- * next key, for all processes, when that is due; nothing happens while nobody uses it. Private keys never leave it but as objects.
+ * The signing keys as this process knows them. Using them triggers another read once they are half a minute old, and
+ * creates the next key, for all processes, when that is due; nothing happens while nobody uses them. Private keys leave
+ * it only as key objects.
  */
 export class KeyRing {
   readonly #options: KeyRingOptions
@@ -47,8 +51,8 @@ export class KeyRing {
   }
 
   /**
-   * Makes the first key where there is none, and encrypts anew what was not encrypted with the first of the given keys. Throws
-   * ConfigError when none of them opens what is stored.
+   * Creates the first key if there is none, and encrypts anew what was not encrypted with the first of the given keys.
+   * Throws a ConfigError if none of them decrypts what is stored.
    */
   static async open(options: KeyRingOptions): Promise<KeyRing> {
     const ring = new KeyRing(options)
@@ -59,13 +63,13 @@ export class KeyRing {
       if (sealedAnew(keys, seal) !== undefined) await store.revise((now) => sealedAnew(now, seal))
     }
     await ring.#refresh()
-    // Several may have made the first key at once, of which one was taken.
+    // Several processes may have created a first key at once, of which one was stored.
     if (seal !== undefined) requireOpen([...ring.#held.values()], seal)
     else logger.info('PORTICO_KEY_ENCRYPTION_KEY is not set: access tokens are not given out')
     return ring
   }
 
-  /** The key that signs now. Throws SIGNING_UNAVAILABLE where there is none that this process can use. */
+  /** The key that signs now. Throws SIGNING_UNAVAILABLE if there is none that this process can use. */
   async signer(): Promise<Signer> {
     const { clock, seal, logger } = this.#options
     if (clock.monotonic() - this.#readAt >= FRESH_MS) await this.#reread()
@@ -80,7 +84,7 @@ export class KeyRing {
     return { header, privateKey }
   }
 
-  /** What verifies a token with this first part; undefined: no key of ours signs such tokens. */
+  /** The key that verifies tokens with this first part; undefined: no key of ours signs such tokens. */
   async verifier(header: string): Promise<KeyObject | undefined> {
     const found = this.#held.get(header)
     if (found !== undefined || !isOurHeader(header)) return found?.publicKey
@@ -88,13 +92,15 @@ export class KeyRing {
     return this.#held.get(header)?.publicKey
   }
 
-  /** All keys that are to be published: those in use or with tokens that may be valid, and the next one. */
+  /** All keys to be published: those in use or whose tokens may still be valid, and the next one. */
   async published(): Promise<readonly SigningKey[]> {
     await this.#reread()
     return [...this.#held.values()]
   }
 
-  /** Makes the next key unless one is on its way. Returns that; it is published from now on, and signs later. */
+  /**
+   * Creates the next key, unless there is one already, and returns it. It is published from now on, and signs later.
+   */
   async rotate(): Promise<SigningKey> {
     const { clock } = this.#options
     await this.#revise(true)
@@ -133,7 +139,7 @@ export class KeyRing {
       keys.map((key) => {
         const header = headerOf(key.kid)
         const { publicKey = publicKeyOf(key), privateKey } = before.get(header) ?? {}
-        // What encrypts it may have changed, so that it can be opened now.
+        // The encryption keys may have changed, so that it can be decrypted now.
         return [header, { ...key, header, publicKey, privateKey }]
       }),
     )
@@ -147,7 +153,7 @@ function requireOpen(keys: readonly SigningKey[], seal: KeySeal): void {
 
 function sealedAnew(keys: readonly SigningKey[], seal: KeySeal): readonly SigningKey[] | undefined {
   const opened = keys.map(({ kid, sealed }) => seal.open(kid, sealed))
-  // One that a process with another key has made meanwhile stays as it is, and is looked at afterwards.
+  // A key that a process with another encryption key has created meanwhile is left unchanged, and checked afterwards.
   if (opened.every((one) => one?.isCurrent !== false)) return undefined
   return keys.map((key, index) => {
     const one = opened[index]
@@ -155,7 +161,7 @@ function sealedAnew(keys: readonly SigningKey[], seal: KeySeal): readonly Signin
   })
 }
 
-/** The first part of all tokens that a key signs; what differs from it by a byte is no token of that key. */
+/** The first part of all tokens that a key signs; a token with another first part is not signed by that key. */
 function headerOf(kid: string): string {
   return Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'ES256', kid })).toString('base64url')
 }
@@ -163,7 +169,10 @@ function headerOf(kid: string): string {
 const SAMPLE = headerOf(`sig_${'0'.repeat(24)}`)
 const PREFIX = Buffer.from('{"typ":"at+jwt","alg":"ES256","kid":"sig_').toString('base64url').slice(0, -2)
 
-/** Whether it may be the first part of tokens of a key that another process has made: others are not read from the store. */
+/**
+ * Whether it may be the first part of tokens signed by a key of another process; for anything else, the store is not
+ * read.
+ */
 function isOurHeader(header: string): boolean {
   return header.length === SAMPLE.length && header.startsWith(PREFIX)
 }

@@ -5,21 +5,24 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Keys that encrypt other keys, and where they came from. */
+/** Keys that encrypt other keys, and where they come from. */
 export interface EncryptionKeys {
   /** 32 bytes each, in base64: the first encrypts, all of them decrypt. */
   readonly keys: readonly string[]
-  /** Names the setting or the file, for errors. */
+  /** The setting or the file, for errors. */
   readonly source: string
 }
 
-/** What was opened, and whether it was encrypted with the first key. */
+/** A decrypted key, and whether it was encrypted with the first of the keys. */
 export interface Unsealed {
   readonly bytes: Buffer
   readonly isCurrent: boolean
 }
 
-/** Encrypts private keys for the store (AES-256-GCM), each bound to its `kid`: another key's does not open. */
+/**
+ * Encrypts private keys for the store (AES-256-GCM), each bound to its `kid`, so that it cannot be passed off as
+ * another.
+ */
 export class KeySeal {
   readonly #keys: readonly Buffer[]
   readonly #source: string
@@ -35,7 +38,7 @@ export class KeySeal {
     return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
   }
 
-  /** Undefined: none of the keys opens it. */
+  /** Undefined: none of the keys decrypts it. */
   open(kid: string, sealed: Uint8Array): Unsealed | undefined {
     for (const [index, key] of this.#keys.entries()) {
       const bytes = decrypt(key, kid, sealed)
@@ -44,13 +47,13 @@ export class KeySeal {
     return undefined
   }
 
-  /** What a start is refused with when none of the keys opens what is stored. */
+  /** The error of a start if none of the keys decrypts what is stored. */
   wrong(): ConfigError {
     return new WrongKeyError(this.#source)
   }
 }
 
-/** The signing keys were encrypted with another key; its message is one line. */
+/** The signing keys were encrypted with another key; the message is one line. */
 class WrongKeyError extends ConfigError {
   constructor(source: string) {
     super([{ variable: source, problem: 'is not the key that the signing keys are encrypted with' }])

@@ -3,7 +3,7 @@ import type { SigningKey } from '#services/identity/domain/signing-key.ts'
 import { randomId } from '#shared/ids.ts'
 import type { KeySeal } from './key-seal.ts'
 
-/** Makes a key; its private half is encrypted and nowhere else. */
+/** Creates a key; its private half exists only in encrypted form. */
 export function makeSigningKey(seal: KeySeal): Pick<SigningKey, 'kid' | 'x' | 'y' | 'sealed'> {
   const kid = randomId('sig')
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -11,12 +11,12 @@ export function makeSigningKey(seal: KeySeal): Pick<SigningKey, 'kid' | 'x' | 'y
   return { kid, x, y, sealed: seal.seal(kid, privateKey.export({ format: 'der', type: 'pkcs8' })) }
 }
 
-/** The public half, to verify with. */
+/** The public half, which verifies. */
 export function publicKeyOf({ x, y }: Pick<SigningKey, 'x' | 'y'>): KeyObject {
   return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' })
 }
 
-/** The private half, to sign with; undefined: it is encrypted with another key. */
+/** The private half, which signs; undefined: it is encrypted with another key. */
 export function privateKeyOf(
   { kid, sealed }: Pick<SigningKey, 'kid' | 'sealed'>,
   seal: KeySeal,

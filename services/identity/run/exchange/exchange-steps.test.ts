@@ -94,7 +94,7 @@ test('steps that lack what they need are skipped', async () => {
   assert.deepEqual([timeless.claims, timeless.expiry, timeless.lifetime], ['failed', 'failed', 'skipped'])
 })
 
-/** Claims and headers to draw from, most of which are good. */
+/** Claims and headers to draw from, most of which are valid. */
 const DRAWN = {
   iss: ['https://issuer.test', 'https://issuer.test', 'https://issuer.test', 'https://issuer.test/', 1, undefined],
   sub: ['repo:acme/app', 'repo:acme/app', 'repo:acme/app', 'x', '', 1, 'a'.repeat(513), undefined],
@@ -117,7 +117,7 @@ test('a rehearsal and an exchange come to the same verdict on 1,000 mutated toke
   const outcomes = new Map<string, number>()
   const seen = new Set<unknown>()
   for (let round = 0; round < 1000; round += 1) {
-    // Each has a minute of its own, in which refusals are written one by one.
+    // Each has its own minute, in which refusals are written one by one.
     clock.time += 60_000
     const settings = {
       policy: {
@@ -140,7 +140,7 @@ test('a rehearsal and an exchange come to the same verdict on 1,000 mutated toke
     const token = signToken(mutated, random() < 0.95 ? key : other, pick(HEADERS))
     const rehearsed = await exchange.steps.all(candidateOf(exchange, token))
     const outcome = await exchange.outcome(token)
-    // Fetching is open in a rehearsal as well; what else fails is what an exchange records.
+    // In a rehearsal, a failed fetch is also undecided; the other failures are those that an exchange records.
     const others = rehearsed.steps.filter(({ name }) => !rehearsed.unavailable || name !== 'signature')
     const failed = others.find(({ verdict }) => verdict === 'failed')
     const used = settings.issuer.singleUse && seen.has(mutated.jti)
@@ -175,10 +175,10 @@ test('with 200 fetches that hang, keys that are known serve at once, and unknown
     return exchange.exchange(undefined, id)
   }
   await exchangeBy('known')
-  // What was read of the policy before the keys came is read again.
+  // The policy is read again, since the first read was before the keys came.
   assert.deepEqual(exchange.counts, { lookups: 2, verifications: 0, minted: 1, claims: 0 })
   isDown = true
-  // Fresh no more.
+  // No longer fresh.
   clock.time += 600_000
   const start = performance.now()
   let ended = 0

@@ -33,14 +33,14 @@ export interface ExchangeStepsOptions {
   readonly keys: IssuerKeys
   readonly signatures: SignatureVerifier
   readonly conditions: Conditions
-  /** What our own tokens name as their issuer. */
+  /** The issuer of our own tokens. */
   readonly ownIssuer: string
 }
 
 /**
- * What became of a candidate. `failed`: the first step that failed; undefined: all passed, or the keys of the issuer could not be
- * fetched (`unavailable`: when it is worth trying again) and nothing else speaks against it. `verified`: the issuer has signed the token.
- * `waited`: its keys had to be fetched first, and what was read of the policy is old.
+ * The outcome for a candidate. `failed`: the first step that failed; undefined: all passed, or nothing failed but the
+ * keys of the issuer could not be fetched (`unavailable`: when it is worth trying again). `verified`: the issuer has
+ * signed the token. `waited`: its keys had to be fetched first, so that the policy was read a while ago.
  */
 export interface Outcome {
   readonly failed: Step | undefined
@@ -49,17 +49,20 @@ export interface Outcome {
   readonly waited: boolean
 }
 
-/** What became of a candidate, step by step. */
+/** The outcome for a candidate, step by step. */
 export interface Evaluation extends Outcome {
   readonly steps: readonly Step[]
 }
 
 type NamedCheck = readonly [StepName, (candidate: Candidate) => Verdict]
-/** What is known of a signature that nobody has looked at. */
+/** The state of a signature that was not verified. */
 const UNKNOWN = { verified: false, unavailable: undefined, waited: false } as const
 type Signature = Omit<Outcome, 'failed'> & { readonly verdict: Verdict }
 
-/** A key that has signed nothing: whatever is refused before its signature is looked at costs a signature all the same. */
+/**
+ * A key that has signed nothing: a token that is refused before its signature is verified must take as long as any
+ * other.
+ */
 const NOBODY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }) as PublicKey
 const NOTHING: SignedParts = {
   algorithm: 'ES256',
@@ -67,7 +70,7 @@ const NOTHING: SignedParts = {
   signature: Buffer.alloc(64, 1),
 }
 
-/** The checks of an exchange, in their order, for exchanges and for rehearsals. */
+/** The checks of an exchange, in their order, for exchanges and rehearsals. */
 export class ExchangeSteps {
   readonly #options: ExchangeStepsOptions
   readonly #before: readonly NamedCheck[]
@@ -95,7 +98,7 @@ export class ExchangeSteps {
     ]
   }
 
-  /** Goes on until a step fails. */
+  /** Stops at the first step that fails. */
   async untilFailure(candidate: Candidate): Promise<Outcome> {
     const before = firstFailure(this.#before, candidate)
     if (before !== undefined) {
@@ -108,7 +111,7 @@ export class ExchangeSteps {
     return { failed, verified, unavailable: failed === undefined ? unavailable : undefined, waited }
   }
 
-  /** Takes every step, also after one has failed. */
+  /** Takes every step, even after one has failed. */
   async all(candidate: Candidate): Promise<Evaluation> {
     const before = this.#before.map(([name, check]) => stepOf(name, check(candidate)))
     const { verdict, verified, unavailable, waited } = await this.#checkSignature(candidate)
@@ -117,7 +120,7 @@ export class ExchangeSteps {
     return { steps, failed: steps.find((step) => step.verdict === 'failed'), verified, unavailable, waited }
   }
 
-  /** Does what a signature costs, for a token that is refused anyway. */
+  /** Takes as long as verifying a signature, for a token that is refused anyway. */
   async refuse(): Promise<void> {
     await this.#options.signatures.verify(NOTHING, [NOBODY])
   }

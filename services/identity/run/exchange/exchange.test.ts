@@ -404,7 +404,7 @@ test('the audit log shows a claim as found only once the signature was verified'
   assert.equal(await found(signToken(exchange.claims({ sub: 'repo:acme/fork' }), key)), '"repo:acme/fork"')
   assert.equal(await found(signToken(exchange.claims({ sub: 'x' }), newTokenKey('ES256', 'k1'))), undefined)
   assert.equal(await found(signToken(exchange.claims({ iss: 'https://evil.test' }), key)), undefined)
-  // What is said in words of ours holds nothing of the token.
+  // Our own words contain nothing of the token.
   assert.equal(
     await found(signToken(exchange.claims({ sub: ['x'] }), newTokenKey('ES256', 'k1'))),
     'sub is not a string',

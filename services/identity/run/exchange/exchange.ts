@@ -10,9 +10,9 @@ import type { AccessTokens, MintedToken } from '../access-token/access-tokens.ts
 import type { ExchangeSteps } from './exchange-steps.ts'
 import type { RefusalLog } from './refusal-log.ts'
 
-/** How often a policy is read in one exchange; keys that are waited for each time count as unavailable. */
+/** How often a policy is read in one exchange; if keys have to be waited for each time, they count as unavailable. */
 const MOST_READS = 3
-/** Steps that find nothing of the token, but words of ours: they may be recorded before it is verified. */
+/** Steps that show nothing of the token, but only words of ours, which may be recorded before it is verified. */
 const OWN_WORDS: ReadonlySet<Failure['name']> = new Set<StepName>(['policy', 'plan', 'key', 'claims'])
 
 export interface ExchangeOptions {
@@ -30,17 +30,17 @@ export interface ExchangeRequest {
   readonly subjectToken: string
   /** Where the request came from, for the audit log. */
   readonly clientNetwork: string
-  /** Throws when nobody waits for the token any more. */
+  /** Throws if nobody waits for the token any more. */
   readonly throwIfGone: () => void
 }
 
-/** Why an exchange is refused, and what there is where something else is required. */
+/** Why an exchange is refused, and what was found instead of what is required. */
 interface Failure {
   readonly name: StepName | 'issuer_keys'
   readonly found?: string | undefined
 }
 
-/** An exchange of a known policy. */
+/** An exchange by a known policy. */
 interface Attempt {
   readonly ground: ExchangeGround
   readonly token: SubjectToken
@@ -57,12 +57,12 @@ export class Exchange {
   }
 
   /**
-   * Makes an access token, once the audit log holds durably that it does. Rejects with SUBJECT_TOKEN_INVALID for what is not a JWT, with
-   * ISSUER_KEYS_UNAVAILABLE (`retry_after`: seconds) where only the signature is open, and with GRANT_REFUSED for everything else:
-   * after one read of the policy and one look at a signature, whether there is such a policy or not; where keys were waited for
-   * after another read, so that what was changed meanwhile counts. Only the audit log gets to know why.
-   * A subject token that passes once is claimed by the commit of its entry, and not for a caller who has hung up by then: they may come
-   * back with it.
+   * Issues an access token, once the audit log has stored that durably. Rejects with SUBJECT_TOKEN_INVALID for anything
+   * that is not a JWT, with ISSUER_KEYS_UNAVAILABLE (`retry_after`: seconds) if only the signature is undecided, and
+   * with GRANT_REFUSED for everything else: always after one read of the policy and one signature verification, whether
+   * or not there is such a policy. After waiting for keys, the policy is read again, so that changes made meanwhile
+   * apply. The reason is recorded only in the audit log. A single-use subject token is claimed in the commit of its
+   * entry, but not for a caller who has hung up by then, and who may come back with it.
    */
   async exchange({ policyId, subjectToken, ...caller }: ExchangeRequest): Promise<MintedToken> {
     const { federation, steps, clock } = this.#options
@@ -110,7 +110,7 @@ export class Exchange {
       throwIfGone()
       const jti = claimOf(token.claims, 'jti')
       if (typeof jti !== 'string') throw new Error('a step is missing')
-      // After all checks, so that a token which is refused is not used up.
+      // After all checks, so that a refused token is not used up.
       const isFirst = await audit.appendOnce(entry, { issuerId, jti, timeExpires: times.expires * 1_000 })
       if (!isFirst) throw this.#refused(attempt, { name: 'single_use', found: shown(jti) }, true)
     }
@@ -122,7 +122,7 @@ export class Exchange {
     return new Rejection('GRANT_REFUSED')
   }
 
-  /** Of the token only what its issuer has signed. */
+  /** Of the token, only what its issuer has signed. */
   #record({ ground, token, clientNetwork }: Attempt, { name, found }: Failure, verified: boolean): void {
     const { organizationId, id: policyId, target } = ground.policy
     this.#options.refusals.record({

@@ -3,7 +3,7 @@ import type { IssuerKeys } from '#services/identity/ports/issuer-keys.ts'
 import type { Exchange } from './exchange.ts'
 import type { ExchangeSteps } from './exchange-steps.ts'
 
-/** What judges the tokens of others. */
+/** The parts that exchange tokens. */
 export interface Exchanges {
   readonly issuerKeys: IssuerKeys
   readonly conditions: Conditions

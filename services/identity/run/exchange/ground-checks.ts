@@ -5,7 +5,10 @@ import type { SubjectToken } from '#services/identity/domain/subject-token/read-
 import { type Verdict, verdict } from '#services/identity/domain/subject-token/step.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
 
-/** An exchange, or the rehearsal of one: a token and what it is measured by. `now` is in milliseconds since the epoch. */
+/**
+ * An exchange, or the rehearsal of one: a token and what it is checked against. `now` is in milliseconds since the
+ * epoch.
+ */
 export interface Candidate {
   readonly token: SubjectToken
   /** The policy need not be saved. */
@@ -18,7 +21,7 @@ export function checkPolicy({ ground: { policy } }: Candidate): Verdict {
   return verdict(policy.enabled, () => ['enabled', policy.enabled ? 'enabled' : 'paused'])
 }
 
-/** Whether the organization has a plan with federation. */
+/** Whether the organization's plan includes federation. */
 export function checkPlan({ ground: { organization } }: Candidate): Verdict {
   return verdict(hasFederation(organization.plan), () => ['business or enterprise', organization.plan])
 }

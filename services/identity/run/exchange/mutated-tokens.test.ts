@@ -4,12 +4,12 @@ import { Rejection } from '#shared/rejection.ts'
 import { OUR_ISSUER, openExchange } from '#test/support/exchange.ts'
 import { isGood, TokenMutator } from '#test/support/mutated-tokens.ts'
 
-/** How many tokens; with the forms of mutated-forms.test.ts they are 20,000, and 1,000,000 in `npm run soak:tokens`. */
+/** How many tokens; together with mutated-forms.test.ts there are 20,000, and 1,000,000 in `npm run soak:tokens`. */
 const TOKENS = Number(process.env.PORTICO_TEST_RUNS ?? '17000')
-/** Their algorithms; to sign by RSA takes ten times as long. */
+/** Their algorithms; an RSA signature takes ten times as long. */
 const SHARES = { ES256: 0.95, RS256: 0.05 } as const
 const SEED = Number(process.env.PORTICO_TEST_SEED ?? '1')
-/** How much memory may be kept after the first fifth, in bytes. */
+/** How many bytes of memory may be retained after the first fifth. */
 const GROWTH = 16_000_000
 
 for (const alg of ['ES256', 'RS256'] as const) {
@@ -21,7 +21,7 @@ for (const alg of ['ES256', 'RS256'] as const) {
     let kept = 0
     const rounds = TOKENS * SHARES[alg]
     for (let round = 0; round < rounds; round += 1) {
-      // Refusals of one minute are written one by one only up to a bound.
+      // Only a limited number of refusals per minute is written one by one.
       clock.time += 1000
       const token = mutator.mutate(exchange.claims())
       const result = await resultOf(exchange.exchange(token))

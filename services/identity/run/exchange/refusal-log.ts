@@ -3,11 +3,11 @@ import type { AuditLog } from '#services/identity/ports/audit-log.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** How many refusals of one policy for one reason are written one by one in a minute; the others are counted. */
+/** How many refusals by one policy for one reason are written one by one per minute; the others are counted. */
 const MOST_WRITTEN = 60
 const WINDOW_MS = 60_000
 
-/** A refusal and the organization whose policy refused. */
+/** A refusal, and the organization whose policy refused. */
 export interface Refusal extends Omit<ExchangeRefused, 'type'> {
   readonly organizationId: string
 }
@@ -29,8 +29,9 @@ export interface RefusalLogOptions {
 }
 
 /**
- * Writes refused exchanges to the audit log: nobody waits for that, so that an answer does not show what was refused. In each minute,
- * a policy and reason get 60 entries, and then one with a count, so that nobody fills the log from outside.
+ * Writes refused exchanges to the audit log. Nobody waits for that, so that the time of a response does not show what
+ * was refused. Each policy and reason gets 60 entries a minute, and then one with a count, so that nobody can fill the
+ * log from outside.
  */
 export class RefusalLog implements AsyncDisposable {
   readonly #options: RefusalLogOptions
@@ -67,7 +68,7 @@ export class RefusalLog implements AsyncDisposable {
     }
   }
 
-  /** Writes the counts there are, and waits for what is being written. */
+  /** Writes the pending counts, and waits for the writes in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     for (const [place, window] of this.#windows) this.#end(place, window)
