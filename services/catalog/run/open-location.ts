@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { Location } from '../domain/location.ts'
@@ -26,11 +27,14 @@ interface Options {
   readonly onUpdate: (change: CatalogChange) => void
   /** What it offered when it was last open. */
   readonly before: Digests | undefined
+  readonly clock: Clock
 }
 
 /** A directory in use: its sources are open and watch for changes, and what they offer makes up its generations. */
 export class OpenLocation implements Disposable {
   readonly location: Location
+  /** Monotonic time at which it was last used. */
+  usedAt: number
   readonly #options: Options
   readonly #sources: readonly (readonly [kind: Kind, source: OpenSource<Offered[Kind]>])[]
   /** Id → generation, the one that was used last at the end. */
@@ -48,6 +52,7 @@ export class OpenLocation implements Disposable {
     this.location = { ...location }
     this.#options = options
     this.#digests = options.before
+    this.usedAt = options.clock.monotonic()
     const changed = (): void => {
       if (this.#retired) return
       this.#signal ??= setTimeout(() => {
@@ -79,6 +84,7 @@ export class OpenLocation implements Disposable {
     return {
       [Symbol.dispose]: () => {
         this.#uses--
+        this.usedAt = this.#options.clock.monotonic()
         if (this.#retired && this.#uses === 0) this[Symbol.dispose]()
       },
     }
@@ -96,6 +102,7 @@ export class OpenLocation implements Disposable {
    * LOCATION_GENERATION_GONE when that id is neither kept nor the present one's. `start`: as when sources are read.
    */
   async generation(id?: string, start = false): Promise<Generation> {
+    using _ = this.use()
     const kept = id === undefined ? undefined : this.#generations.get(id)
     if (kept !== undefined) return this.#keep(kept)
     // Whoever names a generation has seen what was started.

@@ -122,13 +122,28 @@ test('five minutes after its last use a location is closed and its sources are d
   assert.deepEqual([...world.open.keys()], [])
 })
 
-test('a location in which a call goes on is not closed', async (t) => {
+test('a location in which a call goes on is not closed, nor sooner than five minutes after its end', async (t) => {
   const { world, locations, later } = begin(t)
   const held = locations.open(at('/a')).use()
   later(60 * 60_000)
   for (let i = 0; i < 3_000; i++) locations.open(at(`/${i}`))
   assert.ok(world.open.has('/a'))
   held[Symbol.dispose]()
+  later(4 * 60_000)
+  assert.ok(world.open.has('/a'))
+  later(60 * 60_000)
+  assert.equal(world.open.size, 0)
+})
+
+test('a location whose sources are being read is not closed', async (t) => {
+  const { world, locations, later } = begin(t)
+  const read = Promise.withResolvers<number>()
+  world.reading = () => read.promise
+  const reading = locations.open(at('/a')).generation()
+  later(60 * 60_000)
+  assert.ok(world.open.has('/a'))
+  read.resolve(1)
+  await reading
   later(60 * 60_000)
   assert.equal(world.open.size, 0)
 })

@@ -24,12 +24,6 @@ interface Dependencies {
 /** What a directory is at this moment. Rejects when that is nothing that can be worked in. */
 type Look = (directory: string) => Promise<Location>
 
-interface Entry {
-  open: OpenLocation
-  /** Monotonic time. */
-  usedAt: number
-}
-
 /** How often idle ones are looked for at most, in milliseconds. */
 const SWEEP_MS = 30_000
 
@@ -47,8 +41,8 @@ export class OpenLocations implements Disposable {
   /** What changes in open locations. */
   readonly events = new EventHub()
   readonly #dependencies: Dependencies
-  /** Directory → entry, the least recently used first. */
-  readonly #entries = new Map<string, Entry>()
+  /** Directory → its object, the one that was opened least recently first. */
+  readonly #open = new Map<string, OpenLocation>()
   /** Directory → what it offered when it was closed, so that a change meanwhile is noticed. */
   readonly #closed = new Map<string, Digests>()
   /** Locations whose sources have signalled a change. They are reloaded in turns: a file may be part of all. */
@@ -63,18 +57,19 @@ export class OpenLocations implements Disposable {
 
   /** How many are open. */
   get size(): number {
-    return this.#entries.size
+    return this.#open.size
   }
 
   /** The object of a location, opened when it is not open. One whose project has become another is opened anew. */
   open(location: Location): OpenLocation {
     const { directory } = location
-    const entry = this.#entries.get(directory)
-    if (entry !== undefined && !isSamePlace(entry.open.location, location)) this.#close(directory, entry)
-    const open = this.#entries.get(directory)?.open ?? this.#beginAgain(location)
-    this.#entries.delete(directory)
-    this.#entries.set(directory, { open, usedAt: this.#dependencies.clock.monotonic() })
-    if (this.#entries.size > MAX_OPEN) this.#closeOldest(directory)
+    const before = this.#open.get(directory)
+    if (before !== undefined && !isSamePlace(before.location, location)) this.#close(directory, before)
+    const open = this.#open.get(directory) ?? this.#beginAgain(location)
+    open.usedAt = this.#dependencies.clock.monotonic()
+    this.#open.delete(directory)
+    this.#open.set(directory, open)
+    if (this.#open.size > MAX_OPEN) this.#closeOldest(directory)
     return open
   }
 
@@ -90,9 +85,9 @@ export class OpenLocations implements Disposable {
    * directory is gone. Returns what failed, and why.
    */
   async reload(wanted: (directory: string) => boolean, look: Look): Promise<readonly ReloadFailure[]> {
-    const entries = [...this.#entries].filter(([directory]) => wanted(directory))
-    const failures = await Promise.all(entries.map(([directory, { open }]) => this.#replace(directory, open, look)))
-    for (const [directory] of entries) this.publish(directory, { type: 'location-shutdown' })
+    const former = [...this.#open].filter(([directory]) => wanted(directory))
+    const failures = await Promise.all(former.map(([directory, open]) => this.#replace(directory, open, look)))
+    for (const [directory] of former) this.publish(directory, { type: 'location-shutdown' })
     return failures
       .filter((failure) => failure !== undefined)
       .sort((one, other) => (one.directory < other.directory ? -1 : 1))
@@ -100,8 +95,8 @@ export class OpenLocations implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#sweep)
-    for (const { open } of this.#entries.values()) open[Symbol.dispose]()
-    this.#entries.clear()
+    for (const open of this.#open.values()) open[Symbol.dispose]()
+    this.#open.clear()
     this.#signalled.clear()
   }
 
@@ -113,19 +108,18 @@ export class OpenLocations implements Disposable {
       if (open.problems.length > 0) throw new Error(open.problems.join('; '))
     } catch (error) {
       open?.[Symbol.dispose]()
-      const entry = this.#entries.get(directory)
       const gone = error instanceof Rejection && error.reason === 'LOCATION_NOT_FOUND'
-      if (gone && entry?.open === former) this.#close(directory, entry)
+      if (gone && this.#open.get(directory) === former) this.#close(directory, former)
       this.#dependencies.logger.warn({ err: error, directory }, 'A location could not be reloaded')
       return reloadFailure(directory, error)
     }
-    const entry = this.#entries.get(directory)
     // Closed meanwhile, or replaced by another reload.
-    if (entry?.open !== former) {
+    if (this.#open.get(directory) !== former) {
       open[Symbol.dispose]()
       return undefined
     }
-    entry.open = open
+    open.usedAt = former.usedAt
+    this.#open.set(directory, open)
     this.#signalled.delete(former)
     former.retire()
     return undefined
@@ -138,10 +132,11 @@ export class OpenLocations implements Disposable {
   }
 
   #begin(location: Location, before: Digests | undefined): OpenLocation {
-    const { sources, skillTools } = this.#dependencies
+    const { sources, skillTools, clock } = this.#dependencies
     const open: OpenLocation = new OpenLocation(location, {
       sources,
       skillTools,
+      clock,
       before,
       onSignal: () => {
         this.#signalled.add(open)
@@ -168,21 +163,21 @@ export class OpenLocations implements Disposable {
 
   #closeIdle(): void {
     const since = this.#dependencies.clock.monotonic() - this.#dependencies.idleMs
-    for (const [directory, entry] of this.#entries) {
-      if (entry.usedAt <= since && !entry.open.inUse) this.#close(directory, entry)
+    for (const [directory, open] of this.#open) {
+      if (open.usedAt <= since && !open.inUse) this.#close(directory, open)
     }
   }
 
   #closeOldest(except: string): void {
-    for (const [directory, entry] of this.#entries) {
-      if (directory === except || entry.open.inUse) continue
-      this.#close(directory, entry)
+    for (const [directory, open] of this.#open) {
+      if (directory === except || open.inUse) continue
+      this.#close(directory, open)
       return
     }
   }
 
-  #close(directory: string, { open }: Entry): void {
-    this.#entries.delete(directory)
+  #close(directory: string, open: OpenLocation): void {
+    this.#open.delete(directory)
     this.#signalled.delete(open)
     open.retire()
     if (open.digests === undefined) return

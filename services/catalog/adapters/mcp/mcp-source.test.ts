@@ -212,11 +212,13 @@ test('a location that nobody uses gives its processes back; its tools are there 
   const { catalog, server, folder } = await begin(t, { locationIdleSeconds: 1 })
   await configureMcp(catalog.config, { s: server.entry })
   const before = await toolNames(catalog)
-  assert.notDeepEqual(await processesWith(folder), [])
+  const { text: former } = await runTool(catalog, 's_pid', {})
   await waitFor('the process to end', async () => (await processesWith(folder)).length === 0)
   assert.deepEqual(await toolNames(catalog), before)
   assert.equal((await mcpServers(catalog)).s?.status, Status.STARTING)
-  assert.match((await runTool(catalog, 's_pid', {})).text, /^\d+$/)
+  const { text: pid } = await runTool(catalog, 's_pid', {})
+  assert.match(pid, /^\d+$/)
+  assert.notEqual(pid, former)
 })
 
 test('a location that is built anew has its servers anew, and the former ones end', async (t) => {

@@ -85,11 +85,16 @@ const WHERE = `export default { id: 'where', setup({ directory, tool }) {
 
 test('a location that nobody uses gives the process of its plugins back, and has another one when it is used', async () => {
   await using catalog = await openCatalog({ locationIdleSeconds: 1 })
-  await writeFiles(catalog.config, { 'plugins/where.js': WHERE })
-  await catalog.client.listTools({}, asOperator)
-  assert.equal((await hostsOf(catalog)).length, 1)
+  await writeFiles(catalog.config, {
+    'plugins/pid.js': `export default { id: 'pid', setup({ tool }) {
+      tool({ name: 'pid', description: 'Which process.', inputSchema: { type: 'object' }, execute: () => String(process.pid) })
+    } }`,
+  })
+  const { text: former } = await runTool(catalog, 'pid', {})
   await waitFor('its end', async () => (await hostsOf(catalog)).length === 0)
-  assert.equal((await runTool(catalog, 'where', {})).text, catalog.project)
+  const { text: pid } = await runTool(catalog, 'pid', {})
+  assert.match(pid, /^\d+$/)
+  assert.notEqual(pid, former)
 })
 
 test('more locations than places for processes: who is idle makes room, its tools stay, and a call starts it again', async () => {
