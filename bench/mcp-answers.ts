@@ -21,6 +21,11 @@ const RESULTS: Readonly<Record<string, () => object>> = {
     content: [],
     structuredContent: { a: Array.from({ length: 30_000 }, (_, id) => ({ id, text: 'y'.repeat(400) })) },
   }),
+  names: () => ({
+    content: [],
+    structuredContent: Object.fromEntries(Array.from({ length: 19_900 }, (_, i) => [`${i} ${'y'.repeat(700)}`, i])),
+  }),
+  halves: () => ({ content: [], structuredContent: { a: '\ud83d'.repeat(2_500_000) } }),
 }
 
 const SERVER = `import { createInterface } from 'node:readline'

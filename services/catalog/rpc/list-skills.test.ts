@@ -86,25 +86,31 @@ test('a file that is no skill is logged, and counts as it was', async () => {
 })
 
 catalogTest(
-  'front matter that is no YAML for a colon or an asterisk is read as it is meant, else its line is named',
+  'front matter that is no YAML for a colon, an asterisk or an exclamation mark is read as it is meant, else what is wrong is named',
   async (catalog) => {
     const loose = 'name: one\ndescription: Use when: a release\n  is due: now\nargument-hint: [tag] [notes]\n'
     await writeFiles(catalog.project, {
       '.claude/skills/one/SKILL.md': `---\n${loose}metadata:\n  a: b\n---\nDo it.`,
       '.claude/skills/star/SKILL.md': '---\ndescription: *always* before a release\n---\nDo it.',
+      '.claude/skills/mark/SKILL.md': '---\ndescription: !important before a release\n---\nDo it.',
+      '.claude/skills/mention/SKILL.md': '---\ndescription: *e\n---\nDo it.',
+      '.claude/skills/alias/SKILL.md': '---\ndescription: x\nmetadata:\n  a: *e\n---\nDo it.',
       '.claude/skills/two/SKILL.md': '---\r\nname: two\r\ndescription: "Use when\r\n---\r\nDo it.',
       '.opencode/agent/lax.md': '---\ndescription: Example: user says "go"\nmode: subagent\n---\nBe lax.',
     })
-    assert.deepEqual(await listed(catalog), ['one: Use when: a release is due: now', 'star: *always* before a release'])
+    assert.deepEqual(await listed(catalog), [
+      'mark: !important before a release',
+      'mention: *e',
+      'one: Use when: a release is due: now',
+      'star: *always* before a release',
+    ])
     const { agent } = await catalog.client.getAgent({ agentId: 'lax' }, asOperator)
     assert.deepEqual([agent?.description, agent?.system], ['Example: user says "go"', 'Be lax.'])
     assert.deepEqual(
-      catalog.warnings.map(({ path, problem }) => [path, problem]),
+      catalog.warnings.map(({ path, problem }) => `${path?.slice(catalog.project.length)} ${problem}`).sort(),
       [
-        [
-          join(catalog.project, '.claude/skills/two/SKILL.md'),
-          'DocumentError: the front matter is not YAML: Missing closing "quote at line 3, column 23',
-        ],
+        '/.claude/skills/alias/SKILL.md DocumentError: the front matter is not YAML: Unresolved alias (the anchor must be set before the alias): e',
+        '/.claude/skills/two/SKILL.md DocumentError: the front matter is not YAML: Missing closing "quote at line 3, column 23',
       ],
     )
   },

@@ -19,6 +19,12 @@ test('a message of too many members or levels is refused before it is whole, whe
   assert.throws(() => read('['.repeat(65)), /more than 100000 members or 64 levels/)
 })
 
+test('of the names of members at most 20,000 differ; those that are repeated count once', () => {
+  const named = (names: number) => `[${Array.from({ length: 2 * names }, (_, i) => `{"\\"${i >> 1}" : ":"}`)}]`
+  assert.deepEqual(read(named(20_000)), [named(20_000)])
+  assert.throws(() => read(named(20_001).slice(0, -1)), /more than 20000 different names/)
+})
+
 test('what is in a text is not counted, and the next message begins anew', () => {
   const quoted = JSON.stringify({ a: `\\"${'[{,'.repeat(50_000)}\\` })
   assert.deepEqual(read(quoted), [quoted])

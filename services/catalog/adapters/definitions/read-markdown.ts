@@ -21,10 +21,14 @@ export async function readMarkdown(
   const { matter, body } = splitFrontMatter((await readBounded(path, limit)).toString())
   if (matter.length > MAX_MATTER) throw new DocumentError(`the front matter has more than ${MAX_MATTER} characters`)
   // Many projects have no such file.
-  const { parse } = await import('yaml')
+  const { parseDocument } = await import('yaml')
   const read = (text: string): { readonly fields: unknown } | { readonly problem: string } => {
     try {
-      return { fields: wellFormed(parse(text)) }
+      const document = parseDocument(text)
+      // A tag that nobody knows (`!important`) is only a warning, and would be left out.
+      const [problem] = [...document.errors, ...document.warnings]
+      if (problem !== undefined) throw problem
+      return { fields: wellFormed(document.toJS()) }
     } catch (error) {
       return { problem: error instanceof Error ? error.message : String(error) }
     }

@@ -47,12 +47,13 @@ test('a pattern that takes for ever is neither tried nor a problem', () => {
   assert.deepEqual(readToolSchema({ properties: { a: { pattern } } }).properties, { a: { pattern } })
 })
 
-test('a schema that is too deep, too large, or of no object cannot be offered', () => {
+test('a schema that is too deep, too large, leads to itself, or is of no object cannot be offered', () => {
   const deep = (levels: number): JsonValue => (levels === 0 ? {} : { items: deep(levels - 1) })
   const wide = Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [`p${i}`, {}]))
   for (const schema of [
     ...[undefined, null, true, 'x', [], { type: 'string' }, { properties: { a: deep(50) } }, { properties: wide }],
     { properties: { a: { enum: ['x'.repeat(70_000)] } } },
+    { properties: { a: { anyOf: [{ $ref: '#/$defs/b' }] } }, $defs: { b: { $ref: '#/properties/a' } } },
   ]) {
     assert.throws(() => readToolSchema(schema), SchemaProblem)
   }

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 import { percentDecoded } from '../percent-decoded.ts'
+import { refersToItself } from '../schema-loops.ts'
 
 const MAX_DEPTH = 20
 const MAX_NODES = 5_000
@@ -79,7 +80,8 @@ export class SchemaProblem extends Error {
 /**
  * What of the schema that a server gives for the input of a tool goes to providers: keywords that they know with values that
  * can be theirs, since one bad schema makes a provider refuse the whole request. References stay where they lead within the schema. Nothing of it is
- * ever compiled or tried here. Throws SchemaProblem for one that is too deep, too large, or of something else than an object.
+ * ever compiled or tried here. Throws SchemaProblem for one that is too deep, too large, leads to
+ * itself, or is of something else than an object.
  */
 export function readToolSchema(given: JsonValue | undefined): JsonObject {
   if (!isObject(given)) throw new SchemaProblem('its schema is no object')
@@ -107,6 +109,7 @@ export function readToolSchema(given: JsonValue | undefined): JsonObject {
   for (const name of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'const']) delete schema[name]
   for (const reference of references) if (!leadsSomewhere(schema, String(reference.$ref))) delete reference.$ref
   if (JSON.stringify(schema).length > MAX_CHARACTERS) throw new SchemaProblem('its schema is too large')
+  if (refersToItself(schema)) throw new SchemaProblem('its schema has a reference that leads to itself')
   return schema
 }
 

@@ -1,6 +1,6 @@
 import { isJson, isObject, type JsonObject } from '#shared/json.ts'
 import { DocumentError } from '../agent-document.ts'
-import { percentDecoded } from '../percent-decoded.ts'
+import { refersToItself } from '../schema-loops.ts'
 
 const MAX_DEPTH = 24
 /** In JSON. */
@@ -17,8 +17,7 @@ export function checkSchema(value: unknown, at: string): JsonObject {
   if (JSON.stringify(value).length > MAX_CHARACTERS) {
     throw new DocumentError(`${at} has more than ${MAX_CHARACTERS} characters`)
   }
-  const root = { value, anchors: anchorsIn(value) }
-  if (refersToItself(value, root, new Map())) throw new DocumentError(`${at} has a reference that leads to itself`)
+  if (refersToItself(value)) throw new DocumentError(`${at} has a reference that leads to itself`)
   return value as JsonObject
 }
 
@@ -31,54 +30,4 @@ function checkDepth(value: unknown, at: string, left: number): void {
     }
     checkDepth(member, at, left - 1)
   }
-}
-
-/** A whole schema, and what of it has a name. */
-interface Root {
-  readonly value: unknown
-  readonly anchors: ReadonlyMap<unknown, unknown>
-}
-
-function anchorsIn(value: unknown, found = new Map<unknown, unknown>()): ReadonlyMap<unknown, unknown> {
-  if (typeof value !== 'object' || value === null) return found
-  if (isObject(value)) found.set(value.$anchor, value).set(value.$dynamicAnchor, value)
-  for (const member of Object.values(value)) anchorsIn(member, found)
-  return found
-}
-
-/** Keywords whose schemas are for the same value as the one that they are in. */
-const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
-
-/** Whether a schema in it is for the same value as itself, so that nothing is ever checked. `seen`: whether it is known not to be so. */
-function refersToItself(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
-  if (typeof schema !== 'object' || schema === null) return false
-  return entersItself(schema, root, seen) || Object.values(schema).some((member) => refersToItself(member, root, seen))
-}
-
-function entersItself(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
-  if (!isObject(schema)) return false
-  const known = seen.get(schema)
-  if (known !== undefined) return !known
-  seen.set(schema, false)
-  const within = SAME_VALUE.flatMap((name) => {
-    const member = schema[name]
-    return name === 'dependentSchemas' || Array.isArray(member) ? Object.values(member ?? {}) : [member]
-  })
-  const targets = [schema.$ref, schema.$dynamicRef, schema.$recursiveRef].map((ref) => targetOf(ref, root))
-  const enters = [...within, ...targets].some((next) => entersItself(next, root, seen))
-  seen.set(schema, true)
-  return enters
-}
-
-/** What a pointer (`#/a/b`) or a name (`#a`) leads to; undefined: nothing. */
-function targetOf(ref: unknown, { value, anchors }: Root): unknown {
-  if (typeof ref !== 'string') return undefined
-  const fragment = percentDecoded(ref.slice(1))
-  if (fragment !== '' && !fragment.startsWith('/')) return anchors.get(fragment)
-  let target = value
-  for (const part of fragment.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    target = typeof target === 'object' && target !== null ? Reflect.get(target, name) : undefined
-  }
-  return target
 }

@@ -1,0 +1,57 @@
+import { isObject } from '#shared/json.ts'
+import { percentDecoded } from './percent-decoded.ts'
+
+/** A whole schema, and what of it has a name. */
+interface Root {
+  readonly value: unknown
+  readonly anchors: ReadonlyMap<unknown, unknown>
+}
+
+function anchorsIn(value: unknown, found = new Map<unknown, unknown>()): ReadonlyMap<unknown, unknown> {
+  if (typeof value !== 'object' || value === null) return found
+  if (isObject(value)) found.set(value.$anchor, value).set(value.$dynamicAnchor, value)
+  for (const member of Object.values(value)) anchorsIn(member, found)
+  return found
+}
+
+/** Keywords whose schemas are for the same value as the one that they are in. */
+const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
+
+/** Whether a JSON Schema, or one in it, is for the same value as itself, by pointers or names, so that a check of a value would never end. */
+export function refersToItself(schema: unknown): boolean {
+  return hasLoop(schema, { value: schema, anchors: anchorsIn(schema) }, new Map())
+}
+
+// `seen`: whether a schema is known not to enter itself.
+function hasLoop(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  return entersItself(schema, root, seen) || Object.values(schema).some((member) => hasLoop(member, root, seen))
+}
+
+function entersItself(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
+  if (!isObject(schema)) return false
+  const known = seen.get(schema)
+  if (known !== undefined) return !known
+  seen.set(schema, false)
+  const within = SAME_VALUE.flatMap((name) => {
+    const member = schema[name]
+    return name === 'dependentSchemas' || Array.isArray(member) ? Object.values(member ?? {}) : [member]
+  })
+  const targets = [schema.$ref, schema.$dynamicRef, schema.$recursiveRef].map((ref) => targetOf(ref, root))
+  const enters = [...within, ...targets].some((next) => entersItself(next, root, seen))
+  seen.set(schema, true)
+  return enters
+}
+
+/** What a pointer (`#/a/b`) or a name (`#a`) leads to; undefined: nothing. */
+function targetOf(ref: unknown, { value, anchors }: Root): unknown {
+  if (typeof ref !== 'string') return undefined
+  const fragment = percentDecoded(ref.slice(1))
+  if (fragment !== '' && !fragment.startsWith('/')) return anchors.get(fragment)
+  let target = value
+  for (const part of fragment.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    target = typeof target === 'object' && target !== null ? Reflect.get(target, name) : undefined
+  }
+  return target
+}
