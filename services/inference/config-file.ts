@@ -9,29 +9,29 @@ import type { CacheControl } from './domain/conversation.ts'
 import type { DataPolicy } from './domain/endpoint.ts'
 import type { ModelEntry } from './domain/model-list.ts'
 
-/** A provider as it is configured. */
+/** A configured provider. */
 export interface ProviderConfig {
   readonly id: string
   readonly protocol: 'openai' | 'openai-responses' | 'anthropic'
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   /** Undefined: the provider needs none. */
   readonly apiKey: string | undefined
-  /** The file that the key came from, an absolute path: what it says later replaces the key. */
+  /** The file that the key came from, an absolute path; its later content replaces the key. */
   readonly apiKeyFile?: string
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>
-  /** Of every address (`api-version=1`); undefined: none. */
+  /** Appended to every URL (`api-version=1`); undefined: nothing. */
   readonly query?: string | undefined
   /** The header that carries the key; undefined: the protocol's own. */
   readonly keyHeader?: string | undefined
   /** Whether answers are requested as streams, whatever the client wants. */
   readonly alwaysStream?: boolean | undefined
-  /** Whether thoughts go back as `reasoning_content`; undefined: where its host is known to want them. */
+  /** Whether thoughts are sent back as `reasoning_content`; undefined: if its host is known to want them. */
   readonly reasoningContent?: boolean | undefined
-  /** Caching markers that the gateway places for requests without any; undefined: none. */
+  /** Cache markers for requests without any; undefined: none. */
   readonly cache?: CacheControl | undefined
-  /** What becomes of data, as the operator says; undefined: nobody says anything. */
+  /** The data policy, according to the operator; undefined: unknown. */
   readonly policy?: Partial<DataPolicy> | undefined
   readonly models: readonly ModelEntry[]
 }
@@ -79,7 +79,7 @@ function provider(env: Environment) {
       } = rest
       if (id === 'portico') context.addIssue({ code: 'custom', path: ['id'], message: 'portico is built in' })
       const refuse = (member: string, message: string): undefined => {
-        // It goes on, so that what else is wrong is reported with it.
+        // It continues, so that other problems are reported together with this one.
         context.addIssue({ code: 'custom', path: [member], message, continue: true })
       }
       const settings = {
@@ -134,7 +134,7 @@ function schema(env: Environment) {
     })
 }
 
-/** The path of a JSON file, with comments if you like; the answer is what it says. */
+/** The path of a JSON file, which may contain comments; the result is its content. */
 export function fileVariable(env: Environment) {
   return z
     .string()

@@ -3,7 +3,7 @@ import type { DataPolicy } from './domain/endpoint.ts'
 import type { ModelEntry } from './domain/model-list.ts'
 import { nanosOf } from './domain/money.ts'
 
-/** US dollars per million tokens: a number, or decimal digits in a text; at most nine digits behind the point. */
+/** US dollars per million tokens: a number, or decimal digits as text; at most nine digits after the point. */
 const price = z.union([z.number(), z.string()]).transform((value, context): bigint => {
   const nanos = nanosOf(typeof value === 'number' ? value.toFixed(9) : value)
   if (nanos !== undefined) return nanos
@@ -20,7 +20,7 @@ const pricing = z
     cacheWriteNanos: cacheWrite ?? input,
   }))
 
-/** What may be said of what becomes of data, of a provider and of its models. */
+/** Members of a data policy, of a provider or of one of its models. */
 export const policyMembers = {
   dataCollection: z.enum(['allow', 'deny']).optional(),
   zdr: z.boolean().optional(),
@@ -28,7 +28,7 @@ export const policyMembers = {
   quantization: z.string().min(1).max(64).optional(),
 }
 
-/** What the operator says of what becomes of data; undefined: nothing. */
+/** The data policy that the operator sets; undefined: none. */
 export function toPolicy(given: z.output<z.ZodObject<typeof policyMembers>>): Partial<DataPolicy> | undefined {
   const { dataCollection, zdr, distillable, quantization } = given
   const policy = {
@@ -40,7 +40,7 @@ export function toPolicy(given: z.output<z.ZodObject<typeof policyMembers>>): Pa
   return Object.keys(policy).length === 0 ? undefined : policy
 }
 
-/** A model as it is configured. */
+/** A configured model. */
 export const model = z
   .strictObject({
     id: z.string().min(1).max(256),

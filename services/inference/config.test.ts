@@ -7,7 +7,7 @@ import { ConfigError } from '#shared/config/config-error.ts'
 import type { Environment } from '#shared/config/environment.ts'
 import { readConfig } from './config.ts'
 
-/** Reads a configuration with a file of that text. */
+/** Reads a configuration with a file that contains this text. */
 async function withFile<T>(text: string, read: (path: string) => T): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-config-'))
   const path = join(directory, 'portico.jsonc')

@@ -10,13 +10,13 @@ import { modelListOf, resolveModel } from './domain/model-list.ts'
 /** Settings of the inference service. */
 export interface Config {
   readonly store: StoreConfig
-  /** In order: those of the file, then OpenAI, Anthropic, OpenRouter, Ollama as their variables are set. */
+  /** In order: those of the file, then OpenAI, Anthropic, OpenRouter and Ollama as their variables are set. */
   readonly providers: readonly ProviderConfig[]
   readonly defaultModel: string
-  /** Longest time that one generation may take (`PORTICO_GENERATION_TIMEOUT_SECONDS`, default 3600). */
+  /** Time limit of a generation (`PORTICO_GENERATION_TIMEOUT_SECONDS`, default 3600). */
   readonly generationTimeoutMs: number
   /**
-   * Whether keys with a limit may use models whose price is unknown, where nothing is held back of the limit
+   * Whether keys with a limit may use models of unknown price, for which nothing is reserved
    * (`PORTICO_ALLOW_UNPRICED_MODELS`, default false).
    */
   readonly allowUnpriced: boolean
@@ -24,7 +24,7 @@ export interface Config {
   readonly providerTimeoutMs: number
 }
 
-/** The default model of a well-known provider whose models the file does not list. */
+/** The default model of a well-known provider whose models are not in the file. */
 const DEFAULT_MODELS: Readonly<Record<string, string>> = {
   openai: 'gpt-5.5',
   anthropic: 'claude-sonnet-5-5',
@@ -44,7 +44,8 @@ const ollamaHost = z.string().transform((text, context) => {
     context.addIssue({ code: 'custom', message: 'must be a host, with or without scheme and port' })
     return z.NEVER
   }
-  // As Ollama reads its variable: the port is 11434 unless a scheme or a port says otherwise; 0.0.0.0 is where it listens.
+  // As Ollama reads its variable: the port is 11434 unless there is a scheme or a port; 0.0.0.0 is an address to listen
+  // on.
   if (scheme === undefined && url.port === '' && !/:\d+\/?$/.test(text)) url.port = OLLAMA_PORT
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/v1`

@@ -27,10 +27,10 @@ import { createRoutes } from './routes.ts'
 import { RowCloser } from './run/row-closer.ts'
 import { RowKeeper } from './run/row-keeper.ts'
 
-/** What this process serves. */
+/** The services of this process. */
 export const services = [InferenceService, PresetService, UsageService] as const
 
-/** The form of what the service stores. */
+/** The schema of what the service stores. */
 export const storeSchema: StoreSchema = {
   sqlite: [
     { file: 'inference.sqlite', exclusive: true, steps: STEPS },
@@ -60,7 +60,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const health = opening.use(watchStore(opened, { name: 'inference', mongo, clock, logger }))
   await health.begin()
   const ledger = storePort(tracedPort(opened, 'Ledger', { 'db.system.name': config.store.kind }), health, {
-    // To settle may be to do nothing.
+    // Settling may mean doing nothing.
     writes: ['open', 'close', 'note'],
   })
   const presets = storePort(
@@ -98,14 +98,14 @@ async function openLedger(
   if (store.kind === 'sqlite') {
     return { ledger: resources.use(await SqliteLedger.open(join(store.directory, 'inference.sqlite'), clock)) }
   }
-  // The driver takes 20 MB, and is not read where it is not used.
+  // The driver takes 20 MB, so it is only loaded if it is used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
   const { MongoLedger } = await import('./adapters/mongo/ledger.ts')
   const mongo = resources.use(await openMongo(store))
   return { ledger: resources.use(await MongoLedger.open(mongo, clock)), mongo }
 }
 
-/** To be called once the ledger is open, which makes the form of the data in MongoDB. */
+/** Must be called once the ledger is open, which creates the schema in MongoDB. */
 async function openPresets(
   { store }: Config,
   mongo: Mongo | undefined,

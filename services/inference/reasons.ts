@@ -3,8 +3,8 @@ import type { ReasonTable } from '#shared/reasons.ts'
 import { storeReasons } from '#shared/stores/store-outage.ts'
 
 /**
- * What the inference service rejects with. Errors of providers carry `provider`, `model`, `message` and, where they are known, `status`,
- * `code` (the provider's own word), `error_type` (its canonical type) and `retry_after`.
+ * The rejections of the inference service. Those for errors of providers carry `provider`, `model`, `message` and, if
+ * known, `status`, `code` (the provider's own word), `error_type` (its canonical type) and `retry_after`.
  */
 export const reasons = {
   ...storeReasons,
@@ -15,13 +15,13 @@ export const reasons = {
   PRESET_NOT_FOUND: { code: Code.NotFound, message: 'There is no preset "{slug}"' },
   PRESET_VERSION_NOT_FOUND: { code: Code.NotFound, message: 'The preset "{slug}" has no version {version}' },
   PRESET_CONFLICT: { code: Code.Aborted, message: 'Others create versions of the preset "{slug}" at the same time' },
-  // `demands`: members of the routing of the request, such as `only`.
+  // `demands`: members of the request's routing, such as `only`.
   NO_ENDPOINT: { code: Code.NotFound, message: 'No endpoint of "{model}" meets what the request demands: {demands}' },
   MODEL_FORBIDDEN: { code: Code.PermissionDenied, message: 'The key may not use the model "{model}"' },
   PROVIDER_NOT_FOUND: { code: Code.NotFound, message: 'No provider is called "{provider_id}"' },
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
   GENERATION_NOT_FOUND: { code: Code.NotFound, message: 'No generation that has ended is called "{request_id}"' },
-  // `limit` is `key` or `workspace`; where less output could be paid for, `affordable_tokens` says how much.
+  // `limit` is `key` or `workspace`; if less output could be paid for, `affordable_tokens` says how much.
   CREDIT_INSUFFICIENT: {
     code: Code.FailedPrecondition,
     message: 'The limit of the {limit} leaves too little: {problem}',
@@ -30,7 +30,8 @@ export const reasons = {
     code: Code.FailedPrecondition,
     message: 'The price of {model} is unknown, and the {limit} has a limit',
   },
-  // With `limit` (`requests_per_minute`, …), its value `most`, `reset` in milliseconds since the epoch, and `retry_after` in seconds.
+  // With `limit` (`requests_per_minute`, …), its value `most`, `reset` in milliseconds since the epoch, and
+  // `retry_after` in seconds.
   RATE_LIMITED: { code: Code.ResourceExhausted, message: '{problem}' },
   PROVIDER_REFUSED: { code: Code.FailedPrecondition, message: '{provider} refused the request: {message}' },
   PROVIDER_RATE_LIMITED: { code: Code.ResourceExhausted, message: '{provider} is rate limiting requests: {message}' },

@@ -19,7 +19,7 @@ export interface HandlerDependencies extends Omit<GenerationDependencies, 'readS
   readonly clock: Clock
 }
 
-/** The routes of the inference service. Nothing of it is needed before the first generation. */
+/** The routes of the inference service, whose handlers are loaded with the first generation. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
   const handlers = {
     inference: lazyHandlers(InferenceService, async () => (await generations()).inferenceService(dependencies)),

@@ -2,19 +2,19 @@ import { isObject } from '#shared/json.ts'
 import type { CacheControl, Message, Part } from './conversation.ts'
 import type { GenerationRequest } from './generation.ts'
 
-/** Most markers that a request may have; a provider refuses one with more (gateway facts 3.3). */
+/** Maximum number of cache markers in a request; providers refuse more (gateway facts 3.3). */
 const MAX_MARKERS = 4
 
 /**
- * The conversation with a marker on its last piece that can be cached, which has the provider cache all there is. One that has a marker
- * there, or as many as it may have, keeps those.
+ * Returns the conversation with a marker on its last cacheable piece, so that the provider caches everything. A request
+ * that has a marker there, or as many as are allowed, is left unchanged.
  */
 export function withCacheMarker(
   request: Pick<GenerationRequest, 'messages' | 'tools' | 'hostedTools'>,
   cache: CacheControl,
 ): readonly Message[] {
   const { messages } = request
-  // Instructions stand before the conversation, wherever they were said.
+  // Instructions precede the conversation, wherever they were given.
   const place =
     lastCacheable(messages, ({ role }) => role !== 'system') ?? lastCacheable(messages, ({ role }) => role === 'system')
   if (place === undefined || place.part.cache !== undefined || markersOf(request) >= MAX_MARKERS) return messages
@@ -36,7 +36,10 @@ function lastCacheable(
   return undefined
 }
 
-/** Empty texts and thoughts take no marker, and what not every provider takes may be left out together with it. */
+/**
+ * Empty texts and thoughts accept no marker, and parts that not every provider accepts may be left out together with
+ * it.
+ */
 function isCacheable(part: Part): boolean {
   switch (part.type) {
     case 'text':
@@ -52,7 +55,7 @@ function isCacheable(part: Part): boolean {
   }
 }
 
-/** How many markers a request has. */
+/** How many cache markers a request has. */
 export function markersOf({ messages, tools, hostedTools }: Parameters<typeof withCacheMarker>[0]): number {
   const inParts = (parts: readonly Part[]): number => parts.reduce((sum, part) => sum + markersIn(part), 0)
   const markersIn = (part: Part): number => {
@@ -65,7 +68,7 @@ export function markersOf({ messages, tools, hostedTools }: Parameters<typeof wi
   return messages.reduce((sum, { parts }) => sum + inParts(parts), onTools + onHosted)
 }
 
-/** A request with that marker wherever a hint stands. */
+/** Replaces the hints in a request by this marker. */
 export function withHintsAs(request: GenerationRequest, cache: CacheControl): GenerationRequest {
   const confirmed = <T extends { readonly cache?: CacheControl | undefined }>(marked: T): T =>
     marked.cache?.hint === true ? { ...marked, cache } : marked

@@ -1,52 +1,55 @@
 import type { JsonObject } from '#shared/json.ts'
-/** Asks the provider to cache what comes before. */
+/** Marks everything up to here for caching by the provider. */
 export interface CacheControl {
   /** `5m` or `1h`; undefined: the provider's default. */
   readonly ttl?: string | undefined
-  /** Whether it reaches only providers that are known to take markers, and those whose setting says so; undefined: it does not. */
+  /**
+   * Whether the marker is only sent to providers that are known to accept markers, and to those whose setting says so;
+   * undefined: no.
+   */
   readonly hint?: true
 }
 
-/** Content, or the address of it, which only the provider fetches. */
+/** Content, or its URL, which only the provider fetches. */
 export type MediaSource = { readonly data: Uint8Array } | { readonly url: string }
 
 interface AnyPart {
   readonly cache?: CacheControl | undefined
   /**
-   * What the provider said of a generated part that no other member holds, in its own words. In a request: by the kind of provider
-   * ({@link ReasoningPart.format}), further members for that kind.
+   * What the provider said about a generated part that no other member contains, in its own words. In a request: by
+   * format ({@link ReasoningPart.format}), further members for that kind of provider.
    */
   readonly providerMetadata?: JsonObject | undefined
 }
 
-/** A document that a text rests on. Undefined members were not given. */
+/** A source of a text. Members that were not given are undefined. */
 export interface Citation {
   readonly url: string | undefined
   readonly title: string | undefined
-  /** Bounds of the passage of the text that rests on it, in UTF-16 code units, the end exclusive. */
+  /** Bounds of the passage that rests on the source, in UTF-16 code units; the end is exclusive. */
   readonly start: number | undefined
   readonly end: number | undefined
-  /** The passage of the source that is cited. */
+  /** The cited passage of the source. */
   readonly citedText: string | undefined
   /** The provider's id of the file. */
   readonly fileId?: string | undefined
   readonly fileName?: string | undefined
 }
 
-/** Text, or the model's words of refusal. */
+/** Text, or the model's refusal. */
 export interface TextPart extends AnyPart {
   readonly type: 'text' | 'refusal'
   readonly text: string
-  /** What a text of the conversation names; sources of a generated text come by themselves. Undefined: none. */
+  /** The sources of a text in a conversation; those of a generated text are separate events. Undefined: none. */
   readonly sources?: readonly Citation[] | undefined
-  /** What the model says it for, sent back untouched; undefined: it does not say. */
+  /** The model's phase for the text, sent back unchanged; undefined: none. */
   readonly phase?: string | undefined
 }
 
-/** An item that has a meaning for one kind of provider only, kept as it is. */
+/** An item that only one kind of provider understands, kept unchanged. */
 export interface ForeignPart extends AnyPart {
   readonly type: 'foreign'
-  /** Whose it is, as of {@link ReasoningPart.format}. Providers of other kinds do not get it. */
+  /** Its format, as in {@link ReasoningPart.format}. Other kinds of providers do not get it. */
   readonly format: string
   /** In that provider's form. */
   readonly item: JsonObject
@@ -64,18 +67,18 @@ export interface MediaPart extends AnyPart {
   readonly detail?: string | undefined
 }
 
-/** What the model thought. Undefined members were not given. */
+/** What the model thought. Members that were not given are undefined. */
 export interface ReasoningPart extends AnyPart {
   readonly type: 'reasoning'
   readonly text?: string | undefined
   readonly summary?: string | undefined
-  /** The provider's proof, sent back untouched. */
+  /** The provider's proof, sent back unchanged. */
   readonly signature?: string | undefined
-  /** The encrypted thought, sent back untouched. */
+  /** The encrypted thought, sent back unchanged. */
   readonly encrypted?: string | undefined
   /** The provider's id of the thought. */
   readonly id?: string | undefined
-  /** The kind of provider that made it: signature and encrypted thought mean something to that kind alone. */
+  /** The kind of provider that made it, which alone understands signature and encrypted thought. */
   readonly format?: string | undefined
 }
 
@@ -84,19 +87,19 @@ export interface ToolCallPart extends AnyPart {
   readonly type: 'tool-call'
   readonly callId: string
   readonly name: string
-  /** Exactly as the model wrote it: JSON text, or any text where the tool is a custom one. */
+  /** Exactly as the model wrote it: JSON text, or any text if the tool is a custom one. */
   readonly arguments: string
   /** Whether the tool is a custom one. */
   readonly custom?: boolean | undefined
-  /** Of the tool; undefined: none. */
+  /** Namespace of the tool; undefined: none. */
   readonly namespace?: string | undefined
-  /** The provider's proof of the call, sent back untouched. */
+  /** The provider's proof of the call, sent back unchanged. */
   readonly signature?: string | undefined
-  /** The kind of provider that made the proof, as of {@link ReasoningPart.format}. */
+  /** The kind of provider that made the proof, as in {@link ReasoningPart.format}. */
   readonly format?: string | undefined
 }
 
-/** What a call answered. */
+/** The result of a call. */
 export interface ToolResultPart extends AnyPart {
   readonly type: 'tool-result'
   readonly callId: string
@@ -113,11 +116,11 @@ export type Part = TextPart | MediaPart | ReasoningPart | ToolCallPart | ToolRes
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly parts: readonly Part[]
-  /** By the kind of provider ({@link ReasoningPart.format}), further members for that kind; undefined: none. */
+  /** By format ({@link ReasoningPart.format}), further members for that kind of provider; undefined: none. */
   readonly providerMetadata?: JsonObject | undefined
 }
 
-/** The text of parts, one after the other; other kinds are left out. */
+/** Joins the text of parts; parts of other kinds are left out. */
 export function textOf(parts: readonly Part[]): string {
   let text = ''
   for (const part of parts) if (part.type === 'text' || part.type === 'refusal') text += part.text

@@ -7,32 +7,37 @@ export interface Pricing {
   readonly outputNanos: bigint
   readonly cacheReadNanos: bigint
   readonly cacheWriteNanos: bigint
-  /** Of what a cache keeps for an hour; undefined: twice the input, as makers have it, or what writing costs, if that is more. */
+  /**
+   * For writes that a cache keeps for an hour; undefined: twice the input price, as makers charge, or the price of
+   * writing if that is higher.
+   */
   readonly longCacheWriteNanos?: bigint | undefined
-  /** Of one search of the web by the provider's own tool; undefined: unknown. */
+  /** For one web search by the provider's own tool; undefined: unknown. */
   readonly webSearchNanos?: bigint | undefined
-  /** Of one search of files, likewise. */
+  /** For one file search, likewise. */
   readonly fileSearchNanos?: bigint | undefined
-  /** Other prices for all tokens of a request with a long input, the longest first; undefined: none. */
+  /** Other prices for all tokens of a request with a long input, longest first; undefined: none. */
   readonly long?: readonly LongPricing[] | undefined
-  /** Whether nobody configured them: what the provider says that an answer cost counts before them. */
+  /**
+   * Whether they come from a list instead of the configuration: then a cost that the provider reports takes precedence.
+   */
   readonly listed?: boolean | undefined
 }
 
-/** Prices of a request whose input has more than so many tokens. */
+/** Prices of a request whose input has more than this number of tokens. */
 export interface LongPricing extends Omit<Pricing, 'long' | 'listed'> {
   readonly aboveTokens: bigint
 }
 
-/** What decides a cost besides usage and prices. */
+/** What determines a cost, besides usage and prices. */
 export interface CostTerms {
   /** Undefined: nothing. */
   readonly billed?: Billed | undefined
-  /** What tokens cost, in percent of the plain price; undefined: 100. */
+  /** Price of tokens in percent of the plain price; undefined: 100. */
   readonly percent?: number | undefined
 }
 
-/** The part of a cost that the output caused, rounded by itself; at most the whole. */
+/** The part of a cost that the output caused, rounded separately; at most the whole cost. */
 export function outputCostOf(usage: Usage, pricing: Pricing | undefined, { percent }: CostTerms = {}): bigint {
   if (pricing === undefined) return 0n
   const output = { ...usage, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n }
@@ -40,14 +45,14 @@ export function outputCostOf(usage: Usage, pricing: Pricing | undefined, { perce
 }
 
 const MILLION = 1_000_000n
-/** The most that one generation is said to cost: ten million dollars. So sums stay within 64 bits. */
+/** Maximum cost of one generation, ten million dollars, so that sums stay within 64 bits. */
 export const MAX_COST_NANOS = 10n ** 16n
-/** What a search is taken for where no price says it: makers list 10 to 25 US dollars for a thousand. */
+/** Assumed price of a search if none is known: makers list 10 to 25 US dollars for a thousand. */
 const SEARCH_NANOS = 10_000_000n
 
 /**
- * What a usage costs, in nano-dollars, rounded half up once; 0 when the price is unknown (gateway facts 6.5). Cached
- * tokens are part of the input; a provider that reports more of them than input is charged for them alone. At most ten
+ * The cost of a usage in nano-dollars, rounded half up once; 0 if the price is unknown (gateway facts 6.5). Cached
+ * tokens are part of the input; if a provider reports more of them than input, only they are charged. At most ten
  * million dollars.
  */
 export function costOf(usage: Usage, pricing: Pricing | undefined, { billed = {}, percent }: CostTerms = {}): bigint {
@@ -58,7 +63,7 @@ export function costOf(usage: Usage, pricing: Pricing | undefined, { billed = {}
   return nanos < MAX_COST_NANOS ? nanos : MAX_COST_NANOS
 }
 
-/** Whether prices say all of what decides a cost; else it is an estimate, which is rather too high. */
+/** Whether the prices cover everything that determines a cost; otherwise it is an estimate, on the high side. */
 export function saysAll(pricing: Pricing | undefined, { billed = {}, percent = 100 }: CostTerms): boolean {
   if (pricing === undefined || percent !== 100 || billed.otherTools) return false
   const { webSearchNanos, fileSearchNanos } = pricing
@@ -67,12 +72,12 @@ export function saysAll(pricing: Pricing | undefined, { billed = {}, percent = 1
   )
 }
 
-/** The prices of a request with so many tokens of input. */
+/** The prices of a request with this number of input tokens. */
 export function pricesAt(inputTokens: bigint, pricing: Pricing): Omit<Pricing, 'long' | 'listed'> {
   return pricing.long?.find(({ aboveTokens }) => inputTokens > aboveTokens) ?? pricing
 }
 
-/** The price of what a cache keeps for an hour. */
+/** The price of writes that a cache keeps for an hour. */
 export function longCachePrice({ longCacheWriteNanos, cacheWriteNanos, inputNanos }: Omit<Pricing, 'long'>): bigint {
   if (longCacheWriteNanos !== undefined) return longCacheWriteNanos
   const twice = 2n * inputNanos
@@ -80,12 +85,12 @@ export function longCachePrice({ longCacheWriteNanos, cacheWriteNanos, inputNano
   return twice
 }
 
-/** The price of one search of the web. */
+/** The price of one web search. */
 export function searchPrice({ webSearchNanos = SEARCH_NANOS }: Pick<Pricing, 'webSearchNanos'>): bigint {
   return webSearchNanos
 }
 
-/** The price of one search of files. */
+/** The price of one file search. */
 export function fileSearchPrice({ fileSearchNanos = SEARCH_NANOS }: Pick<Pricing, 'fileSearchNanos'>): bigint {
   return fileSearchNanos
 }

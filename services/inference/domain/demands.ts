@@ -7,9 +7,9 @@ import { type Setting, settingsLeftOut } from './left-out.ts'
 const NONE: readonly Setting[] = []
 
 /**
- * What a request demands of the endpoint that serves it, and this one does not meet, by the names that clients know; empty: it may serve
- * the request (gateway facts 6.2). An unknown price is above every maximum; that of a long input
- * counts where the input is taken for one.
+ * The demands of a request that an endpoint does not meet, by the names that clients know; empty: it may serve the
+ * request (gateway facts 6.2). An unknown price exceeds every maximum; the price of long inputs applies if the
+ * estimated input is long.
  */
 export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
   const unmet: Readonly<Record<string, boolean>> = {
@@ -20,15 +20,16 @@ export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest
 }
 
 /**
- * Whether an endpoint takes the input of a request, and its maximum of output beside it, as far as is known. Input is taken for rather too
- * much: it is no reason to refuse a request, but one to prefer an endpoint that has more room.
+ * Whether an endpoint has room for the input of a request together with its maximum output, as far as is known. The
+ * estimate of the input is on the high side, so it is no reason to refuse a request, but one to prefer an endpoint with
+ * more room.
  */
 export function hasRoom({ contextLength }: Endpoint, request: Omit<GenerationRequest, 'modelId'>): boolean {
   if (contextLength === undefined) return true
   return Number(inputTokensOf(request)) + (request.maxOutputTokens ?? 0) <= contextLength
 }
 
-/** Most tokens of output that an endpoint gives; Infinity: unknown. */
+/** Maximum output of an endpoint in tokens; Infinity: unknown. */
 export function mostOutput({ contextLength = Infinity, outputLimit = Infinity }: Endpoint): number {
   return Math.min(contextLength, outputLimit)
 }

@@ -1,19 +1,19 @@
 import type { Pricing } from './cost.ts'
 import type { Setting } from './left-out.ts'
 
-/** What its provider does with what an endpoint is sent, as the operator says it. */
+/** What an endpoint's provider does with data that it is sent, according to the operator. */
 export interface DataPolicy {
-  /** Whether it may keep what it is sent, and learn from it. */
+  /** Whether it may store the data and train on it. */
   readonly collects: boolean
   /** Whether it retains nothing at all. */
   readonly retainsNothing: boolean
-  /** Whether other models may be trained on what it says. */
+  /** Whether other models may be trained on its output. */
   readonly distillable: boolean
-  /** Precision of the model's numbers (`fp8`); `unknown`. */
+  /** Precision of the model's weights (`fp8`); `unknown`. */
   readonly quantization: string
 }
 
-/** Where nobody says anything. */
+/** The policy if the operator states none. */
 export const UNKNOWN_POLICY: DataPolicy = {
   collects: true,
   retainsNothing: false,
@@ -21,19 +21,19 @@ export const UNKNOWN_POLICY: DataPolicy = {
   quantization: 'unknown',
 }
 
-/** Where a model is served, and at what price. */
+/** A provider that serves a model, with its price. */
 export interface Endpoint {
   readonly providerId: string
-  /** Model as the provider names it. */
+  /** The provider's name for the model. */
   readonly modelId: string
   /** Undefined: unknown. */
   readonly pricing: Pricing | undefined
-  /** Most tokens of input and output together; undefined: unknown. */
+  /** Maximum number of input and output tokens together; undefined: unknown. */
   readonly contextLength?: number | undefined
-  /** Most tokens of output; undefined: unknown. */
+  /** Maximum number of output tokens; undefined: unknown. */
   readonly outputLimit?: number | undefined
   /** Undefined: unknown. */
   readonly policy?: DataPolicy | undefined
-  /** Settings that its provider has no member for. */
+  /** Settings for which its provider has no member. */
   readonly without?: readonly Setting[] | undefined
 }

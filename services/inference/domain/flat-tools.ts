@@ -8,8 +8,8 @@ interface Called {
 }
 
 /**
- * Tools for a provider that knows no namespaces: each has one name, its own where no other tool is called so, and a call by that name is a
- * call of the tool in its namespace again.
+ * Tools for a provider without namespaces: each gets a unique name, its own unless another tool has the same, and a
+ * call by that name is converted back to a call of the tool in its namespace.
  */
 export class FlatTools {
   readonly #flat = new Map<string, string>()
@@ -27,12 +27,12 @@ export class FlatTools {
     }
   }
 
-  /** What a tool is called at the provider. */
+  /** The name of a tool at the provider. */
   nameOf(name: string, namespace: string | undefined): string {
     return namespace === undefined ? name : (this.#flat.get(keyOf(name, namespace)) ?? name)
   }
 
-  /** The tool that a provider means. */
+  /** The tool that a provider's name stands for. */
   called(flat: string): Called {
     return this.#called.get(flat) ?? { toolName: flat }
   }

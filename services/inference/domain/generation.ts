@@ -6,14 +6,14 @@ import type { Routing } from './routing.ts'
 import type { Sampling } from './sampling.ts'
 import type { HostedTool, Tool, ToolChoice } from './tools.ts'
 
-/** Members of a request that mean something to one kind of provider only; others do not get them. */
+/** Members of a request that only one kind of provider understands; others do not get them. */
 export interface ProviderExtension {
   readonly format: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonObject | undefined
 }
 
-/** Which application a request comes from, as it says itself. */
+/** The application that a request comes from, according to the request. */
 export interface Attribution {
   readonly referer: string | undefined
   readonly title: string | undefined
@@ -21,7 +21,7 @@ export interface Attribution {
   readonly userAgent: string | undefined
 }
 
-/** Form of the answer. */
+/** Required form of the answer. */
 export type ResponseFormat =
   | { readonly type: 'json-object' }
   | { readonly type: 'python' }
@@ -34,17 +34,17 @@ export type ResponseFormat =
       readonly description?: string | undefined
     }
 
-/** How the model thinks; undefined: the provider's default. */
+/** How the model should think; undefined: the provider's default. */
 export interface Reasoning {
   readonly effort?: string | undefined
   readonly summary?: string | undefined
   readonly maxTokens?: number | undefined
 }
 
-/** What a provider is to generate: the internal request that every public dialect becomes. */
+/** The internal request for a generation, to which every public dialect is converted. */
 export interface GenerationRequest {
   readonly requestId: string
-  /** Model as the provider names it. */
+  /** The provider's name for the model. */
   readonly modelId: string
   readonly messages: readonly Message[]
   readonly tools: readonly Tool[]
@@ -56,22 +56,22 @@ export interface GenerationRequest {
   readonly responseFormat: ResponseFormat | undefined
   readonly user: string | undefined
   readonly sessionId: string | undefined
-  /** What the provider learns of the session; undefined: nothing. */
+  /** What the provider learns about the session; undefined: nothing. */
   readonly providerSession?: string | undefined
-  /** Which interface the request came by, or what it is for. */
+  /** The interface that the request came by, or its purpose. */
   readonly origin: string
   readonly providerHeaders: Readonly<Record<string, string>>
   readonly providerBody: JsonObject | undefined
-  /** Undefined: as long as the server lets it. */
+  /** Undefined: the server's limits. */
   readonly providerTimeouts?: ProviderTimeouts | undefined
-  /** How wordy the answer is; undefined: the provider's default. */
+  /** How verbose the answer should be; undefined: the provider's default. */
   readonly verbosity: string | undefined
   readonly hostedTools: readonly HostedTool[]
   /** At most one of each format. */
   readonly extensions: readonly ProviderExtension[]
   /** Undefined: no demands. */
   readonly routing?: Routing | undefined
-  /** Slug of a preset; undefined: none is named apart from the model. */
+  /** Slug of a preset; undefined: none, or only in the model. */
   readonly preset?: string | undefined
   /** Text that the answer will probably repeat. */
   readonly prediction?: string | undefined
@@ -80,22 +80,22 @@ export interface GenerationRequest {
   readonly speed?: string | undefined
   /** For the request's span. */
   readonly trace?: JsonObject | undefined
-  /** Of the caller, for the ledger. */
+  /** Set by the caller, for the ledger. */
   readonly metadata: Readonly<Record<string, string>>
-  /** Members of the public request that mean nothing here yet. */
+  /** Members of the public request that are not supported yet. */
   readonly notApplied: readonly string[]
   readonly attribution?: Attribution | undefined
-  /** Asks that caching markers be placed; undefined: they are where the setting says so. */
+  /** Places cache markers; undefined: the provider's setting decides. */
   readonly automaticCache?: CacheControl | undefined
-  /** Whether the answer is shown without what the model thought; undefined: with it. */
+  /** Whether thoughts are removed from the answer; undefined: they are not. */
   readonly excludeThoughts?: boolean | undefined
 }
 
 /** What a generation used, as the provider reported it; a reported zero is a zero. */
 export interface Usage {
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached ones. */
   readonly inputTokens: bigint
-  /** All output tokens, reasoning included. */
+  /** All output tokens, including reasoning. */
   readonly outputTokens: bigint
   readonly cacheReadTokens: bigint
   readonly cacheWriteTokens: bigint
@@ -107,7 +107,7 @@ export interface Usage {
 /** Why a generation ended. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other'
 
-/** What a part is. Pictures, files and items of the provider's own come whole, with the end of their part. */
+/** The kind of a part. Pictures, files and the provider's own items come whole, with the end of their part. */
 export type PartKind =
   | 'text'
   | 'reasoning'
@@ -118,18 +118,18 @@ export type PartKind =
   | 'file'
   | 'foreign'
 
-/** How probable a token was. */
+/** The probability of a token. */
 export interface LogProbability {
   readonly token: string
   /** Natural logarithm. */
   readonly logProbability: number
   /** The token's UTF-8 bytes; undefined: unknown. */
   readonly bytes?: Uint8Array | undefined
-  /** The most probable tokens at that position, without alternatives of their own. */
+  /** The most probable tokens at that position, which have no alternatives of their own. */
   readonly alternatives: readonly LogProbability[]
 }
 
-/** Something of a request that does not reach the model as it was meant. */
+/** Something in a request that did not reach the model as it was meant. */
 export interface Warning {
   /** Member of the request, as the proto names it. */
   readonly field: string
@@ -138,25 +138,25 @@ export interface Warning {
 
 /** A document that the model named as a source. */
 export interface Source extends Citation {
-  /** Part whose text names it. */
+  /** The part whose text cites it. */
   readonly partIndex: number
 }
 
-/** What else a provider says of the end. Undefined members were not given. */
+/** Details of the end. Members that were not given are undefined. */
 export interface FinishDetails {
-  /** Its own word for the reason. */
+  /** The provider's own word for the reason. */
   readonly rawReason: string | undefined
-  /** The stop text that was met. */
+  /** The stop text that ended the answer. */
   readonly stopText?: string | undefined
-  /** Tier that served it, in its own word. */
+  /** The tier that served it, in the provider's word. */
   readonly serviceTier?: string | undefined
-  /** What no other member holds, in its own words, by the kind of provider ({@link ReasoningPart.format}). */
+  /** Everything else, in the provider's words, by format ({@link ReasoningPart.format}). */
   readonly providerMetadata?: JsonObject | undefined
 }
 
 /**
- * One thing that happened. Order: started, then for each part its start, its additions and its end (parts may
- * interleave; sources come between), then finished. `usage` may come at any time, several times; the last one counts.
+ * One event of a generation. Order: started; then for each part its start, its deltas and its end (parts may
+ * interleave; sources come between); then finished. `usage` may come at any time, and repeatedly; the last one counts.
  */
 export type GenerationEvent =
   | { readonly type: 'started'; readonly warnings: readonly Warning[] }
@@ -170,18 +170,18 @@ export type GenerationEvent =
       readonly toolName?: string | undefined
       /** Whether the tool is a custom one; with `tool-call` only. */
       readonly custom?: boolean | undefined
-      /** Of the tool; with `tool-call` only. */
+      /** Namespace of the tool; only with `tool-call`. */
       readonly namespace?: string | undefined
-      /** What the model says a text for; with `text` and `refusal` only. */
+      /** The model's phase for a text; only with `text` and `refusal`. */
       readonly phase?: string | undefined
-      /** What the provider says of the part besides, as far as it is known; undefined: nothing. */
+      /** What else the provider says about the part, as far as it is known; undefined: nothing. */
       readonly providerMetadata?: JsonObject | undefined
     }
   | {
       readonly type: 'part-extended'
       readonly index: number
       readonly text: string
-      /** Of the tokens of that text; undefined: they were not requested. */
+      /** For the tokens of that text; undefined: not requested. */
       readonly logProbabilities?: readonly LogProbability[] | undefined
     }
   | { readonly type: 'part-ended'; readonly index: number; readonly part: Part }

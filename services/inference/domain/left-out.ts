@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
 import type { GenerationRequest, ProviderExtension, Warning } from './generation.ts'
 
-/** Settings that some provider has no member for: by the name of their field, whether a request makes them. */
+/** Settings for which some provider has no member: by the name of their field, whether a request contains them. */
 const SETTINGS = {
   'sampling.temperature': ({ sampling }) => sampling?.temperature !== undefined,
   'sampling.top_p': ({ sampling }) => sampling?.topP !== undefined,
@@ -37,19 +37,19 @@ const SETTINGS = {
 /** A setting, by the name of its field. */
 export type Setting = keyof typeof SETTINGS
 
-/** Settings that the models of OpenAI and Anthropic do not have: to draw pictures is a tool there. */
+/** Settings that OpenAI's and Anthropic's models lack, where pictures are made by a tool. */
 export const OPEN_MODELS_ONLY = [
   ...['response_format.grammar', 'response_format.python', 'provider_body.modalities', 'provider_body.image_config'],
 ] as const satisfies readonly Setting[]
 
 const LEFT_OUT = 'This provider has no such setting: it was left out'
 
-/** Warnings of those settings of a request that a provider has no member for. */
+/** Warnings about settings of a request for which a provider has no member. */
 export function settingsLeftOut(request: GenerationRequest, without: readonly Setting[]): Warning[] {
   return without.filter((name) => SETTINGS[name](request)).map((field) => ({ field, message: LEFT_OUT }))
 }
 
-/** Further members of the body for a provider, but for those that it has not. */
+/** Further members of the body for a provider, except those that it lacks. */
 export function providerBodyFor(
   { providerBody }: GenerationRequest,
   without: readonly string[],
@@ -59,8 +59,8 @@ export function providerBodyFor(
 }
 
 /**
- * Warnings of what means something to other kinds of provider only: hosted tools, extensions, items, and thoughts and calls with a proof.
- * `format`: the provider's own kind; undefined: it has none.
+ * Warnings about what only other kinds of providers understand: hosted tools, extensions, items, and thoughts and calls
+ * with a proof. `format`: the provider's own; undefined: it has none.
  */
 export function foreignLeftOut(request: GenerationRequest, format: string | undefined): Warning[] {
   const warnings: Warning[] = []
@@ -89,11 +89,11 @@ export function foreignLeftOut(request: GenerationRequest, format: string | unde
   return warnings
 }
 
-/** What of an extension other kinds of provider are not sent in another form. */
+/** The members of an extension that other kinds of providers are not sent in another form. */
 function membersLeftOut({ headers, body = {} }: ProviderExtension, { reasoning }: GenerationRequest): string[] {
   const members = Object.entries(body).filter(([name, value]) => {
     if (name === 'thinking') return reasoning === undefined
-    // Its effort is sent to all.
+    // Its effort is sent to all providers.
     return name !== 'output_config' || !isObject(value) || Object.keys(value).some((key) => key !== 'effort')
   })
   const names = members.map(([name]) => name)
@@ -104,8 +104,8 @@ function membersLeftOut({ headers, body = {} }: ProviderExtension, { reasoning }
 const MAX_WARNINGS = 64
 
 /**
- * Whether what is opaque in a part means nothing to a provider of a kind: another kind made it. A part whose maker is not known goes to
- * whoever is called.
+ * Whether a part contains opaque data that a provider does not understand, because another kind made it. A part of
+ * unknown origin is sent to any provider.
  */
 export function isForeign(part: Part, format: string | undefined): boolean {
   if (part.type === 'foreign') return part.format !== format
@@ -114,7 +114,7 @@ export function isForeign(part: Part, format: string | undefined): boolean {
   return opaque !== undefined && part.format !== undefined && part.format !== format
 }
 
-/** Warnings of what the request names and nobody applies: one endpoint serves each model. */
+/** Warnings about members of the request that are not applied, since one endpoint serves each model. */
 export function notAppliedWarnings({
   notApplied,
   routing,

@@ -7,11 +7,11 @@ import { estimatedUsage, hiddenBytesOf } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
-/** An event as the caller sees it: usage and cost come once, at the end. */
+/** An event as the caller gets it: usage and cost come once, at the end. */
 export type MeteredEvent =
   | Exclude<GenerationEvent, { readonly type: 'usage' | 'finished' }>
   | (Finished & {
-      /** Estimated, where the provider reported none. */
+      /** Estimated if the provider reported none. */
       readonly usage: Usage
       readonly costNanos: bigint
       readonly outputCostNanos: bigint
@@ -19,17 +19,14 @@ export type MeteredEvent =
       readonly costKnown: boolean
     })
 
-/** A hundred times what any model takes or gives. */
+/** A hundred times what any model accepts or generates. */
 const MAX_TOKENS = 1_000_000_000n
-/** Many times what any answer searches. */
+/** Many times the searches of any answer. */
 const MAX_SEARCHES = 100_000n
-/** The longest tokens of models are runs of about a hundred spaces. */
+/** Models' longest tokens are sequences of about a hundred spaces. */
 const MOST_BYTES_OF_TOKEN = 2_000
 
-/**
- * Measures one generation while its events pass. A usage that cannot be true counts as none reported; where none was, it is estimated by what
- * passed.
- */
+/** Measures a generation as its events pass. Without a plausible usage, it is estimated from what was streamed. */
 export class Meter {
   readonly #pricing: Pricing | undefined
   #usage: Usage | undefined
@@ -38,14 +35,14 @@ export class Meter {
   readonly #factors: CostFactors
   #billed: Billed = {}
   #outputBytes = 0
-  /** Of thoughts that came encrypted: nobody can read them, but they are paid for. */
+  /** Bytes of encrypted thoughts: nobody can read them, but they are charged for. */
   #hiddenBytes = 0
   #warnings: readonly Warning[] | undefined
   #end: Finished | undefined
   #answers = false
   #implausible = false
 
-  /** `inputTokens`: what the input is taken for. `factors`: what else changes the cost. */
+  /** `inputTokens`: the estimate of the input. `factors`: what else influences the cost. */
   constructor(pricing: Pricing | undefined, inputTokens: bigint, factors: CostFactors = {}) {
     this.#pricing = pricing
     this.#inputTokens = inputTokens
@@ -57,12 +54,12 @@ export class Meter {
     return this.#end !== undefined
   }
 
-  /** Whether the provider reported a usage that cannot be true. */
+  /** Whether the provider reported an implausible usage. */
   get implausible(): boolean {
     return this.#implausible
   }
 
-  /** What was used: as the provider reported it, once the last event has passed. */
+  /** The usage that the provider reported, once the last event has passed. */
   get usage(): Usage | undefined {
     return this.#usage
   }
@@ -72,7 +69,7 @@ export class Meter {
     return this.#end
   }
 
-  /** Of the provider. */
+  /** Warnings from the provider. */
   get warnings(): readonly Warning[] {
     return this.#warnings ?? []
   }
@@ -82,32 +79,32 @@ export class Meter {
     return this.#answers
   }
 
-  /** What the output that passed by now is taken for. */
+  /** The estimate of the output that has passed so far. */
   get outputTokens(): bigint {
     return BigInt(tokensOfBytes(this.#outputBytes + this.#hiddenBytes))
   }
 
   /**
-   * Ends what broke off: what was used is estimated. `isSpent`: something was, whatever has passed; else nothing was unless the provider
-   * had taken the request.
+   * Ends a generation that broke off: its usage is estimated. `isSpent`: something was used, even if nothing has
+   * passed; otherwise nothing was, unless the provider had accepted the request.
    */
   breakOff(isSpent: boolean): void {
     if (this.finished || !(isSpent || this.#warnings !== undefined || this.#usage !== undefined)) return
     this.#usage = estimatedUsage(this.#usage, this.#inputTokens, this.outputTokens)
   }
 
-  /** What that costs, by its configured price, else as the provider says, else by the list; 0 when none is known. */
+  /** The cost by the configured price, else as the provider reports it, else by the list; 0 if all are unknown. */
   get costNanos(): bigint {
     if (this.#counted !== undefined) return this.#counted.nanos
     return this.#usage === undefined ? 0n : costOf(this.#usage, this.#pricing, this.#terms)
   }
 
-  /** Whether the cost is known; else it is an estimate, or nothing where there is no price at all. */
+  /** Whether the cost is known; otherwise it is an estimate, or nothing if there is no price at all. */
   get costKnown(): boolean {
     return this.#counted !== undefined || saysAll(this.#pricing, this.#terms)
   }
 
-  /** What the provider says, where nobody configured a price, or not for that tier; undefined: it is computed. */
+  /** The cost that the provider reports, if no price is configured for it; undefined: it is computed. */
   get #counted(): ReportedCost | undefined {
     return saysAll(this.#configured, this.#terms) ? undefined : this.#reported
   }
@@ -119,7 +116,7 @@ export class Meter {
   get #terms(): CostTerms {
     const { pricePercent, tierPercents } = this.#factors
     const tier = this.#end?.serviceTier
-    // An answer that names no tier may be of a server that passes over what was requested: then nothing is cheaper.
+    // An answer without a tier may come from a server that ignores the requested one: then nothing is cheaper.
     const isNamed = tier !== undefined && tierPercents !== undefined
     const percent = isNamed ? (tierPercents.get(tier) ?? 100) : Math.max(pricePercent ?? 100, 100)
     return { billed: this.#billed, percent: Math.max(this.#billed.pricePercent ?? 0, percent) }
@@ -130,7 +127,7 @@ export class Meter {
     return this.#usage === undefined ? 0n : outputCostOf(this.#usage, this.#pricing, this.#terms)
   }
 
-  /** Takes usage out of a batch, and puts it and the cost into the last event. May leave nothing. */
+  /** Takes usage out of a batch, and adds usage and cost to the last event. May leave nothing. */
   take(batch: readonly GenerationEvent[]): readonly MeteredEvent[] {
     if (this.#count(batch)) return batch as readonly Exclude<MeteredEvent, Finished>[]
     const events: MeteredEvent[] = []
@@ -153,14 +150,14 @@ export class Meter {
     return events
   }
 
-  /** Whether a usage is enough for what was written: nobody writes so much in so few tokens, or in answer to nothing. */
+  /** Whether a usage is plausible: nobody writes that much in so few tokens, or without any input. */
   #saysEnough({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): boolean {
     if (this.#outputBytes === 0) return true
     const hasInput = inputTokens + cacheReadTokens + cacheWriteTokens > 0n
     return hasInput && Number(outputTokens) * MOST_BYTES_OF_TOKEN >= this.#outputBytes
   }
 
-  /** Counts what comes; whether all of it is passed on as it is. */
+  /** Counts the events of a batch; returns whether all of them are passed on unchanged. */
   #count(batch: readonly GenerationEvent[]): boolean {
     let passes = true
     for (const event of batch) {

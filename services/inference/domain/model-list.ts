@@ -4,18 +4,18 @@ import type { Setting } from './left-out.ts'
 
 /** A model with a name of its own. */
 export interface ModelEntry {
-  /** Model as the provider names it. */
+  /** The provider's name for the model. */
   readonly id: string
   readonly displayName: string
-  /** Most tokens of input and output together; undefined: unknown. */
+  /** Maximum number of input and output tokens together; undefined: unknown. */
   readonly contextLength: number | undefined
   /** Undefined: unknown. */
   readonly pricing: Pricing | undefined
-  /** Most tokens of output; undefined: unknown. */
+  /** Maximum number of output tokens; undefined: unknown. */
   readonly outputLimit?: number | undefined
   /** For people; undefined: none. */
   readonly description?: string | undefined
-  /** `text`, `image`, `file`, `audio`, `video`; undefined: what its provider's protocol can carry. */
+  /** `text`, `image`, `file`, `audio`, `video`; undefined: what its provider's protocol supports. */
   readonly inputModalities?: readonly string[] | undefined
   /** Undefined: text. */
   readonly outputModalities?: readonly string[] | undefined
@@ -23,17 +23,17 @@ export interface ModelEntry {
   readonly policy?: Partial<DataPolicy> | undefined
 }
 
-/** A configured provider: it serves the models listed here, and passes others through where it is not `closed`. */
+/** A configured provider: it serves the models listed here and, unless it is `closed`, any other model. */
 export interface ProviderEntry {
   readonly id: string
   readonly protocol: 'openai' | 'openai-responses' | 'anthropic' | 'echo'
-  /** Serves nothing but what is listed. */
+  /** Serves only the listed models. */
   readonly closed: boolean
-  /** Settings that it has no member for. */
+  /** Settings for which it has no member. */
   readonly without?: readonly Setting[] | undefined
-  /** Whether it knows the endings of names that choose a variant (`:free`). */
+  /** Whether it knows the name endings that choose a variant (`:free`). */
   readonly knowsVariants?: boolean | undefined
-  /** Undefined members are not known. */
+  /** Undefined members are unknown. */
   readonly policy?: Partial<DataPolicy> | undefined
   readonly models: readonly ModelEntry[]
 }
@@ -42,7 +42,7 @@ export interface ProviderEntry {
 export interface ResolvedModel {
   /** In order of preference. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]]
-  /** Ending of the name that chooses a variant (`nitro`), which no provider is sent; undefined: none. */
+  /** The ending of the name that chooses a variant (`nitro`), which no provider is sent; undefined: none. */
   readonly variant?: string
 }
 
@@ -50,9 +50,10 @@ export interface ResolvedModel {
 const VARIANT = /^(.+):(free|nitro|floor|online|thinking|extended|exacto)$/
 
 /**
- * Finds the model that a name means: `provider/model`, split at the first `/`, which that provider alone serves; else the id of a
- * listed model, which every provider serves that lists it, in order of configuration. An ending that chooses a variant is left off, unless
- * a listed model or a provider that knows variants is called so. Undefined: there is none.
+ * Finds the model for a name: either `provider/model`, split at the first `/`, which only that provider serves; or the
+ * id of a listed model, which is served by every provider that lists it, in order of configuration. An ending that
+ * chooses a variant is removed, unless it belongs to the name of a listed model, or the provider knows variants.
+ * Undefined: there is none.
  */
 export function resolveModel(providers: readonly ProviderEntry[], name: string): ResolvedModel | undefined {
   const [, base, variant] = VARIANT.exec(name) ?? []
@@ -86,7 +87,7 @@ function findUnlisted(providers: readonly ProviderEntry[], name: string): Resolv
   return { endpoints: [endpointOf(provider, { id: modelId, contextLength: undefined, pricing: undefined })] }
 }
 
-/** Where a provider serves a model. */
+/** A provider as an endpoint of a model. */
 export function endpointOf(provider: ProviderEntry, model: Omit<ModelEntry, 'displayName'>): Endpoint {
   const { pricing, contextLength, outputLimit } = model
   const isSaid = provider.policy !== undefined || model.policy !== undefined
@@ -97,7 +98,9 @@ export function endpointOf(provider: ProviderEntry, model: Omit<ModelEntry, 'dis
   return { providerId, modelId, pricing, contextLength, outputLimit, policy, without }
 }
 
-/** Whether a model may be used by whoever may use those that patterns name: `*` stands for any text; one without `/` means any provider's. */
+/**
+ * Whether a model is among those that patterns name: `*` matches any text; a pattern without `/` means any provider's.
+ */
 export function isAllowed(
   patterns: readonly string[],
   { providerId, modelId }: Pick<Endpoint, 'providerId' | 'modelId'>,
@@ -106,7 +109,7 @@ export function isAllowed(
   return patterns.some((pattern) => matches(pattern, pattern.includes('/') ? `${providerId}/${modelId}` : modelId))
 }
 
-/** Takes one step back at most for each star, so that no pattern takes long. */
+/** Goes back at most once for each star, so that no pattern takes long. */
 function matches(pattern: string, text: string): boolean {
   let at = 0
   let from = 0
@@ -133,7 +136,7 @@ function matches(pattern: string, text: string): boolean {
 
 const FREE: Pricing = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
 
-/** The built-in provider, which is always there and free. */
+/** The built-in provider, which is always there, and free. */
 export const echoEntry: ProviderEntry = {
   id: 'portico',
   protocol: 'echo',
@@ -145,7 +148,10 @@ export const echoEntry: ProviderEntry = {
   ],
 }
 
-/** What can be requested: the configured providers, which pass on models that are not listed, and the built-in one. */
+/**
+ * The models that can be requested: those of the configured providers, which also serve models that are not listed, and
+ * of the built-in one.
+ */
 export function modelListOf(providers: readonly Omit<ProviderEntry, 'closed'>[]): readonly ProviderEntry[] {
   return [...providers.map((provider) => ({ ...provider, closed: false })), echoEntry]
 }

@@ -1,12 +1,12 @@
 import type { JsonValue } from '#shared/json.ts'
 
 /**
- * Most levels of what is kept as a provider gave it. What has more could be sent neither between processes, where protobuf ends at 100
- * levels of its own, nor back in a request.
+ * Maximum nesting of data that is kept as a provider sent it. Deeper data could neither be sent between processes,
+ * since protobuf allows 100 of its own levels, nor back in a request.
  */
 const MAX_LEVELS = 30
 
-/** Whether objects and lists are nested deeper than that. */
+/** Whether objects and arrays are nested more deeply than that. */
 export function isTooDeep(value: JsonValue, levels = MAX_LEVELS): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1))

@@ -2,11 +2,13 @@ import type { Warning } from './generation.ts'
 
 const MAX_MESSAGE = 500
 
-/** What of a request does not reach the model as it was meant, each thing once. It grows while the request is written. */
+/**
+ * Warnings about what does not reach the model as it was meant, each once. More are added while the request is written.
+ */
 export class Omissions {
   readonly warnings: Warning[]
 
-  /** `settings`: what is known from the request alone. */
+  /** `settings`: warnings known from the request alone. */
   constructor(settings: readonly Warning[] = []) {
     this.warnings = [...settings]
   }

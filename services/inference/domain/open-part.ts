@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
 import type { LogProbability, PartKind } from './generation.ts'
 
-/** The text-like kinds of part, which grow. */
+/** The textual kinds of parts, which grow. */
 export type GrowingKind = Exclude<PartKind, 'image' | 'file' | 'foreign'>
 
 /** The call of a `tool-call`. */
@@ -11,39 +11,39 @@ export interface Called {
   readonly toolName: string
   /** Whether the tool is a custom one. */
   readonly custom?: boolean | undefined
-  /** Of the tool; undefined: none. */
+  /** Namespace of the tool; undefined: none. */
   readonly namespace?: string | undefined
 }
 
-/** A part that has begun and not ended. */
+/** A part in progress. */
 export interface OpenPart {
   readonly index: number
   readonly kind: GrowingKind
-  /** With `tool-call` only. */
+  /** Only with `tool-call`. */
   readonly called: Called | undefined
-  /** What the model says a text for; undefined: it does not say. With `text` and `refusal` only. */
+  /** The model's phase for a text; undefined: none. Only with `text` and `refusal`. */
   readonly phase: string | undefined
   text: string
-  /** The first half of a character whose other half has not come yet; else empty. */
+  /** The first half of a surrogate pair whose other half has not come yet; else empty. */
   held: string
-  /** The provider's proof of a thought or of a call. */
+  /** The provider's proof of a thought or a call. */
   signature: string
-  /** Of a thought: its encrypted form. */
+  /** The encrypted form of a thought. */
   encrypted: string
-  /** Of a thought: how the provider calls it. */
+  /** The provider's id of a thought. */
   id: string
-  /** The kind of provider that made proof or encrypted form. */
+  /** The kind of provider that made the proof or the encrypted form. */
   format: string
-  /** Log probabilities whose text is held. */
+  /** Log probabilities whose text is held back. */
   tokens: LogProbability[]
-  /** What the provider says of the part that no other member holds. */
+  /** What else the provider says about the part. */
   metadata: JsonObject | undefined
 }
 
-/** Longest id or name that a provider made up, in characters. */
+/** Maximum length of an id or name that a provider made, in characters. */
 export const MAX_NAME = 1_000
 
-/** A part that begins; ids and names are shortened. */
+/** A part that begins; its ids and names are shortened. */
 export function openPart(index: number, kind: GrowingKind, called?: Called, phase?: string): OpenPart {
   const proof = { signature: '', encrypted: '', id: '', format: '' }
   const short = called && shortened(called)
@@ -65,7 +65,7 @@ export function wholePart(part: OpenPart): Part {
   return { type: kind === 'refusal' ? 'refusal' : 'text', text, ...(phase === undefined ? {} : { phase }) }
 }
 
-/** Those members that are not empty. */
+/** The members that are not empty. */
 function given<N extends 'signature' | 'encrypted' | 'id' | 'format'>(part: OpenPart, ...names: readonly N[]) {
   const found: { [name in N]?: string } = {}
   for (const name of names) if (part[name] !== '') found[name] = part[name]

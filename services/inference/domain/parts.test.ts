@@ -40,7 +40,7 @@ test('an item, or a note, that is nested deeper than a request may say it is lef
   assert.deepEqual([ended.length, writer.full], [2, false])
 })
 
-/** An object with so many levels. */
+/** An object with this many levels. */
 function deep(levels: number): JsonObject {
   let object: JsonObject = {}
   for (let i = 1; i < levels; i++) object = { a: object }

@@ -7,18 +7,21 @@ import { type Called, type GrowingKind, MAX_NAME, type OpenPart, openPart, whole
 export type { Called, GrowingKind, OpenPart }
 
 /**
- * The most characters (UTF-16 code units) that one answer holds. A message holds each up to twice, in JSON that escapes it with
- * up to six bytes: so no document outgrows MongoDB's 16 MB, and nothing that is written takes long.
+ * Maximum number of characters (UTF-16 code units) in an answer. A message contains each at most twice, in JSON that
+ * escapes it with up to six bytes; so no document exceeds MongoDB's 16 MB, and no write takes long.
  */
 const MAX_CHARACTERS = 1_000_000
-/** What a part, and what is noted of one, counts at least. */
+/** The minimum size of a part, or of an annotation of one. */
 const PART_CHARACTERS = 200
-/** Most log probabilities of one answer, alternatives counted: each takes some hundred bytes. What comes after them goes without. */
+/**
+ * Maximum number of log probabilities in an answer, including alternatives: each takes about a hundred bytes. Later
+ * tokens have none.
+ */
 const MAX_LOG_PROBABILITIES = 500_000
 
 /**
- * Numbers the parts of one answer, and writes their events in order. An answer of more than a million characters is cut:
- * it ends for its length.
+ * Numbers the parts of an answer, and writes their events in order. An answer of more than a million characters is cut
+ * off, and ends because of its length.
  */
 export class PartWriter {
   /** Events since the last `take`. */
@@ -28,7 +31,7 @@ export class PartWriter {
   #tokenRoom = MAX_LOG_PROBABILITIES
   #full = false
 
-  /** Whether the answer was cut; what is added now is left out. */
+  /** Whether the answer was cut off; anything added now is dropped. */
   get full(): boolean {
     return this.#full
   }
@@ -38,7 +41,7 @@ export class PartWriter {
     return this.#events.length
   }
 
-  /** What happened since the last call. */
+  /** Returns the events since the last call. */
   take(): GenerationEvent[] {
     const events = this.#events
     this.#events = []
@@ -51,8 +54,8 @@ export class PartWriter {
   }
 
   /**
-   * `called`: with `tool-call` only. `phase`: what a text is said for. `metadata`: what the provider says of the part besides; undefined:
-   * nothing.
+   * `called`: only with `tool-call`. `phase`: the model's phase for a text. `metadata`: what else the provider says
+   * about the part; undefined: nothing.
    */
   start(kind: GrowingKind, called?: Called, phase?: string, metadata?: JsonObject): OpenPart {
     const index = this.#number()
@@ -64,7 +67,10 @@ export class PartWriter {
     return part
   }
 
-  /** Passes a text on, whole characters only: both halves of one may come apart. `tokens`: the log probabilities of the text. */
+  /**
+   * Passes a text on, in whole characters, since the halves of a surrogate pair may come separately. `tokens`: the log
+   * probabilities of the text.
+   */
   extend(part: OpenPart, text: string, tokens: readonly LogProbability[] = NO_TOKENS): void {
     for (const token of this.#admit(tokens)) part.tokens.push(token)
     const whole = part.held + text
@@ -91,7 +97,10 @@ export class PartWriter {
     this.#events.push({ type: 'finished', reason: this.#full ? 'length' : reason, rawReason: raw, ...details })
   }
 
-  /** Notes what a provider says of a part besides, in a list of that name; false: there is no room for it, or it is nested too deep. */
+  /**
+   * Adds an annotation of a part to the list with that name; returns false if there is no room for it, or if it is
+   * nested too deeply.
+   */
   note(part: OpenPart, list: string, item: JsonObject): boolean {
     if (isTooDeep(item)) return false
     const size = Math.max(JSON.stringify(item).length, PART_CHARACTERS)
@@ -101,12 +110,12 @@ export class PartWriter {
     return true
   }
 
-  /** The text of a part rests on a source. */
+  /** Adds a source of the text of a part. */
   cite(part: OpenPart, source: Omit<Source, 'partIndex'>): void {
     this.#events.push({ type: 'source', source: { partIndex: part.index, ...source } })
   }
 
-  /** A part that comes whole; an item that is nested too deep is left out. */
+  /** Writes a part that comes whole; an item that is nested too deeply is left out. */
   whole(kind: 'image' | 'file' | 'reasoning' | 'foreign', part: Part): void {
     if (part.type === 'reasoning' && !this.#fits(part.encrypted ?? '')) return
     if (part.type === 'foreign' && (isTooDeep(part.item) || !this.#fits(JSON.stringify(part.item)))) return
@@ -137,7 +146,7 @@ export class PartWriter {
     this.#events.push({ type: 'part-extended', index, text: kept, logProbabilities: tokens })
   }
 
-  /** The first of them for which there is room. */
+  /** As many of them as there is room for. */
   #admit(tokens: readonly LogProbability[]): readonly LogProbability[] {
     let admitted = 0
     for (const { alternatives } of tokens) {
@@ -148,12 +157,12 @@ export class PartWriter {
     return admitted === tokens.length ? tokens : tokens.slice(0, admitted)
   }
 
-  /** Whether a text that cannot be cut has room. */
+  /** Whether there is room for a text that cannot be cut. */
   #fits(text: string): boolean {
     return this.#claim(text.length) === text.length
   }
 
-  /** How much of it there is room for. */
+  /** How many of the characters there is room for. */
   #claim(characters: number): number {
     const room = Math.min(characters, this.#room)
     this.#room -= room
@@ -164,7 +173,7 @@ export class PartWriter {
 
 const NO_TOKENS: readonly LogProbability[] = []
 
-/** Whether a text ends with the first half of a character (a high surrogate). */
+/** Whether a text ends with a high surrogate, the first half of a pair. */
 function endsInHalf(text: string): boolean {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last <= 0xdbff

@@ -1,4 +1,4 @@
-/** How long a provider may take, in milliseconds; undefined, or more than the server's own limit: that limit. */
+/** Time limits for a provider, in milliseconds; the server's own limits apply if they are undefined or higher. */
 export interface ProviderTimeouts {
   readonly totalMs?: number | undefined
   /** Until a stream begins. */

@@ -1,21 +1,21 @@
-/** Which endpoints may serve a request, and in which order they are preferred. */
+/** Which endpoints may serve a request, and in which order of preference. */
 export interface Routing {
   /** Providers that may serve it; empty: all. */
   readonly only: readonly string[]
-  /** Providers that may not. */
+  /** Providers that may not serve it. */
   readonly ignore: readonly string[]
-  /** Whether an endpoint that would pass over a setting of the request may not serve it. */
+  /** Whether it excludes endpoints that would ignore a setting of the request. */
   readonly requireParameters: boolean
-  /** Whether an endpoint that keeps what it is sent may not serve it. */
+  /** Whether it excludes endpoints that store data. */
   readonly denyDataCollection: boolean
-  /** Whether only endpoints that retain nothing may serve it. */
+  /** Whether it excludes endpoints that retain anything. */
   readonly zeroDataRetention: boolean
-  /** Most that tokens may cost, in nano-dollars per million; undefined: anything. */
+  /** Maximum price of tokens, in nano-dollars per million; undefined: no maximum. */
   readonly maxInputNanos: bigint | undefined
   readonly maxOutputNanos: bigint | undefined
-  /** Members that say a preference only, by name: they are reported as not applied. */
+  /** Names of members that only express a preference; they are reported as not applied. */
   readonly preferences: readonly string[]
-  /** Whether only endpoints whose text may be distilled may serve it. */
+  /** Whether only endpoints whose output may be distilled may serve it. */
   readonly enforceDistillableText: boolean
   /** Precisions that may serve it; empty: all. */
   readonly quantizations: readonly string[]

@@ -1,4 +1,4 @@
-/** How the answer is drawn; undefined: the provider's default. */
+/** How the answer is sampled; undefined: the provider's default. */
 export interface Sampling {
   readonly temperature: number | undefined
   readonly topP: number | undefined
@@ -12,11 +12,11 @@ export interface Sampling {
   readonly repetitionPenalty?: number | undefined
   /** By token id. */
   readonly logitBias?: Readonly<Record<string, number>> | undefined
-  /** How many alternatives each token is shown with; undefined: no log probabilities. */
+  /** How many alternatives each token is reported with; undefined: no log probabilities. */
   readonly topLogProbabilities?: number | undefined
-  /** Members that are switched off, also where a preset sets them; undefined: none. */
+  /** Members that are switched off, even if a preset sets them; undefined: none. */
   readonly cleared?: readonly ClearedSampling[] | undefined
 }
 
-/** A member of {@link Sampling} for which saying nothing and switching it off differ. */
+/** A member of {@link Sampling} for which omitting it and switching it off differ. */
 export type ClearedSampling = 'stop' | 'logitBias' | 'topLogProbabilities'

@@ -1,13 +1,13 @@
 import type { MeteredEvent } from './meter.ts'
 
 /**
- * Takes what the model thought out of an answer: the other parts are numbered as if there had been no thoughts. Calls keep their proofs,
- * without which some providers refuse the next turn.
+ * Removes thoughts from an answer, and renumbers the other parts. Calls keep their proofs, without which some providers
+ * refuse the next turn.
  */
 export class ThoughtFilter {
   readonly #numbers = new Map<number, number>()
 
-  /** What is left of a batch; may be nothing. */
+  /** The rest of a batch, which may be empty. */
   take(batch: readonly MeteredEvent[]): readonly MeteredEvent[] {
     return batch.flatMap((event): MeteredEvent[] => {
       switch (event.type) {

@@ -5,7 +5,7 @@ import type { CacheControl } from './conversation.ts'
 export interface CustomTool {
   /** `lark` or `regex`; undefined: any text. */
   readonly syntax: string | undefined
-  /** What the text must follow; only with a syntax. */
+  /** The grammar of the text; only with a syntax. */
   readonly grammar: string | undefined
 }
 
@@ -22,38 +22,38 @@ export interface Tool {
   /** JSON Schema of the arguments; undefined: none. */
   readonly parameters: JsonObject | undefined
   readonly strict: boolean | undefined
-  /** Undefined: it takes JSON. */
+  /** Undefined: it accepts JSON. */
   readonly custom?: CustomTool | undefined
   readonly namespace?: ToolNamespace | undefined
-  /** Whether the model gets it only once it has searched for it. */
+  /** Whether the model gets it only after searching for it. */
   readonly deferred?: boolean | undefined
   readonly cache?: CacheControl | undefined
 }
 
 /** A tool that the provider itself runs. */
 export interface HostedTool {
-  /** Whose form it has; providers of other kinds do not get it. */
+  /** The kind of provider whose form it has; others do not get it. */
   readonly format: string
-  /** In that provider's form; `type` says which it is. */
+  /** In that provider's form, with its `type`. */
   readonly definition: JsonObject
 }
 
 /** Tools that may be called. */
 export interface AllowedTools {
-  /** Names of the caller's. */
+  /** Names of the caller's tools. */
   readonly names: readonly string[]
-  /** Types of hosted ones. */
+  /** Types of hosted tools. */
   readonly hostedTypes: readonly string[]
 }
 
-/** Whether and which tools the model calls. */
+/** Whether the model calls tools, and which. */
 export type ToolChoice =
-  /** `allowed`: which tools of a preset are offered as well; undefined: all. */
+  /** `allowed`: which tools of a preset are also offered; undefined: all. */
   | { readonly mode: 'auto' | 'none' | 'required'; readonly allowed?: AllowedTools | undefined }
-  /** A tool of the caller, or, `hosted`, a type of tools that the provider runs. */
+  /** A tool of the caller or, if `hosted`, a type of tools that the provider runs. */
   | {
       readonly mode: 'named' | 'hosted'
       readonly name: string
-      /** The choice in the provider's form; undefined: its type says all. With `hosted` only. */
+      /** The choice in the provider's form; undefined: its type is enough. Only with `hosted`. */
       readonly definition?: JsonObject | undefined
     }

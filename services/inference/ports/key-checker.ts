@@ -1,11 +1,11 @@
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 
-/** Says whether a caller may still spend. */
+/** Decides whether a caller may still spend. */
 export interface KeyChecker {
   /**
-   * Returns what the principal's key may spend; rejects with CREDENTIAL_REFUSED when it is gone, disabled or expired. The local operator
-   * has none, and no limits.
+   * Returns the terms of the principal's key; rejects with CREDENTIAL_REFUSED if the key is gone, disabled or expired.
+   * The local operator has no key, and no limits.
    */
   check(principal: Principal, signal: AbortSignal): Promise<KeyTerms | undefined>
 }

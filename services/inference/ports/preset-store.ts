@@ -1,45 +1,50 @@
 import type { DesignatedPreset, Preset, PresetInUse, PresetVersion } from '../domain/preset/preset.ts'
 
-/** A version that is to be created, but for its number. */
+/** A version to be created, without its number. */
 export interface PresetDraft extends Omit<PresetVersion, 'presetId' | 'version'> {
-  /** Of the preset, where it is new. */
+  /** Id of the preset, if it is new. */
   readonly presetId: string
 }
 
-/** Some of all items, in their order, and how many there are in all. */
+/** A part of a list, in order, and the number of all items. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly total: number
 }
 
-/** So much text of versions is on one page, and the version that goes beyond it: a version may have more than a megabyte. */
+/**
+ * Maximum text of the versions on one page, plus the version that exceeds it: a version may have more than a megabyte.
+ */
 export const PAGE_CHARACTERS = 4 << 20
 
-/** Which part of a list is wanted: at most `limit` (1 or more), after the first `offset`. */
+/** The requested part of a list: at most `limit` items (1 or more), after the first `offset`. */
 export interface Slice {
   readonly offset: number
   readonly limit: number
 }
 
 /**
- * The presets of workspaces, each found by its slug. Several processes may write one store where it is MongoDB. Every read returns what was
- * committed when it was called, whichever process wrote it: nothing is cached, so that a new version counts from the next request on.
- * Another workspace's preset does not exist.
+ * The presets of workspaces, found by their slug. Several processes may write to a store in MongoDB. Every read returns
+ * what was committed when it was called, by any process: nothing is cached, so that a new version takes effect with the
+ * next request. Presets of other workspaces do not exist.
  */
 export interface PresetStore extends AsyncDisposable {
   /**
-   * Writes the next version of a preset, and the preset where there is none, active and with its slug as name; the version is
-   * designated. Atomic, and durable once it resolves: versions have no gaps. Rejects with PRESET_CONFLICT (metadata `slug`), and has
-   * written nothing, when others did the same until the time was over.
+   * Writes the next version of a preset and designates it. If the preset does not exist, it is created as active, with
+   * its slug as name. Atomic, and durable once it resolves; versions have no gaps. Rejects with PRESET_CONFLICT
+   * (metadata `slug`), having written nothing, if others did the same until the time limit.
    */
   createVersion(workspace: string, slug: string, draft: PresetDraft): Promise<DesignatedPreset>
   /** In one read. */
   get(workspace: string, slug: string): Promise<DesignatedPreset | undefined>
-  /** Likewise, what a request needs of it. */
+  /** The part of it that a request needs, in one read. */
   inUse(workspace: string, slug: string): Promise<PresetInUse | undefined>
-  /** Those that were changed last first. */
+  /** The most recently changed first. */
   list(workspace: string, slice: Slice): Promise<Page<Preset>>
-  /** Oldest first, and fewer than are wanted where they have more than `PAGE_CHARACTERS` of text; undefined: there is no such preset. */
+  /**
+   * Oldest first, and fewer than requested if they have more than `PAGE_CHARACTERS` of text; undefined: there is no
+   * such preset.
+   */
   listVersions(workspace: string, slug: string, slice: Slice): Promise<Page<PresetVersion> | undefined>
   /** Undefined: there is no such preset, or it has no such version. */
   getVersion(workspace: string, slug: string, version: number): Promise<PresetVersion | undefined>

@@ -1,14 +1,14 @@
 import type { Pricing } from '../domain/cost.ts'
 
-/** What a list says of a model. */
+/** The list's data about a model. */
 export interface ListedModel {
-  /** Undefined: it has no price for it. */
+  /** Undefined: it has no price. */
   readonly pricing: Pricing | undefined
-  /** Most tokens of input and output together; undefined: it does not say. */
+  /** Maximum number of input and output tokens together; undefined: unknown. */
   readonly contextLength: number | undefined
 }
 
-/** What models cost where the operator does not say it. */
+/** Prices of models that the operator does not price. */
 export interface PriceList {
   /** Today's prices of a provider's model; undefined: it is not listed. Never rejects. */
   find(providerId: string, modelId: string): Promise<ListedModel | undefined>

@@ -40,12 +40,11 @@ const finishReasons = enumTable<FinishReason, FinishReasonMessage>({
   other: FinishReasonMessage.OTHER,
 })
 
-/** Why a generation ended. */
 export function finishReasonToProto(reason: FinishReason): FinishReasonMessage {
   return finishReasons.toProto(reason)
 }
 
-/** An event as a message of the stream. */
+/** Converts an event for the stream. */
 export function eventToProto(event: MeteredEvent, served: Served): EventMessage {
   switch (event.type) {
     case 'part-extended':
@@ -71,9 +70,9 @@ function eventMessage(event: NonNullable<MessageInitShape<typeof GenerationEvent
 
 type GenerationInit = Exclude<MessageInitShape<typeof GenerationSchema>, GenerationMessage>
 
-/** A whole generation, from all its events; throws where the last one is missing. */
+/** Converts all events of a generation to a whole one; throws if the last event is missing. */
 export function generationToProto(events: readonly MeteredEvent[], served: Served): GenerationMessage {
-  // Parts may interleave: they stand in the order in which they began.
+  // Parts may interleave: they are in the order in which they began.
   const parts: PartInit[] = []
   const sources: MessageInitShape<typeof SourceSchema>[] = []
   const tokens: Record<number, LogProbability[]> = {}
@@ -116,7 +115,7 @@ function endOf({ type: _, reason, usage, ...finished }: Extract<MeteredEvent, { 
   return { ...given(finished), reason: finishReasons.toProto(reason), usage: given(usage) }
 }
 
-/** What `create` makes, written out: it is made once for each word, and that way costs a tenth. */
+/** What `create` makes, written out, at a tenth of the cost, since it is made for each word. */
 function extended({ index, text, logProbabilities }: Extract<MeteredEvent, { type: 'part-extended' }>): EventMessage {
   const tokens = logProbabilities === undefined ? [] : logProbabilities.map(tokenToProto)
   const value = { $typeName: 'portico.inference.v1.PartExtended' as const, index, text, logProbabilities: tokens }
@@ -132,7 +131,7 @@ function tokenToProto({ token, logProbability, bytes, alternatives }: LogProbabi
   })
 }
 
-/** Has the compiler take a record for one without what is undefined, which a message is made without. */
+/** A record without undefined members, to the compiler: makeMessage ignores undefined. */
 const given = <T extends object>(record: T) => record as { [K in keyof T]: Exclude<T[K], undefined> }
 
 type PartInit = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>

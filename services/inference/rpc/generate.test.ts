@@ -14,7 +14,7 @@ import { recordSpans } from '#test/support/spans.ts'
 import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** The configuration of one provider at a stub, with a price. */
+/** Configuration of one provider, which is a stub, with a price. */
 function served({ url: baseUrl }: ProviderStub): Partial<Config> {
   const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
   const models = [{ id: 'gpt', displayName: 'GPT', contextLength: undefined, pricing }]

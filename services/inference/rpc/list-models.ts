@@ -8,7 +8,7 @@ import { endpointOf, isAllowed, type ModelEntry, type ProviderEntry } from '../d
 import type { PriceList } from '../ports/price-list.ts'
 import { withPrice } from '../run/choose-endpoint.ts'
 
-/** What clients call settings; those without a field reach every model. */
+/** The settings behind the names that clients know; those without a setting reach every model. */
 const PARAMETERS: Readonly<Record<string, Setting | undefined>> = {
   max_tokens: undefined,
   max_completion_tokens: undefined,
@@ -37,7 +37,7 @@ const PARAMETERS: Readonly<Record<string, Setting | undefined>> = {
   verbosity: 'verbosity',
 }
 
-/** What the protocols can carry. */
+/** What the protocols support. */
 const MODALITIES: Readonly<Record<ProviderEntry['protocol'], readonly string[]>> = {
   openai: ['text', 'image', 'file', 'audio'],
   'openai-responses': ['text', 'image', 'file'],

@@ -10,7 +10,7 @@ const checkExtension = checkLimits(ProviderExtensionSchema)
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/
 
-/** Headers of a provider request; rejects with REQUEST_INVALID. */
+/** Parses headers of a provider request; rejects with REQUEST_INVALID. */
 export function parseHeaders(
   headers: Readonly<Record<string, string>>,
   field: string,
@@ -21,7 +21,7 @@ export function parseHeaders(
   return headers
 }
 
-/** Members for one kind of provider each; rejects with REQUEST_INVALID. */
+/** Parses members for one kind of provider each; rejects with REQUEST_INVALID. */
 export function parseExtensions(extensions: readonly ExtensionMessage[]): ProviderExtension[] {
   const formats = new Set<string>()
   return extensions.map((extension, i) => {

@@ -21,7 +21,7 @@ const source = {
 }
 const cacheControl = { ttl: '1h' }
 
-/** A request that says all there is to say. */
+/** A request with every member. */
 const whole = {
   requestId: 'req_1',
   model: 'm',
@@ -85,7 +85,7 @@ const whole = {
 
 test('whatever a request says reaches the domain, none of it left behind', () => {
   for (const { localName } of GenerationRequestSchema.fields) assert.ok(localName in whole, localName)
-  // What a request is asked with, not what it says, is read apart.
+  // Members about how it is served are parsed elsewhere.
   const { model: _1, showPreset: _2, automaticCache, toolChoice, responseFormat, messages, tools, ...rest } = whole
   const { cacheControl: cache, ...tool } = tools[0] as (typeof tools)[0]
   assert.deepEqual(plain(parseGeneration(create(GenerationRequestSchema, whole))), {

@@ -30,7 +30,7 @@ const checkAttribution = checkLimits(AttributionSchema)
 const checkTimeouts = checkLimits(ProviderTimeoutsSchema)
 const MAX_BIAS = 100
 
-/** What is requested, but for the model, which is resolved apart; rejects with REQUEST_INVALID. */
+/** Parses a request, except its model, which is resolved separately; rejects with REQUEST_INVALID. */
 export function parseGeneration(request: GenerationMessage): Omit<GenerationRequest, 'modelId'> {
   const { requestId, maxOutputTokens, reasoning, user, sessionId, automaticCache, providerTimeouts } = request
   checkRequest(request)

@@ -27,7 +27,7 @@ const roles = enumTable<Message['role'], Message_Role>({
   tool: Message_Role.TOOL,
 })
 
-/** The conversation; how many messages it has was checked with the request. Rejects with REQUEST_INVALID. */
+/** Parses the conversation; the number of its messages was checked with the request. Rejects with REQUEST_INVALID. */
 export function parseMessages(messages: readonly MessageMessage[]): Message[] {
   return messages.map((message, i) => {
     checkMessage(message, `messages[${i}]`)
@@ -39,7 +39,6 @@ export function parseMessages(messages: readonly MessageMessage[]): Message[] {
   })
 }
 
-/** A caching marker. */
 export function parseCache({ ttl, hint }: CacheMessage): CacheControl {
   return { ttl, ...(hint ? { hint } : {}) }
 }

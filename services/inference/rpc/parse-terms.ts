@@ -9,7 +9,7 @@ const resets = enumTable<LimitReset, KeyTerms_Reset>({
   monthly: KeyTerms_Reset.MONTHLY,
 })
 
-/** What a key may spend, as identity says it; a period that is not known here never ends. */
+/** Parses the terms of a key that identity has returned; a period that is unknown here never ends. */
 export function parseTerms(terms: TermsMessage | undefined): KeyTerms | undefined {
   if (terms === undefined) return undefined
   const { limitNanos, limitReset, requestsPerMinute, tokensPerMinute, concurrentRequests } = terms

@@ -17,7 +17,7 @@ const checkTool = checkLimits(ToolSchema)
 const checkNamespace = checkLimits(ToolNamespaceSchema)
 const checkAllowed = checkLimits(AllowedToolsSchema)
 
-/** Tools of the caller; rejects with REQUEST_INVALID. */
+/** Parses the caller's tools; rejects with REQUEST_INVALID. */
 export function parseTools(tools: readonly ToolMessage[]): Tool[] {
   return tools.map((tool, i) => {
     checkTool(tool, `tools[${i}]`)
@@ -36,7 +36,7 @@ export function parseTools(tools: readonly ToolMessage[]): Tool[] {
   })
 }
 
-/** Tools that a provider runs; rejects with REQUEST_INVALID. */
+/** Parses tools that a provider runs; rejects with REQUEST_INVALID. */
 export function parseHostedTools(tools: readonly HostedMessage[]): HostedTool[] {
   return tools.map(({ format, definition }, i) => {
     check(format !== '', `hosted_tools[${i}].format`, 'must not be empty')
@@ -53,7 +53,10 @@ const modes = enumTable<ToolChoice['mode'], ToolChoice_Mode>({
   hosted: ToolChoice_Mode.HOSTED,
 })
 
-/** Which tools are called; whether they are there is known once a preset was applied. Rejects with REQUEST_INVALID. */
+/**
+ * Parses which tools may be called; whether they exist is known after a preset was applied. Rejects with
+ * REQUEST_INVALID.
+ */
 export function parseToolChoice(choice: ToolChoiceMessage | undefined): ToolChoice | undefined {
   if (choice === undefined) return undefined
   const mode = modes.fromProto(choice.mode)

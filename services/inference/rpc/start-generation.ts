@@ -8,13 +8,13 @@ import { runSteps } from '../run/steps.ts'
 import { parseGeneration } from './parse-generation.ts'
 import { parseTerms } from './parse-terms.ts'
 
-/** What the calls that generate, or count tokens, have in common. */
+/** The common part of calls that generate or count tokens. */
 interface Requested {
   readonly generation?: GenerationMessage | undefined
   readonly terms?: KeyTerms | undefined
 }
 
-/** Starts the requested generation; its answer has to be pulled. */
+/** Starts the requested generation, whose answer must be pulled. */
 export async function startGeneration(
   requested: Requested,
   form: GenerationInput['form'],
@@ -26,7 +26,7 @@ export async function startGeneration(
   return generation
 }
 
-/** The requested generation; none of its steps has been taken yet. Rejects with REQUEST_INVALID. */
+/** The requested generation, before any of its steps. Rejects with REQUEST_INVALID. */
 export function toGeneration(
   { generation: message, terms }: Requested,
   form: GenerationInput['form'],

@@ -27,7 +27,7 @@ import { connectLocal, forEachTransport } from '#test/support/transports.ts'
 
 type Request = MessageInitShape<typeof GenerationRequestSchema>
 
-/** Everything that a generation answers. */
+/** Collects all messages of a generation. */
 async function collect(messages: AsyncIterable<StreamGenerateResponse>): Promise<unknown[]> {
   const events: unknown[] = []
   for await (const { events: batch } of messages) events.push(...batch.map(({ event }) => plain(event)))
@@ -38,7 +38,7 @@ function hello(requestId: string, text = 'Hello there', model?: string): Request
   return { requestId, model, messages: [userMessage(text)] }
 }
 
-/** The configuration of one provider at an address, with a price. */
+/** Configuration of one provider at a URL, with a price. */
 function served(url: string): Partial<Config> {
   const pricing = { inputNanos: 2_000_000n, outputNanos: 3_000_000n, cacheReadNanos: 1_000n, cacheWriteNanos: 0n }
   const models = [{ id: 'gpt', displayName: 'GPT', contextLength: undefined, pricing }]
@@ -208,7 +208,7 @@ forEachTransport((name, connect) => {
     assert.equal((await call('req_after', '/fail 500 after 2\nHello')).reason, 'PROVIDER_UNAVAILABLE')
     const [refused, after] = await rowsOf(service, 'req_402', 'req_after')
     assert.deepEqual([refused?.status, refused?.error, refused?.usage], ['failed', 'PROVIDER_REFUSED', undefined])
-    // A token for 3 bytes of what came is more than the echo reported.
+    // One token per 3 bytes of what came is more than the echo reported.
     assert.deepEqual([after?.status, after?.usage?.outputTokens, after?.usage?.estimated], ['failed', 3n, true])
   })
 

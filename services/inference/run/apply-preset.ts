@@ -5,7 +5,7 @@ import { withPreset } from '../domain/preset/apply-preset.ts'
 import { namedModel } from '../domain/preset/reference.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
-/** Fills in what the preset of a request says where the request says nothing. It is read anew for each request. */
+/** Fills in the settings of the preset where the request has none. The preset is read anew for each request. */
 export async function applyPreset(
   generation: Generation,
   { presets, readSettings }: Pick<GenerationDependencies, 'presets' | 'readSettings'>,

@@ -5,8 +5,8 @@ import type { PriceList } from '../ports/price-list.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
 /**
- * Chooses the first endpoint of the model that meets what the request demands, one with room for it before others, and finds its price.
- * Rejects with NO_ENDPOINT, metadata `model` and `demands`, when there is none.
+ * Chooses the first endpoint of the model that meets the demands of the request, preferring one with room for it, and
+ * finds its price. Rejects with NO_ENDPOINT, metadata `model` and `demands`, if there is none.
  */
 export async function chooseEndpoint(
   generation: Generation,
@@ -41,7 +41,7 @@ const MAX_DEMANDS = 1_024
 
 const nameOf = ({ providerId, modelId }: Endpoint): string => `${providerId}/${modelId}`.slice(0, 256)
 
-/** With what the list says where the operator says nothing. */
+/** Fills in what the list knows where the operator says nothing. */
 export async function withPrice(endpoint: Endpoint, prices: PriceList): Promise<Endpoint> {
   const listed = await prices.find(endpoint.providerId, endpoint.modelId)
   if (listed === undefined) return endpoint

@@ -29,7 +29,10 @@ const hello = chunk({ role: 'assistant', content: 'Hello you' })
 const settled = { [Symbol.dispose]() {} }
 const keeper = { keep: () => settled }
 
-/** What a provider may do to a stream and to a whole answer, and what of it was used: nothing, or an estimate, or what it says. */
+/**
+ * What a provider may do to a stream and to a whole answer, and the usage that results: none, an estimate, or what it
+ * reports.
+ */
 const FAULTS: Readonly<
   Record<string, readonly [(response: ServerResponse) => unknown, 'nothing' | 'estimate' | 'none' | 'usage']>
 > = {

@@ -3,15 +3,15 @@ import type { MeteredEvent } from '../domain/meter.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
-/** Closes the row of a request when its answer ends, however it does. */
+/** Closes the row of a request when its answer ends, in whatever way. */
 export function closeRow(generation: Generation, dependencies: GenerationDependencies): void {
   generation.answer = closing(generation, dependencies)
 }
 
 /**
- * Passes batches on through the meter, and closes the row exactly once: as completed before the last batch is handed over, as
- * failed when the provider fails, as aborted when the caller goes away, with the usage known by then. The end is passed on once readers
- * of the ledger wait for the close.
+ * Passes batches on through the meter, and closes the row exactly once: as completed before the last batch is passed
+ * on, as failed when the provider fails, or as aborted when the caller goes away, with the usage known by then. The end
+ * is passed on once readers of the ledger wait for the close.
  */
 async function* closing(
   generation: Generation,
@@ -21,7 +21,7 @@ async function* closing(
   const { workspaceId: workspace } = input.principal
   const { requestId } = input.request
   const startedAt = clock.monotonic()
-  // For a caller that was gone before nobody calls the provider.
+  // If the caller was gone before, the provider is not called.
   const wasCalled = !input.caller.aborted
   let firstPartMs: number | undefined
   let closed: Promise<void> | undefined
@@ -57,7 +57,7 @@ async function* closing(
   }
 }
 
-/** A provider's failure says which model was called. */
+/** Adds the model that was called to a provider's failure. */
 function withModel(failure: unknown, { endpoint: { providerId, modelId } }: Generation): unknown {
   if (!(failure instanceof Rejection) || !failure.reason.startsWith('PROVIDER_')) return failure
   const model = `${providerId}/${modelId}`.slice(0, 256)

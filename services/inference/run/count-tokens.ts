@@ -11,12 +11,12 @@ export interface TokenCount {
   readonly estimated: boolean
 }
 
-/** What a provider says of the request itself, whoever counts. */
+/** Rejections that concern the request itself, whoever counts. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['400', '403', '413', '422'])
 
 /**
- * Counts the input tokens of a request: by its provider where that counts, else by an estimate. It is a request of its key like others, with
- * a row that costs nothing.
+ * Counts the input tokens of a request: by its provider if it can count, else by an estimate. Like other requests of
+ * its key it has a row, which costs nothing.
  */
 export async function countTokens(generation: Generation, dependencies: GenerationDependencies): Promise<TokenCount> {
   await runCountingSteps(generation, dependencies)

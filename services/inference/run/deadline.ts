@@ -1,9 +1,9 @@
-/** A signal that ends with a time; disposing it stops the clock. */
+/** A signal with a time limit; disposing it stops the timer. */
 export type Deadline = Disposable & { readonly signal: AbortSignal }
 
 /**
- * A signal that aborts when the caller's does, with its reason, or with another reason when the time is up; disposing it stops the
- * clock. `AbortSignal.any` would do the same at several times the cost.
+ * A signal that aborts with the caller's, for the same reason, or with another reason when the time is up; disposing it
+ * stops the timer. `AbortSignal.any` would do the same at several times the cost.
  */
 export function startDeadline(caller: AbortSignal, ms: number, reason: () => Error): Deadline {
   const controller = new AbortController()

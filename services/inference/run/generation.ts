@@ -31,19 +31,19 @@ export interface GenerationDependencies {
   readonly ledger: Ledger
   readonly closer: RowCloser
   readonly presets: Pick<PresetStore, 'inUse'>
-  /** Reads the settings of a preset's version as they are stored. */
+  /** Parses the stored settings of a preset's version. */
   readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => {
     readonly model: string | undefined
     readonly settings: PresetSettings
-    /** The same as a message, which nobody may change. */
+    /** The same as a message, which must not be changed. */
     readonly message: GenerationMessage
   }
   readonly keeper: RowKeeper
   readonly clock: Clock
-  /** Whether a key with a limit may use models whose price is unknown. */
+  /** Whether a key with a limit may use models of unknown price. */
   readonly allowUnpriced: boolean
   readonly logger: Logger
-  /** Longest time that one generation may take. */
+  /** Time limit of a generation. */
   readonly timeoutMs: number
 }
 
@@ -52,49 +52,49 @@ export interface GenerationInput {
   readonly principal: Principal
   /** The principal's key was read for this very request. */
   readonly authenticated: boolean
-  /** What that key may spend, as it was read then; undefined: it is not known here, or nothing limits it. */
+  /** The terms of that key as they were read then; undefined: they are unknown here, or nothing limits it. */
   readonly terms: KeyTerms | undefined
   /** Aborts when the caller is gone. */
   readonly caller: AbortSignal
-  /** Whether the provider is to answer whole or by a stream. */
+  /** Whether the provider is to answer whole or as a stream. */
   readonly form: 'whole' | 'streamed'
-  /** As it was requested; undefined: the default model. */
+  /** As requested; undefined: the default model. */
   readonly model: string | undefined
   readonly request: Omit<GenerationRequest, 'modelId'>
-  /** Whether the request itself says that the answer is text, whatever its preset says. */
+  /** Whether the request itself demands text, whatever its preset says. */
   readonly wantsText: boolean
-  /** Whether the answer shall say what its preset says. */
+  /** Whether the answer is to show the content of its preset. */
   readonly showPreset: boolean
 }
 
-/** What an answer says of how it was made, besides what its events say. */
+/** How an answer was made, besides what its events say. */
 export interface Served {
   readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
-  /** What did not reach the provider as it was meant, as known before it was called. */
+  /** What did not reach the provider as it was meant, as far as it was known before the call. */
   readonly warnings: readonly Warning[]
   /** Undefined: no preset was named. */
   readonly preset?: AppliedPreset | undefined
-  /** Undefined: the request does not want it. */
+  /** Undefined: the request does not ask for it. */
   readonly shownPreset?: ShownPreset | undefined
 }
 
-/** What a preset says, as an answer shows it. */
+/** The content of a preset, as an answer shows it. */
 interface ShownPreset {
   readonly settings: GenerationMessage
   readonly systemPrompt: string | undefined
 }
 
-/** One generation on its way through the steps; each step reads what those before it have set. */
+/** One generation on its way through the steps; each step reads what the earlier ones have set. */
 export class Generation {
-  /** `applyPreset` fills it in. */
+  /** Completed by `applyPreset`. */
   input: GenerationInput
-  /** What does not reach the provider as it was meant, as known before it is called; steps may add to it. */
+  /** What does not reach the provider as it was meant, as far as it is known before the call; steps may add to it. */
   warnings: Warning[]
   /** Set by `applyPreset`; undefined: none was named. */
   preset: AppliedPreset | undefined
-  /** Set by `applyPreset`; undefined: the request does not want it. */
+  /** Set by `applyPreset`; undefined: the request does not ask for it. */
   shownPreset: ShownPreset | undefined
-  /** Set by `resolveModel`: where the model is served, in order of preference. */
+  /** Set by `resolveModel`: the endpoints of the model, in order of preference. */
   endpoints!: readonly [Endpoint, ...Endpoint[]]
   /** Set by `chooseEndpoint`. */
   endpoint!: Endpoint
@@ -102,19 +102,19 @@ export class Generation {
   provider!: ModelProvider
   /** Set by `checkKey`; undefined: nothing limits the caller. */
   terms: KeyTerms | undefined
-  /** Set by `openRow`: what the input is taken for. */
+  /** Set by `openRow`: the estimate of the input. */
   inputTokens!: bigint
   /** Set by `openRow`. */
   costFactors: CostFactors = {}
-  /** Set by `openRow`: the output that was reserved for a request which sets no maximum; undefined: none has to be sent. */
+  /** Set by `openRow`: the output that was reserved for a request without a maximum; undefined: none need be sent. */
   maxOutputTokens: number | undefined
-  /** Set by `attempt`: what the provider says, which is called at the first pull. */
+  /** Set by `attempt`: the provider's answer; the provider is called at the first pull. */
   batches!: AsyncIterable<readonly GenerationEvent[]>
   /** Set by `attempt`. */
   deadline!: Deadline
   /** Set by `meter`. */
   meter!: Meter
-  /** Set by `closeRow`: what the caller gets. Whoever pulls it pulls it to its end or leaves it. */
+  /** Set by `closeRow`: what the caller gets. Whoever pulls it must pull it to its end or leave it. */
   answer!: AsyncIterable<readonly MeteredEvent[]>
 
   constructor(input: GenerationInput) {

@@ -2,7 +2,7 @@ import type { MeteredEvent } from '../domain/meter.ts'
 import { ThoughtFilter } from '../domain/thought-filter.ts'
 import type { Generation } from './generation.ts'
 
-/** Leaves what the model thought out of the answer, where the request or its preset wants none of it. It is paid for all the same. */
+/** Removes thoughts from the answer if the request or its preset wants none. They are charged for nevertheless. */
 export function hideThoughts(generation: Generation): void {
   if (generation.input.request.excludeThoughts !== true) return
   generation.answer = withoutThoughts(generation.answer)

@@ -7,7 +7,7 @@ import { hasToSendMaximum, maxCostOf } from '../domain/ledger/max-cost.ts'
 import { dollarsOf } from '../domain/money.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
-/** What costs nothing, whoever pays. */
+/** The maximum cost of a request that costs nothing. */
 const FREE: MaxCost = {
   inputTokens: 0n,
   outputTokens: 0n,
@@ -16,9 +16,10 @@ const FREE: MaxCost = {
 }
 
 /**
- * Opens the row of a request, counts it, and has it hold what it may cost, in one step. What its key may not spend is refused with
- * CREDIT_INSUFFICIENT or PRICE_UNKNOWN, what comes too fast with RATE_LIMITED. Where a limit of money counts, a request without a maximum gets
- * the output that was reserved for it as one, or what the rest of the limit pays for.
+ * Opens the row of a request, counts it, and lets it hold its maximum cost, in one step. Rejects with
+ * CREDIT_INSUFFICIENT or PRICE_UNKNOWN if its key may not spend that, and with RATE_LIMITED if it exceeds a rate. If a
+ * spending limit applies, a request without a maximum gets one: the output that was reserved for it, or what the rest
+ * of the limit pays for.
  */
 export async function openRow(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
   const { input, endpoint, provider, terms } = generation
@@ -40,7 +41,10 @@ export async function openRow(generation: Generation, dependencies: GenerationDe
     : undefined
 }
 
-/** Opens the row of a request that generates nothing: it costs nothing, and is one more of its minute. Rejects with RATE_LIMITED. */
+/**
+ * Opens the row of a request that generates nothing: it costs nothing, but counts in its minute. Rejects with
+ * RATE_LIMITED.
+ */
 export async function openFreeRow(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
   await admitted(generation, FREE, dependencies)
 }
@@ -75,7 +79,8 @@ async function admitted(
   closer.flush()
   let admission = await open()
   if (!admission.admitted && isOfHolds(admission.refusal)) {
-    // A client that has its answer may send the next request before the row of the last one is closed, and its hold released, in whatever process.
+    // A client that has its answer may send the next request before the row of the last one is closed and its hold
+    // released, in any process.
     await closer.settled(workspace)
     admission = await open()
   }
@@ -83,12 +88,12 @@ async function admitted(
   return admission
 }
 
-/** Whether what other requests hold may be why a request is refused. */
+/** Whether a request may be refused because of what others hold. */
 function isOfHolds(refusal: Refusal): boolean {
   return refusal.kind !== 'rate' || refusal.rate !== 'requests_per_minute'
 }
 
-/** Refuses what would be too much for a minute of its own: it would be too fast whenever it came. */
+/** Refuses a request that exceeds the limit of a whole minute, and so could never be admitted. */
 function requireFitting({ inputTokens }: MaxCost, terms: KeyTerms | undefined): void {
   const most = terms?.tokensPerMinute
   const problem = `have about ${inputTokens} tokens, and the key may use ${most} a minute: they will never fit`

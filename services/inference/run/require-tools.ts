@@ -1,7 +1,9 @@
 import { check } from '#shared/rpc/parse.ts'
 import type { Generation } from './generation.ts'
 
-/** Refuses a request that demands or allows a call of a tool which neither it nor its preset offers, with REQUEST_INVALID. */
+/**
+ * Refuses a request that demands or allows calls of a tool that neither it nor its preset offers, with REQUEST_INVALID.
+ */
 export function requireTools({ input }: Pick<Generation, 'input'>): void {
   const { toolChoice: choice, tools, hostedTools } = input.request
   if (choice?.mode === 'required') {

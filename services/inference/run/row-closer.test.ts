@@ -6,7 +6,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
 import { RowCloser } from './row-closer.ts'
 
-/** A ledger that notes what it is asked to close, and then does what a test says. */
+/** A ledger that records what it is to close, and then does what a test says. */
 function openLedger(afterwards: (calls: number) => Promise<void> = async () => {}) {
   const calls: string[][] = []
   const close = async (closings: readonly LedgerClosing[]): Promise<void> => {

@@ -3,18 +3,21 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
 
-/** How long rows wait for others that are closed with them. */
+/** How long rows wait for others, to be closed together. */
 const GROUP_MS = 10
-/** However long the ledger is away, until disposal: as long as it is, nothing new is opened that would have to be closed. */
+/**
+ * However long the ledger is unavailable, until disposal: meanwhile no new row is opened that would have to be closed.
+ */
 const PATIENCE_MS = Number.POSITIVE_INFINITY
 const STOP_MS = 5_000
-/** A reader of the ledger waits so long for closes that are under way. */
+/** How long a reader of the ledger waits for closings in progress. */
 const READ_MS = 4_000
 
 /**
- * Closes rows of the ledger while nobody waits for it, those of 10 ms in one write unless another row is opened meanwhile. While the ledger is away it tries again, and one
- * that cannot be written keeps no other one open, and is settled as of a process that is gone. Disposal closes what is left, and waits for it at most 5 s;
- * what is not written by then is left for the next start.
+ * Closes rows of the ledger while nobody waits, those of 10 ms in one write, unless another row is opened meanwhile.
+ * While the ledger is unavailable, it tries again. A row that cannot be written does not keep others open, and is
+ * settled like one of a process that is gone. Disposal closes what is left, and waits at most 5 s; the next start
+ * settles the rest.
  */
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
@@ -29,7 +32,7 @@ export class RowCloser implements AsyncDisposable {
     this.#logger = logger
   }
 
-  /** Resolves as soon as whoever reads the ledger waits for the close, in any process. */
+  /** Resolves as soon as readers of the ledger wait for the close, in any process. */
   async close(closing: LedgerClosing): Promise<void> {
     this.#waiting.push(closing)
     this.#timer ??= detached(() => setTimeout(() => this.flush(), GROUP_MS))
@@ -42,7 +45,7 @@ export class RowCloser implements AsyncDisposable {
     }
   }
 
-  /** Waits for the closes that are under way in a workspace, in any process, for at most some seconds. */
+  /** Waits for closings in progress in a workspace, in any process, for at most a few seconds. */
   async settled(workspace: string): Promise<void> {
     this.flush()
     await this.#within(READ_MS)
@@ -64,8 +67,8 @@ export class RowCloser implements AsyncDisposable {
   }
 
   /**
-   * Closes now what waits. Whoever opens a row has that done first: then SQLite closes them in the same commit, and what they held is free before
-   * the row is admitted.
+   * Closes the waiting rows now. Called before a row is opened, so that SQLite closes them in the same commit, and
+   * their holds are released before the row is admitted.
    */
   flush(): void {
     clearTimeout(this.#timer)
@@ -73,12 +76,12 @@ export class RowCloser implements AsyncDisposable {
     const closings = this.#waiting
     this.#waiting = []
     if (closings.length === 0) return
-    // Rows of many requests are closed together: that belongs to none of them.
+    // Rows of many requests are closed together, which belongs to none of them.
     const write = detached(() => this.#write(closings)).finally(() => this.#writes.delete(write))
     this.#writes.add(write)
   }
 
-  /** Rows that cannot be written together are written each by itself. */
+  /** Rows that cannot be written together are written one by one. */
   async #write(closings: readonly LedgerClosing[]): Promise<void> {
     try {
       await forStoreWithin(PATIENCE_MS, () => this.#ledger.close(closings), this.#stopped.signal)

@@ -3,10 +3,10 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Meter } from '../domain/meter.ts'
 import type { Ledger } from '../ports/ledger.ts'
 
-/** Twice within the lease of a process, and often enough that what a dead one held is free after 15 s. */
+/** Twice within the lease of a process, and often enough that the holds of a dead one are released within 15 s. */
 const EVERY_MS = 3_000
 
-/** A request that runs. */
+/** A running request. */
 export interface KeptRow {
   readonly workspace: string
   readonly requestId: string
@@ -14,14 +14,14 @@ export interface KeptRow {
 }
 
 /**
- * Keeps the rows of this process, every three seconds: it says in the ledger that this process lives and how far its requests are, and
- * settles what dead processes left. Many processes may do so at the same time.
+ * Keeps the rows of this process: every three seconds it renews the lease of this process, records the progress of its
+ * requests, and settles what dead processes left. Many processes may do so at the same time.
  */
 export class RowKeeper implements Disposable {
   readonly #ledger: Ledger
   readonly #logger: Logger
   readonly #timer: NodeJS.Timeout
-  /** What was noted of a row last. */
+  /** The progress of each row that was recorded last. */
   readonly #rows = new Map<KeptRow, bigint>()
   #busy = false
 
@@ -32,7 +32,7 @@ export class RowKeeper implements Disposable {
     this.#timer.unref()
   }
 
-  /** Keeps a row until what is returned is disposed. */
+  /** Keeps a row until the returned object is disposed. */
   keep(row: KeptRow): Disposable {
     this.#rows.set(row, 0n)
     return { [Symbol.dispose]: () => void this.#rows.delete(row) }
@@ -46,7 +46,7 @@ export class RowKeeper implements Disposable {
     if (this.#busy) return
     this.#busy = true
     try {
-      // First, so that nobody takes this process for dead while it notes.
+      // First, so that nobody takes this process for dead while it records progress.
       await this.#ledger.settle()
       await this.#note()
     } catch (err) {

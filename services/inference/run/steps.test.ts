@@ -38,7 +38,7 @@ forEachTransport((name, connect) => {
       const asked = { generation: { requestId: `req_${++requests}`, messages: [userMessage('Hello')] } }
       return terms === undefined ? asked : { ...asked, terms }
     }
-    // Terms that nobody vouches for, or that are missing, are read.
+    // Terms that are missing, or not authenticated, are read.
     for (const [authenticated, terms, reads] of [
       [true, {}, 0],
       [true, undefined, 2],

@@ -14,7 +14,7 @@ import { sessionDigest } from './session-digest.ts'
 
 type Step = (generation: Generation, dependencies: GenerationDependencies) => void | Promise<void>
 
-/** What becomes of a request for a generation, in order. A step that throws ends it; before `openRow` nothing is spent. */
+/** The steps of a generation, in order. A step that throws ends it; before `openRow` nothing is spent. */
 const STEPS: readonly Step[] = [
   applyPreset,
   requireTools,
@@ -29,15 +29,15 @@ const STEPS: readonly Step[] = [
   hideThoughts,
 ]
 
-/** What becomes of a request whose input is counted. */
+/** The steps of a request whose input is counted. */
 const COUNTING_STEPS: readonly Step[] = [...STEPS.slice(0, STEPS.indexOf(openRow)), openFreeRow]
 
-/** Takes a generation through the steps; then its answer can be pulled, and has to be. */
+/** Takes a generation through the steps; afterwards its answer must be pulled. */
 export async function runSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
   for (const step of STEPS) await step(generation, dependencies)
 }
 
-/** Takes a generation to where its provider is known, and could be called. */
+/** Takes a generation to the point where its provider is known and could be called. */
 export async function runCountingSteps(generation: Generation, dependencies: GenerationDependencies): Promise<void> {
   for (const step of COUNTING_STEPS) await step(generation, dependencies)
 }
@@ -51,13 +51,16 @@ function resolveModel(generation: Generation, { modelList, defaultModel }: Gener
   generation.warnings.push({ field: 'model', message: `The variant "${found.variant}" was not applied` })
 }
 
-/** Within the request that was authenticated with the key, what was read of it then is enough; a run that spends later has it read again. */
+/**
+ * Within the request that was authenticated with the key, the terms that were read then are enough; a run that spends
+ * later reads them again.
+ */
 async function checkKey(generation: Generation, { keys }: GenerationDependencies): Promise<void> {
   const { authenticated, principal, caller, terms } = generation.input
   generation.terms = authenticated && terms !== undefined ? terms : await keys.check(principal, caller)
 }
 
-/** Refuses models that the key may not use, by where they are served and not by what they are called. */
+/** Refuses models that the key may not use, by their endpoints and not by their name. */
 function requireAllowed(generation: Generation): void {
   const patterns = generation.terms?.allowedModels ?? []
   if (patterns.length === 0) return

@@ -4,8 +4,8 @@ import { objectAt } from '../http/json.ts'
 import { ANTHROPIC } from './extension.ts'
 
 /**
- * Members that have a place of their own: those of a message, and of the event that ends one, of a usage, and of the blocks that are parts.
- * What another gateway says of who answered, and at what price, is not for the clients of this one.
+ * Members that are mapped elsewhere: those of a message, of the event that ends one, of usage, and of blocks that
+ * become parts. What another gateway reports about who answered, and at what price, is not for the clients of this one.
  */
 const OF_MESSAGE: ReadonlySet<string> = new Set([
   ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage', 'delta'],
@@ -18,28 +18,33 @@ const OF_USAGE: ReadonlySet<string> = new Set([
 const OF_BLOCK: ReadonlySet<string> = new Set([
   ...['type', 'text', 'citations', 'thinking', 'signature', 'id', 'name', 'input'],
 ])
-/** Characters of all such members together, as JSON. What is longer, or nested too deep, is left out. */
+/**
+ * Maximum number of characters of all such members together, as JSON. Longer or too deeply nested ones are left out.
+ */
 const MAX_CHARACTERS = 100_000
 
-/** What an answer says that has a meaning for this API alone, betas among it: clients of the same API get it as it came. */
+/**
+ * Collects members of a response that only this API understands, including betas: clients of the same API get them
+ * unchanged.
+ */
 export class Besides {
   #message: JsonObject = {}
   #usage: JsonObject = {}
 
-  /** `message`: what a message, or the end of one, says. Later words replace earlier ones. */
+  /** `message`: a message, or the event that ends one. Later values replace earlier ones. */
   note(message: JsonObject): void {
     this.#message = merged(this.#message, message, OF_MESSAGE)
     this.#usage = merged(this.#usage, objectAt(message.usage) ?? {}, OF_USAGE)
   }
 
-  /** By kind of provider; undefined: nothing. */
+  /** By kind of provider; undefined: there are none. */
   get metadata(): JsonObject | undefined {
     const usage = Object.keys(this.#usage).length === 0 ? {} : { usage: this.#usage }
     return ofKind({ ...this.#message, ...usage })
   }
 }
 
-/** What a block says that no other member of its part holds, by kind of provider; undefined: nothing. */
+/** The members of a block that no other member of its part contains, by kind of provider; undefined: there are none. */
 export function besidesOf(block: JsonObject): JsonObject | undefined {
   return ofKind(merged({}, block, OF_BLOCK))
 }

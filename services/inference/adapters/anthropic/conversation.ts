@@ -11,20 +11,20 @@ const PDF = 'application/pdf'
 
 type Block = Record<string, unknown>
 
-/** Asks to cache what comes before. */
+/** Marks everything up to here for caching. */
 function markerOf({ ttl }: CacheControl): Block {
   return { type: 'ephemeral', ...(ttl ? { ttl } : {}) }
 }
 
 interface Turn {
   readonly role: 'user' | 'assistant' | 'system'
-  /** Undefined: it says how the answer is made, and no word. */
+  /** Undefined: it only says how the answer is made. */
   readonly content?: Block[]
 }
 
 /**
- * The conversation as the messages API wants it, results of tools being the user's, and the instructions that stand before it.
- * `staying`: those that stand in it.
+ * The conversation for the messages API, where results of tools belong to the user, and the instructions before it.
+ * `staying`: instructions that remain within it.
  */
 export function anthropicConversation(
   messages: readonly Message[],
@@ -62,7 +62,7 @@ function blocksOf(parts: readonly Part[], tools: AnthropicTools): Block[] {
   })
 }
 
-/** Texts without a word, and thoughts without proof, are refused by the API: they are left out. */
+/** The API refuses empty texts and thoughts without a signature, so they are left out. */
 function blockOf(part: Part, tools: AnthropicTools): Block | undefined {
   switch (part.type) {
     case 'text':
@@ -89,7 +89,7 @@ function blockOf(part: Part, tools: AnthropicTools): Block | undefined {
   }
 }
 
-/** What of a part the API does not take, in words; undefined: nothing. */
+/** What the API does not accept of a part, in words; undefined: nothing. */
 export function untakenIn(part: Part): string | undefined {
   switch (part.type) {
     case 'audio':
@@ -104,7 +104,7 @@ export function untakenIn(part: Part): string | undefined {
   }
 }
 
-/** Whether a file is a text or a PDF; what only the provider fetches may be one. */
+/** Whether a file is a text or a PDF; one that only the provider fetches may be. */
 function isReadable({ source, mime }: MediaPart): boolean {
   const inline = 'url' in source ? fromUrl(source.url) : { source, mime }
   return 'url' in inline.source || (mime || inline.mime) === PDF || isUtf8(inline.source.data)
@@ -124,7 +124,7 @@ function mediaBlock(part: MediaPart): Block {
   return { type, source, ...title }
 }
 
-/** What a model wrote may be broken JSON; the API takes objects only. */
+/** A model may have written broken JSON; the API accepts only objects. */
 function inputOf(text: string): unknown {
   try {
     return objectAt(JSON.parse(text)) ?? {}

@@ -1,9 +1,9 @@
 import type { GenerationRequest, ProviderExtension } from '#services/inference/domain/generation.ts'
 
-/** What this API made means nothing to other kinds of providers. */
+/** The format of opaque data of this API, which other kinds of providers do not understand. */
 export const ANTHROPIC = 'anthropic-claude-v1'
 
-/** What of a request is for this API alone, in its own words. */
+/** The members of a request that are for this API alone, in its own words. */
 export function extensionOf({ extensions }: GenerationRequest): ProviderExtension | undefined {
   return extensions.find(({ format }) => format === ANTHROPIC)
 }

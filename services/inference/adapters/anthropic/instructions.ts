@@ -4,12 +4,12 @@ import { textAt } from '../http/json.ts'
 import { headersOf } from './extension.ts'
 import { models } from './known-models.ts'
 
-/** Betas by which a caller says that its model takes instructions between turns. */
+/** Betas by which a caller declares that its model accepts instructions between turns. */
 const BETA = /\bmid-conversation-(system|tool-changes)-/
 
 /**
- * The instructions that stay where they stand, so that what comes before them stays cached: the API takes them after what the user says, or
- * what it calls a tool of its own with, and before an answer. Others go before the conversation.
+ * The instructions that remain in place, so that what precedes them stays cached: the API accepts them after a message
+ * of the user, or after a call of one of its own tools, and before an answer. Others move before the conversation.
  */
 export function stayingInstructions(request: GenerationRequest): ReadonlySet<Message> {
   const staying = new Set<Message>()

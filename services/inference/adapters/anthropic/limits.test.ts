@@ -14,7 +14,7 @@ const search = { type: 'web_search_20250305', name: 'web_search' }
 const own = { format: ANTHROPIC, definition: search }
 const others = { format: 'openai-responses-v1', definition: { type: 'web_search' } }
 
-/** The body of a request, and what is said of what it lacks. */
+/** The body of a request, and the warnings about what it lacks. */
 function sent(request: Partial<GenerationRequest>) {
   const whole = generationRequest({ modelId: 'claude-sonnet-5-5', ...request })
   return { body: anthropicBody(whole), left: anthropicWarnings(whole).map(({ field }) => field) }
@@ -37,7 +37,7 @@ test('where a call is demanded the model does not think, which the API would ref
     )
   }
   assert.deepEqual(sent({ ...asked, toolChoice: { mode: 'auto' } }).body.thinking, { type: 'adaptive' })
-  // Whoever says it in the API's own words gets its answer.
+  // A caller that uses the API's own words gets its response.
   const thinking = { type: 'adaptive' }
   const extensions = [{ format: ANTHROPIC, headers: {}, body: { thinking } }]
   assert.deepEqual(sent({ ...asked, extensions, toolChoice: { mode: 'required' } }).body.thinking, thinking)

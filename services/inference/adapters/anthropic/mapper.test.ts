@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { AnthropicMapper } from './mapper.ts'
 
-/** Words that every object of JavaScript has as members. */
+/** Names that every JavaScript object inherits. */
 const INHERITED = ['constructor', 'toString', '__proto__']
 
 test('a reason that is a member of every object is as unknown as any other', () => {

@@ -13,13 +13,13 @@ import { type AnthropicTools, customInput } from './tools.ts'
 import { UsageSoFar } from './usage.ts'
 
 const MAX_BLOCKS = 4_096
-/** Characters of a block that is passed on whole. */
+/** Maximum number of characters of a block that is passed on whole. */
 const MAX_COLLECTED = 1_000_000
 
 type Names = Pick<AnthropicTools, 'called'>
 const AS_CALLED: Names = { called: (callId, toolName) => ({ callId, toolName }) }
 
-/** Turns a message, whole or streamed, into events. Unknown events are passed over, and unknown blocks kept as they are. */
+/** Converts a message, whole or streamed, to events. Unknown events are ignored, and unknown blocks kept unchanged. */
 export class AnthropicMapper implements ProviderMapper {
   readonly #providerId: string
   readonly #warnings: readonly Warning[]
@@ -90,7 +90,7 @@ export class AnthropicMapper implements ProviderMapper {
     return this.#writer.take()
   }
 
-  /** A stop reason may not be missing. */
+  /** The stop reason is required. */
   end(): void {
     if (this.done) return
     if (this.#rawReason === '') throw unavailable(this.#providerId, 'The answer was cut')

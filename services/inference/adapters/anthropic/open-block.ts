@@ -3,20 +3,20 @@ import type { OpenPart } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt, textAt } from '../http/json.ts'
 
-/** A block on its way. */
+/** A block in progress. */
 export interface OpenBlock {
-  /** Undefined: it has a meaning for this API alone. */
+  /** Undefined: it has a meaning only for this API. */
   readonly part: OpenPart | undefined
   readonly block: JsonObject
-  /** What a block that comes whole grew by: JSON of an input. */
+  /** JSON of an input, collected for a block that is passed on whole. */
   json: string
-  /** Characters of its other members that came since it began, as JSON. */
+  /** Characters of its other members that have arrived since it began, as JSON. */
   size: number
 }
 
 /**
- * Adds to a block that is passed on whole JSON of its input, or what else a delta says of it, which is the last word. Returns how many
- * characters came for it.
+ * Adds to a block that is passed on whole: JSON of its input, or other members of a delta, of which the last one
+ * counts. Returns how many characters arrived.
  */
 export function collect(open: OpenBlock, { type: _, partial_json: json, ...said }: JsonObject): number {
   open.json += textAt(json)
@@ -28,12 +28,12 @@ export function collect(open: OpenBlock, { type: _, partial_json: json, ...said 
   return open.json.length + open.size
 }
 
-/** A block as it is when it has ended. */
+/** The finished block. */
 export function wholeBlock({ block, json }: OpenBlock): JsonObject {
   return json === '' ? block : { ...block, input: parsed(json) }
 }
 
-/** What a model wrote may be broken JSON. */
+/** A model may have written broken JSON. */
 function parsed(json: string): JsonObject {
   try {
     return objectAt(JSON.parse(json)) ?? {}

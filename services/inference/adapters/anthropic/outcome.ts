@@ -28,12 +28,12 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
   }),
 )
 
-/** Why an answer ended, by the API's word for it. */
+/** Converts the API's stop reason. */
 export function reasonOf(word: string): FinishReason {
   return REASONS.get(word) ?? 'other'
 }
 
-/** What an error of the API is. */
+/** Converts an error of the API. */
 export function failureOf(providerId: string, error: JsonObject | undefined): Error {
   const status = STATUSES.get(textAt(error?.type)) ?? 500
   return rejectionForStatus(providerId, status, textAt(error?.message) || 'It broke off with an error')

@@ -1,11 +1,14 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { extensionOf } from './extension.ts'
 
-/** Anthropic lists six times the price for its fast mode, and a tenth more where only data centres of the US may serve, as of November 2026. */
+/**
+ * As of November 2026, Anthropic lists six times the price for its fast mode, and 10% more for requests that only data
+ * centres in the US may serve.
+ */
 const FAST_PERCENT = 600
 export const US_PERCENT = 110
 
-/** What tokens cost at most, in percent of the plain price; undefined: the plain price. */
+/** Maximum price of tokens, in percent of the plain price; undefined: the plain price. */
 export function pricePercentOf(request: GenerationRequest): number | undefined {
   const geo = extensionOf(request)?.body?.inference_geo ?? request.providerBody?.inference_geo
   const isUs = geo === 'us'

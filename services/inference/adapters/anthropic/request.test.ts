@@ -37,7 +37,7 @@ async function open(answer: Parameters<typeof startStub>[0]) {
 
 const event = (type: string, members: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
 
-/** A whole stream of blocks, each with the deltas that it grows by. */
+/** A whole stream of blocks, each with its deltas. */
 function streamOf(...blocks: readonly (readonly [object, ...object[]])[]): string {
   const grown = blocks.map(([content_block, ...deltas], index) => {
     const between = deltas.map((delta) => event('content_block_delta', { index, delta })).join('')

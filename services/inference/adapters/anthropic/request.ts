@@ -10,26 +10,29 @@ import { thinkingOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
 import { ANTHROPIC_WITHOUT } from './warnings.ts'
 
-/** The API demands a limit; this one every current model allows, and earlier ones are known. */
+/** The API requires a limit; every current model allows this one, and earlier models are known. */
 const DEFAULT_MAX_TOKENS = 32_000
 const MIN_BUDGET = 1_024
-/** Above that the API refuses to answer in one piece. */
+/** Above this, the API refuses to answer without streaming. */
 const MAX_WHOLE_TOKENS = 21_333
 const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 
-/** What an answer may have of tokens. */
+/** How many tokens an answer may have. */
 export function maxTokensOf(request: GenerationRequest): number {
   if (request.maxOutputTokens !== undefined) return request.maxOutputTokens
   const wanted = Math.max(DEFAULT_MAX_TOKENS, thinkingOf(request).budget + MIN_BUDGET)
   return Math.min(wanted, knownOutputLimit(request.modelId) ?? wanted)
 }
 
-/** Whether the API gives an answer to a request in one piece. */
+/** Whether the API answers a request without streaming. */
 export function comesWhole(request: GenerationRequest): boolean {
   return maxTokensOf(request) <= MAX_WHOLE_TOKENS
 }
 
-/** The body of a message, whole or streamed. Members of `provider_body` and of an extension never replace these. */
+/**
+ * The body of a request for a message, whole or streamed. Members of `provider_body` and of an extension never replace
+ * these.
+ */
 export function anthropicBody(
   request: GenerationRequest,
   whole = false,
@@ -55,7 +58,7 @@ export function countBody(request: GenerationRequest): Record<string, unknown> {
   return given({ mcp_servers, context_management, ...inputMembers(request, new AnthropicTools(request)) })
 }
 
-/** What the model reads. */
+/** The members that the model reads. */
 function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record<string, unknown> {
   const { messages, modelId, responseFormat } = request
   const conversation = anthropicConversation(messages, tools, stayingInstructions(request))
@@ -94,7 +97,7 @@ const TIERS = new Map([
   ['default', 'standard_only'],
 ])
 
-/** The API gives its priority tier to whoever has it, unless that is not wanted. */
+/** The API uses the priority tier of customers who have it, unless a request declines that. */
 function tierOf({ serviceTier }: GenerationRequest): string | undefined {
   return TIERS.get(serviceTier ?? '')
 }

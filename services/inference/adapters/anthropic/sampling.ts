@@ -6,12 +6,12 @@ const THINKING = 'A model that thinks takes no such setting: it was left out'
 const DECIDING = 'This model decides itself: it was left out'
 
 interface Drawn {
-  /** Of the body; undefined ones are not there. */
+  /** Of the body; undefined ones are omitted. */
   readonly members: Readonly<Record<string, unknown>>
   readonly warnings: readonly Warning[]
 }
 
-/** How the answer is drawn, as far as the API takes it, and what it does not. */
+/** How the answer is sampled, as far as the API supports it, and the settings that it does not support. */
 export function samplingOf(request: GenerationRequest): Drawn {
   const { temperature, topP, topK, stop = [] } = request.sampling ?? {}
   const warnings: Warning[] = []

@@ -11,16 +11,16 @@ const BUDGETS: Readonly<Record<string, number>> = { minimal: 1_024, low: 4_096, 
 interface Thinking {
   readonly thinking: JsonObject | undefined
   readonly effort: string | undefined
-  /** Tokens that the answer's limit has to exceed. */
+  /** The answer's limit must exceed this number of tokens. */
   readonly budget: number
 }
 
-/** Whether the request demands a call of a tool: the API lets no model think then. */
+/** Whether the request demands a call of a tool; then the API lets no model think. */
 export function demandsCall({ toolChoice }: GenerationRequest): boolean {
   return toolChoice !== undefined && toolChoice.mode !== 'auto' && toolChoice.mode !== 'none'
 }
 
-/** How the model is to think: as the caller says in the API's own words, else as the request says. */
+/** How the model should think: in the API's own words if the caller uses them, otherwise by the request. */
 export function thinkingOf(request: GenerationRequest): Thinking {
   const { reasoning, modelId, maxOutputTokens } = request
   const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
@@ -37,21 +37,21 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   if (demandsCall(request)) return { ...nothing, effort: byBudget ? undefined : effortOf(effort, modelId) }
   if ((maxTokens && !models.decides(modelId)) || (effort && byBudget)) {
     const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
-    // Without a maximum the model's own is one, and something is left for the answer.
+    // Without a maximum, the model's own applies, and something must be left for the answer.
     const most =
       maxOutputTokens === undefined ? (knownOutputLimit(modelId) ?? Infinity) - MIN_BUDGET : maxOutputTokens - 1
     const budget = Math.max(MIN_BUDGET, Math.min(wanted, most))
-    // A budget has to be smaller than the limit of the answer; where there is no room, the model does not think.
+    // A budget must be smaller than the limit of the answer; if there is no room, the model does not think.
     if (maxOutputTokens !== undefined && budget >= maxOutputTokens) return nothing
     return { ...nothing, thinking: { type: 'enabled', budget_tokens: budget }, budget }
   }
   if (!effort && !maxTokens) return nothing
-  // These models keep their thoughts to themselves unless the request wants them.
+  // These models hide their thoughts unless the request asks for them.
   const display = summary === undefined ? {} : { display: 'summarized' }
   return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: effortOf(effort, modelId) }
 }
 
-/** The effort that a model knows and that comes next to the one that is wanted. */
+/** The effort that a model supports and that is closest to the requested one. */
 function effortOf(wanted: string | undefined, modelId: string): string | undefined {
   if (wanted === 'minimal') return 'low'
   if (wanted === 'xhigh' && !models.takesXhigh(modelId)) return 'high'

@@ -7,11 +7,11 @@ import { Rejection } from '#shared/rejection.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'
 import { ANTHROPIC, extensionOf } from './extension.ts'
 
-/** What a tool that takes any text is given it in: the API knows tools that take objects only. */
+/** The member with the input of a tool that accepts any text, since the API only has tools that accept objects. */
 const INPUT = 'input'
 const CUSTOM_SCHEMA = { type: 'object', properties: { [INPUT]: { type: 'string' } }, required: [INPUT] }
 
-/** The tools of a request, as the API has them and calls them. */
+/** The tools of a request, as the API has and names them. */
 export class AnthropicTools {
   readonly #request: GenerationRequest
   readonly #flat: FlatTools
@@ -25,7 +25,7 @@ export class AnthropicTools {
     this.#custom = new Set(custom.map(({ name, namespace }) => this.#flat.nameOf(name, namespace?.name)))
   }
 
-  /** The members of a body that are about tools. */
+  /** The members of a body that concern tools. */
   members(): Record<string, unknown> {
     const { tools, hostedTools, toolChoice, parallelToolCalls } = this.#request
     const own = hostedTools.filter(({ format }) => format === ANTHROPIC).map(({ definition }) => definition)
@@ -39,12 +39,12 @@ export class AnthropicTools {
     return { tools: [...listed, ...own], ...(said ? {} : { tool_choice: { ...this.#choice(), ...alone } }) }
   }
 
-  /** What a tool is called at the API. */
+  /** The name of a tool in the API. */
   nameOf(name: string, namespace: string | undefined): string {
     return this.#flat.nameOf(name, namespace)
   }
 
-  /** The tool that the API means. */
+  /** The tool that a name in the API stands for. */
   called(callId: string, name: string): Called {
     const called = { callId, ...this.#flat.called(name) }
     return this.#custom.has(name) ? { ...called, custom: true } : called
@@ -87,7 +87,7 @@ export class AnthropicTools {
   }
 }
 
-/** A call that the request demands, and the API cannot make, is refused. */
+/** A demanded call that the API cannot make is refused. */
 function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], own: readonly JsonObject[]): void {
   const named = choice !== undefined && 'name' in choice ? choice.name : undefined
   const known: Readonly<Record<ToolChoice['mode'], boolean>> = {
@@ -102,7 +102,7 @@ function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], own
   throw new Rejection('REQUEST_INVALID', { field: 'tool_choice', problem })
 }
 
-/** Whether the model can search for tools: else a deferred one would never be found. */
+/** Whether the model can search for tools; otherwise a deferred one could never be found. */
 export function searches({ hostedTools }: GenerationRequest): boolean {
   return hostedTools.some(({ format, definition }) => {
     return format === ANTHROPIC && textAt(definition.type).startsWith('tool_search_tool')
@@ -115,12 +115,12 @@ function describe({ description = '', custom }: Tool): string {
   return `${description}\n\nThe input must follow this ${syntax}:\n${custom.grammar}`.trim()
 }
 
-/** The text that a tool of any text was called with. */
+/** The text input of a call of such a tool. */
 export function customInput(input: JsonObject): string {
   return typeof input[INPUT] === 'string' ? input[INPUT] : JSON.stringify(input)
 }
 
-/** That text, as the API has it. */
+/** Wraps a text input for the API. */
 export function inputOfCustom(text: string): JsonObject {
   return { [INPUT]: text }
 }

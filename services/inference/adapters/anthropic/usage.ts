@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
 import { US_PERCENT } from './price-percent.ts'
 
-/** What an answer has used so far. The API counts what comes of its cache, or goes into it, beside the input. */
+/** What an answer has used so far. The API counts cache reads and writes separately from the input. */
 export class UsageSoFar {
   #input = 0n
   #cacheRead = 0n
@@ -13,7 +13,7 @@ export class UsageSoFar {
   #thinking = 0n
   #billed: Billed = {}
 
-  /** Numbers are totals so far, not additions; a missing or null one leaves what was known. */
+  /** Numbers are totals, not increments; missing and null ones leave the previous value. */
   note(usage: JsonObject): Extract<GenerationEvent, { readonly type: 'usage' }> {
     this.#input = countAt(usage.input_tokens) ?? this.#input
     this.#cacheRead = countAt(usage.cache_read_input_tokens) ?? this.#cacheRead

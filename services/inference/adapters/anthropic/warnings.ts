@@ -12,14 +12,14 @@ import { searches } from './tools.ts'
 const SUMMARY = 'This provider decides itself how it shows what the model thinks'
 const TIERS: ReadonlySet<string> = new Set(['auto', 'default', 'priority'])
 
-/** What the API has no member for. */
+/** Settings for which the API has no member. */
 export const ANTHROPIC_WITHOUT: readonly Setting[] = [
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.seed', 'verbosity'] as const),
   ...(['sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.logit_bias'] as const),
   ...(['sampling.top_log_probabilities', 'prediction', ...OPEN_MODELS_ONLY] as const),
 ]
 
-/** What of a request the messages API has no member for, or other bounds. */
+/** The settings of a request for which the messages API has no member, or narrower limits. */
 export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const { reasoning, responseFormat, serviceTier = 'auto', tools, messages } = request
   const warnings = [
@@ -64,7 +64,7 @@ function whyNoThoughts(request: GenerationRequest): string {
 /** A long conversation about sounds needs no more. */
 const MAX_WARNINGS = 64
 
-/** The API takes neither sound nor video, and of files texts and PDF alone. */
+/** The API accepts neither sound nor video, and of files only texts and PDFs. */
 function mediaLeftOut(messages: readonly Message[]): Warning[] {
   const warnings: Warning[] = []
   for (const [i, { parts }] of messages.entries()) {

@@ -1,18 +1,18 @@
 import { highestCost, type Prices } from '#services/inference/domain/ledger/admission.ts'
 import { type LedgerClosing, type LedgerEntry, PROCESS_LOST } from '#services/inference/ports/ledger.ts'
 
-/** A row whose process is gone, with what was known of it. */
+/** A row whose process is gone, with what was known about it. */
 export interface LostRow extends Pick<LedgerEntry, 'workspace' | 'requestId' | 'apiKeyId'> {
   /** Its provider may have been called. */
   readonly wasCalled: boolean
-  /** What its input was taken for. */
+  /** The estimated size of its input. */
   readonly inputEstimate: bigint
-  /** How much output was noted last. */
+  /** The size of its output when it was last recorded. */
   readonly notedTokens: bigint
   readonly prices: Prices | undefined
 }
 
-/** How it is closed. */
+/** Returns how it is closed. */
 export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClosing {
   const { workspace, requestId, apiKeyId, wasCalled } = row
   const inputEstimate = wasCalled ? row.inputEstimate : 0n
@@ -31,7 +31,7 @@ export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClo
     status: 'aborted',
     usage,
     costNanos: highestCost({ inputTokens: inputEstimate, outputTokens: notedTokens, prices }),
-    // Of what was used the estimate is all that is left.
+    // Only the estimate of what was used is left.
     costKnown: !wasCalled,
     finishReason: undefined,
     rawReason: '',

@@ -4,7 +4,10 @@ import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { isEndForLength, OVERFLOW, rejectionForStatus } from '../http/provider-errors.ts'
 import { countTokens } from './words.ts'
 
-/** A provider whose models have the context that they are listed with: what is longer is refused in OpenAI's words, and an answer ends there. */
+/**
+ * Enforces the context length with which a provider's models are listed: longer conversations are refused in OpenAI's
+ * words, and answers end there.
+ */
 export class BoundedContext implements ModelProvider {
   readonly #providerId: string
   readonly #provider: ModelProvider

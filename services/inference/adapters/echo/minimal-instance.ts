@@ -1,14 +1,15 @@
 import { isObject } from '#shared/json.ts'
 
-/** A JSON Schema; nothing is known about its members. */
+/** A JSON Schema, whose members are unchecked. */
 type Schema = Readonly<Record<string, unknown>>
 
 const MAX_DEPTH = 32
 
 /**
- * The smallest value that a JSON Schema lets through, deterministic: the first of several possibilities, only required
- * members, as few items and characters as allowed. It knows `const`, `enum`, `default`, `type`, `properties`, `required`, `items`,
- * `prefixItems`, `anyOf`, `oneOf`, `allOf`, local `$ref` and the bounds of numbers, texts and lists, but not `pattern`.
+ * The smallest value that matches a JSON Schema, deterministically: the first of several possibilities, only required
+ * members, as few items and characters as allowed. Supports `const`, `enum`, `default`, `type`, `properties`,
+ * `required`, `items`, `prefixItems`, `anyOf`, `oneOf`, `allOf`, local `$ref` and the bounds of numbers, texts and
+ * arrays, but not `pattern`.
  */
 export function minimalInstance(schema: Schema): unknown {
   return instance(schema, schema, 0)

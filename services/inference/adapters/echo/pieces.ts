@@ -13,7 +13,7 @@ export const PIXEL = Buffer.from(
   'base64',
 )
 
-/** A part of a turn, word by word. */
+/** A part of a turn, in words. */
 export interface Piece {
   readonly kind: GrowingKind
   readonly called?: Called
@@ -33,7 +33,7 @@ export function piecesOf(requestId: string, { script, calls, answer }: EchoTurn)
   return pieces
 }
 
-/** How probable a word is, and as many alternatives as were requested: always the same. Undefined: none were. */
+/** Log probability of a word with the requested number of alternatives, always the same. Undefined: not requested. */
 export function probabilityOf(word: string, sampling: Sampling | undefined): LogProbability[] | undefined {
   const count = sampling?.topLogProbabilities
   if (count === undefined) return undefined

@@ -11,7 +11,7 @@ const HOW_TO_GO_ON =
   'I am portico/echo, the built-in model: I need no network and only follow a script. For a real model, set ' +
   'OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or name a file in PORTICO_CONFIG, and start again.'
 
-/** The next look into the project: its directory first, then its README. Undefined: all that is to be seen was seen. */
+/** The next look into the project: first its directory, then its README. Undefined: everything was seen. */
 export function nextLook(tools: readonly Tool[], done: readonly MadeCall[]): ScriptedCall | undefined {
   const list = tools.find(({ name }) => name === 'list')
   const read = tools.find(({ name }) => name === 'read')
@@ -23,7 +23,7 @@ export function nextLook(tools: readonly Tool[], done: readonly MadeCall[]): Scr
   return readme === undefined ? undefined : { name: 'read', arguments: pathArgument(read, readme.replace(/@$/, '')) }
 }
 
-/** Says what was seen. */
+/** Describes what was seen. */
 export function describeProject(done: readonly MadeCall[]): string {
   const listing = done.find(({ call }) => call.name === 'list')
   const reading = done.find(({ call }) => call.name === 'read')
@@ -65,7 +65,7 @@ function entriesOf({ result }: MadeCall): string[] {
     .filter((line) => line !== '' && !/^[<(]/.test(line))
 }
 
-/** Arguments of a file tool: its required members decide how the path is called. */
+/** Arguments of a file tool, whose required members determine the name of the path. */
 function pathArgument(tool: Tool, path: string): string {
   const properties = Object.keys((tool.parameters?.properties ?? {}) as object)
   const name = ['path', 'filePath', 'file_path', 'directory'].find((known) => properties.includes(known)) ?? 'path'

@@ -1,4 +1,4 @@
-// A process of its own: it measures how long the event loop is held.
+// In a process of its own, since it measures how long the event loop is blocked.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '#services/inference/domain/conversation.ts'
@@ -27,7 +27,7 @@ interface Turn {
   readonly reason: string
 }
 
-/** What one turn came to. */
+/** The result of one turn. */
 async function turn(messages: Message[], request: Partial<GenerationRequest> = {}): Promise<Turn> {
   const events = await eventsOf(echo, { messages, ...request })
   const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))

@@ -11,8 +11,8 @@ const MAX_BATCH_WORDS = 1_000
 
 /**
  * `portico/echo`: the built-in model. It needs no network, is deterministic, and obeys lines of the last user message
- * (`script.ts`). It streams word by word, all words of a turn in one batch unless the script says `/slow`. A token
- * is a word: a run of characters without white space; a tool call takes one for its name besides.
+ * (`script.ts`). It streams word by word; all words of a turn form one batch unless the script contains `/slow`. A
+ * token is a word: a sequence of characters without white space. The name of a tool call counts as another one.
  */
 export class EchoProvider implements ModelProvider {
   readonly #providerId: string
@@ -65,7 +65,7 @@ export class EchoProvider implements ModelProvider {
         if (slowMs > 0) yield take()
         else if (++batched === MAX_BATCH_WORDS) {
           yield take()
-          // Nothing here waits for I/O: a long answer would be all that happens.
+          // Nothing here waits for I/O, so a long answer would block everything else.
           await setImmediate()
         }
       }

@@ -1,60 +1,61 @@
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 
-/** A call that a line of the prompt asks for. */
+/** A call that a line of the prompt demands. */
 export interface ScriptedCall {
   readonly name: string
-  /** What stands behind the name, untouched; empty when nothing does. */
+  /** The text after the name, unchanged; empty if there is none. */
   readonly arguments: string
 }
 
-/** An address that a line of the prompt has the answer rest on. */
+/** A source that a line of the prompt gives to the answer. */
 export interface ScriptedSource {
   readonly url: string
   readonly title: string
 }
 
-/** An item that a line of the prompt has the model give, as if it was of a provider's own. */
+/** An item, as if of a provider's own, that a line of the prompt makes the model emit. */
 export interface ScriptedItem {
   readonly format: string
   readonly item: JsonObject
 }
 
-/** What the lines of a prompt ask portico/echo to do. */
+/** What the lines of a prompt make portico/echo do. */
 export interface EchoScript {
   readonly calls: readonly ScriptedCall[]
-  /** Lines of `/reasoning`; empty: none. */
+  /** Texts of `/reasoning` lines; empty: none. */
   readonly reasoning: string
   /** Proof of the thought; empty: none. */
   readonly proof: string
-  /** What the answer rests on. */
+  /** Sources of the answer. */
   readonly sources: readonly ScriptedSource[]
   /** Items of a provider's own. */
   readonly items: readonly ScriptedItem[]
-  /** Words of refusal; empty: the model does not decline. */
+  /** Text of a refusal; empty: the model does not refuse. */
   readonly refusal: string
-  /** Whether it draws a picture. */
+  /** Whether it makes a picture. */
   readonly draws: boolean
-  /** Whether the answer is what the request was set to. */
+  /** Whether the answer lists the settings of the request. */
   readonly settings: boolean
   /** Pause before each word. */
   readonly slowMs: number
   readonly failure: { readonly status: number; readonly afterWords: number } | undefined
-  /** Words of the answer; undefined: no `/length` line. */
+  /** Number of words in the answer; undefined: no `/length` line. */
   readonly length: number | undefined
-  /** Every other line. */
+  /** All other lines. */
   readonly rest: string
 }
 
 const MAX_SLOW_MS = 60_000
 const MAX_LENGTH = 100_000
-/** Lines of a prompt that may ask for something; there may be millions. */
+/** How many lines of a prompt may contain commands; there may be millions of lines. */
 const MAX_LINES = 10_000
 
 /**
- * Reads the first 10,000 lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/proof SIGNATURE`, `/slow MS` (at most 60,000),
- * `/fail STATUS`, `/fail STATUS after N`, `/length N` (at most 100,000), `/source URL TITLE`, `/item FORMAT {json}`, `/refusal TEXT`,
- * `/image` and `/settings`. A line that follows none of these forms is text, and so is all behind them.
+ * Reads the first 10,000 lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/proof SIGNATURE`, `/slow MS` (at
+ * most 60,000), `/fail STATUS`, `/fail STATUS after N`, `/length N` (at most 100,000), `/source URL TITLE`, `/item
+ * FORMAT {json}`, `/refusal TEXT`, `/image` and `/settings`. Lines in none of these forms are text, and so is
+ * everything after the first 10,000.
  */
 export function parseScript(prompt: string): EchoScript {
   const lists = { calls: [] as ScriptedCall[], sources: [] as ScriptedSource[], items: [] as ScriptedItem[] }
@@ -99,7 +100,7 @@ function jsonIn(text: string): JsonObject | undefined {
   }
 }
 
-/** The lines of a text that may ask for something, and what stands behind them, as it is. */
+/** The lines of a text that may contain commands, and the text after them. */
 function firstLines(text: string): { readonly lines: readonly string[]; readonly behind: string } {
   const lines: string[] = []
   let at = 0

@@ -7,34 +7,34 @@ import { describeProject, nextLook } from './project.ts'
 import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'
 import { tale } from './words.ts'
 
-/** Characters of a question that are repeated. */
+/** How many characters of a question are repeated. */
 const MAX_SAID = 1_000_000
-/** Words of the beginning and of the end of a conversation, and of all that is looked at. */
+/** How many words of the beginning and of the end of a conversation a summary has. */
 const SUMMARY_WORDS = 60
 const MAX_WORDS = 1_000_000
-/** Characters of a title. */
+/** Maximum number of characters of a title. */
 const MAX_TITLE = 50
 
-/** A call that is made: of a function with JSON, of a custom tool with any text. */
+/** A call that is made: of a function with JSON, or of a custom tool with any text. */
 export interface EchoCall {
   readonly tool: Pick<Tool, 'name' | 'custom' | 'namespace'>
   readonly arguments: string
 }
 
-/** What portico/echo does in one turn: it thinks, then calls tools or answers. */
+/** What portico/echo does in one turn: it thinks, and then calls tools or answers. */
 export interface EchoTurn {
   readonly script: EchoScript
   readonly calls: readonly EchoCall[]
-  /** Empty when there are calls. */
+  /** Empty if there are calls. */
   readonly answer: string
-  /** The stop text that the answer met; undefined: none. */
+  /** The stop text that ended the answer; undefined: none. */
   readonly stopText: string | undefined
 }
 
 /**
- * Decides a turn from the conversation alone: the lines of the last user message, and the calls made since. Several `/tool`
- * lines are called in one step, or one a step where `parallel_tool_calls` is false. Only tools that are offered and that
- * `tool_choice` allows are called; where it demands a call, every turn makes one.
+ * Decides a turn from the conversation alone: the lines of the last user message, and the calls made since. Several
+ * `/tool` lines become calls of one step, or of one step each if `parallel_tool_calls` is false. Only tools that are
+ * offered and that `tool_choice` allows are called; if it demands a call, every turn makes one.
  */
 export function decideTurn(request: GenerationRequest): EchoTurn {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
@@ -56,7 +56,10 @@ export function decideTurn(request: GenerationRequest): EchoTurn {
   return { script, calls, ...stopped(answer, request.sampling?.stop ?? []) }
 }
 
-/** What is left to call. By name, not by number: a tool of which a former step did not know may be offered by now. */
+/**
+ * The calls that are left, compared by name, not by number: a tool that an earlier step did not know may be offered by
+ * now.
+ */
 function pendingOf(wanted: readonly ScriptedCall[], done: readonly MadeCall[]): readonly ScriptedCall[] {
   const made = done.map(({ call }) => call.name)
   return wanted.filter(({ name }) => {
@@ -71,7 +74,7 @@ function callOf({ name, arguments: text }: ScriptedCall, tools: readonly Tool[])
   return { tool, arguments: text === '' && tool.custom === undefined ? '{}' : text }
 }
 
-/** An answer as far as the stop text that comes first. */
+/** An answer up to the stop text that comes first. */
 function stopped(answer: string, stops: readonly string[]): Pick<EchoTurn, 'answer' | 'stopText'> {
   let [end, stopText]: [number, string | undefined] = [answer.length, undefined]
   for (const stop of stops) {
@@ -89,7 +92,7 @@ function summaryOf(said: string): string {
   return `portico/echo cannot summarize. The conversation begins: ${first.join(' ')}\n\nIt ends: ${last.join(' ')}`
 }
 
-/** The words of the first line that asks for nothing, or of the first one, as far as they fit. */
+/** As many words as fit of the first line that is not a command, or else of the first line. */
 function titleOf(said: string): string {
   const line = `${parseScript(said).rest}\n${said}`.trim().split('\n', 1)[0] ?? ''
   if (line.length <= MAX_TITLE) return line
@@ -148,7 +151,7 @@ function answerOf(
   return `This is portico/echo, the built-in model that needs no network.${said === '' ? '' : ` You said: ${said}`}`
 }
 
-/** What a request was set to, but for its conversation and who asks. */
+/** The settings of a request, without its conversation and its caller. */
 function settingsOf(request: GenerationRequest): unknown {
   const { maxOutputTokens, sampling, reasoning, toolChoice, parallelToolCalls, responseFormat, verbosity } = request
   const { serviceTier, speed, prediction, user, automaticCache, tools, hostedTools } = request

@@ -2,17 +2,17 @@ import type { Message, Part } from '#services/inference/domain/conversation.ts'
 
 const TALE = 'the quick brown fox jumps over the lazy dog while portico counts every word that it writes'.split(' ')
 
-/** The words of a text, one by one, each with the white space around it; together they are the text. */
+/** The words of a text, one by one, each with the surrounding white space; joined, they are the text. */
 export function* wordsOf(text: string): Generator<string> {
   for (const [word] of text.matchAll(/\s*\S+\s*|\s+/g)) yield word
 }
 
-/** Code unit → whether `\s` means it: to ask it for each character of a long text takes too long. */
+/** Code unit → whether `\s` matches it: testing each character of a long text takes too long. */
 const SPACES = new Uint8Array(0x10000)
 for (const space of '\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff') SPACES[space.charCodeAt(0)] = 1
 SPACES.fill(1, 0x2000, 0x200b)
 
-/** How many words a text has; they are not made, since a question may have millions. */
+/** How many words a text has; they are not created, since a question may have millions. */
 function countWords(text: string): number {
   let words = 0
   let before = 1
@@ -24,7 +24,7 @@ function countWords(text: string): number {
   return words
 }
 
-/** Exactly so many words, always the same ones. */
+/** Exactly this many words, always the same ones. */
 export function tale(words: number): string {
   const text: string[] = []
   for (let i = 0; i < words; i++) text.push(TALE[i % TALE.length] ?? '')
@@ -32,8 +32,8 @@ export function tale(words: number): string {
 }
 
 /**
- * Tokens of a conversation, as portico/echo counts them: one for each word (a run without white space) of text, thoughts, tool
- * arguments and tool results, and one for each picture, file and sound.
+ * Tokens of a conversation, as portico/echo counts them: one for each word (a sequence without white space) of text,
+ * thoughts, tool arguments and tool results, and one for each picture, file and sound.
  */
 export function countTokens(messages: readonly Message[]): number {
   let tokens = 0

@@ -3,20 +3,20 @@ import { LRUCache } from 'lru-cache'
 import type { LongPricing, Pricing } from '#services/inference/domain/cost.ts'
 import type { ListedModel, PriceList } from '#services/inference/ports/price-list.ts'
 
-/** Callers choose the names of models. */
+/** Callers choose the names of models, so the cache is limited. */
 const MOST_NAMES = 1_000
-/** Some prices go by the time of day. */
+/** Some prices depend on the time of day. */
 const TTL_MS = 60_000
 
 /**
- * The list of `@pydantic/genai-prices`, of the day that its version was published. It takes 65 ms to read, which the first request for a
- * model without a configured price does.
+ * The prices in `@pydantic/genai-prices`, as of the release of its version. Loading it takes 65 ms, and happens in the
+ * first request for a model without a configured price.
  */
 export class BundledPrices implements PriceList {
   readonly #addresses: ReadonlyMap<string, string>
   readonly #known = new LRUCache<string, { readonly listed: ListedModel | undefined }>({ max: MOST_NAMES, ttl: TTL_MS })
 
-  /** Providers go by their address where the list knows it, else by their id. */
+  /** Providers are found by their address if the list knows it, otherwise by their id. */
   constructor(providers: readonly { readonly id: string; readonly baseUrl: string }[]) {
     this.#addresses = new Map(providers.map(({ id, baseUrl }) => [id, baseUrl]))
   }
@@ -35,7 +35,7 @@ export class BundledPrices implements PriceList {
 
 async function look(providerId: string, address: string, modelId: string): Promise<ListedModel | undefined> {
   const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
-  // It also takes what only resembles a provider's name.
+  // It also accepts names that only resemble a provider's.
   const own = (found: Provider | undefined) => (found?.id === providerId ? found : undefined)
   const provider = findProvider({ providerApiUrl: address }) ?? own(findProvider({ providerId }))
   const found = provider && calcPrice({}, modelId, { provider })
@@ -47,7 +47,7 @@ function contextOf({ context_window: tokens }: ModelInfo): number | undefined {
   return Number.isSafeInteger(tokens) ? tokens : undefined
 }
 
-/** Undefined: it does not say what text costs. */
+/** Undefined: it has no price for text. */
 function pricingOf(price: ModelPrice): Pricing | undefined {
   const plain = pricesAbove(price, undefined)
   if (plain === undefined) return undefined

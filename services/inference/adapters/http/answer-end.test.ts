@@ -20,7 +20,7 @@ const anthropic = [
   said({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
 ].join('')
 
-/** Writes what a provider says, once that has reached the network does `after`. */
+/** Writes a response and, once that has reached the network, does `after`. */
 function saysThen(text: string, after: (response: ServerResponse) => unknown) {
   return (response: ServerResponse): void => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -83,7 +83,7 @@ test('a server that reports usage all along, and a reason too early, is read to 
   assert.deepEqual([textOf(events), events.at(-1)?.type], ['Hello', 'finished'])
 })
 
-// Some servers leave `finish_reason` null in every chunk, and say nothing but [DONE] in the end.
+// Some servers leave `finish_reason` null in every chunk, and only end with [DONE].
 test('[DONE] without a reason ends an answer, for a reason that nobody knows', async () => {
   const events = await asked(streams(`${delta('Hello')}data: [DONE]\n\n`), eventsOf)
   assert.deepEqual(events.at(-1), { type: 'finished', reason: 'other', rawReason: undefined })

@@ -32,7 +32,7 @@ for (const [protocol, header, scheme, file] of PROTOCOLS) {
 
     writeFileSync(path, 'key-1\n')
     assert.equal(await sent(), `${scheme}key-1`)
-    // In place, with a text of the same length; and by another file, as Kubernetes and editors do it.
+    // In place, with a text of the same length; and by replacing the file, as Kubernetes and editors do.
     writeFileSync(path, 'key-2\n')
     assert.equal(await sent(), `${scheme}key-2`)
     writeFileSync(`${path}.new`, 'key-3\n')

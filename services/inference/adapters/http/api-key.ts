@@ -2,15 +2,16 @@ import { readFile, stat } from 'node:fs/promises'
 import { secretIn } from '#shared/config/secret-file.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 
-/** How many earlier keys are remembered, to be kept out of errors that come late. */
+/** How many earlier keys are remembered, to be removed from errors that come late. */
 const MAX_USED = 3
 
 /**
- * A provider's key. One that came from a file follows the file: at each use its inode, size and times are looked at, and
- * when they differ it is read again. While there is no file, or no key in it, the last key stays; the log says so once.
+ * A provider's key. A key from a file follows the file: at each use its inode, size and times are compared, and if they
+ * differ it is read again. While the file is missing or contains no key, the last key stays in use; that is logged
+ * once.
  */
 export class ApiKey {
-  /** The present key and the ones before it. */
+  /** The current key and the ones before it. */
   used: readonly string[]
   readonly #file: string | undefined
   readonly #logger: Logger

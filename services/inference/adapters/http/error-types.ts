@@ -1,4 +1,4 @@
-/** Words of providers for what is wrong with a request, by the canonical type that they mean (gateway facts 5.2). */
+/** Providers' words for what is wrong with a request, by the canonical type that they stand for (gateway facts 5.2). */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   context_length_exceeded: ['context_length_exceeded', 'exceed_context_size_error', 'model_context_window_exceeded'],
   max_tokens_exceeded: ['max_tokens_exceeded'],
@@ -23,30 +23,33 @@ const TYPES: ReadonlyMap<string, string> = new Map(
   Object.entries(WORDS).flatMap(([type, words]) => words.map((word) => [word, type])),
 )
 
-/** How providers without a word of their own say that a conversation is too long. */
+/** How providers without an error code say that a conversation is too long. */
 const OVERFLOW_WORDS =
   /context (length|window|size|limit)|maximum prompt length|(prompt|input) is too long|input token count.{0,200}exceeds|reduce the length of the (messages|prompt|input)/i
 
-/** What providers refuse a request with for what it says. */
+/** The statuses with which providers refuse a request because of its content. */
 const STATUSES: ReadonlySet<number> = new Set([400, 404, 413, 422])
 
-/** Types of what does not fit into a model. */
+/** Types of errors about conversations that do not fit into a model. */
 const OVERFLOWS: ReadonlySet<string | undefined> = new Set([
   ...['context_length_exceeded', 'max_tokens_exceeded', 'token_limit_exceeded', 'string_too_long'],
 ])
 
-/** What a provider's word means; undefined: its status says as much. */
+/** The type of a provider's error code; undefined: it says no more than the status. */
 export function typeOfWord(word: string): string | undefined {
   return TYPES.get(word)
 }
 
-/** What a provider found wrong with a request, by its word for it or its message; undefined: its status says as much. */
+/**
+ * What a provider found wrong with a request, by its error code or message; undefined: they say no more than the
+ * status.
+ */
 export function errorTypeOf(status: number, word: string, message: string): string | undefined {
   if (!STATUSES.has(status)) return undefined
   return typeOfWord(word) ?? (status !== 404 && OVERFLOW_WORDS.test(message) ? 'context_length_exceeded' : undefined)
 }
 
-/** Whether a type is about a conversation that does not fit into the model. */
+/** Whether a type means that a conversation does not fit into the model. */
 export function isOverflowType(type: string | undefined): boolean {
   return OVERFLOWS.has(type)
 }

@@ -6,39 +6,39 @@ import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
 import { isEventStream, type Upstream } from './upstream.ts'
 
-/** The longest whole answer; a longer one would take too long to parse. */
+/** Maximum size of a whole answer; parsing a longer one would take too long. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024
 
-/** Of a request that was refused as too long before an answer began: nobody charges for it. */
+/** The usage of a request that was refused as too long before an answer began: nobody charges for it. */
 export const NOTHING_USED: GenerationEvent = {
   type: 'usage',
   usage: { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n },
 }
 
-/** Turns what a provider says into events: a whole answer, or the data of a stream's events one after the other. */
+/** Converts what a provider sends to events: a whole answer, or the data of a stream's events one after the other. */
 export interface ProviderMapper {
-  /** Nothing that follows counts any more. */
+  /** Anything that follows is ignored. */
   readonly done: boolean
-  /** Takes in a whole answer. */
+  /** Reads a whole answer. */
   whole(answer: JsonObject): void
-  /** Takes in the data of one event of a stream. */
+  /** Reads the data of one event of a stream. */
   push(data: string): void
-  /** The stream is over; throws when the answer is not. */
+  /** The stream is over; throws if the answer is incomplete. */
   end(): void
-  /** The model has no room for more: the answer, which may not have begun, ends for its length. */
+  /** The model has no room for more: the answer, which may not have begun, ends because of its length. */
   overflow(rawReason: string): void
   /** Events since the last call. */
   take(): GenerationEvent[]
 }
 
-/** One request to a provider, and who understands the answer. */
+/** One request to a provider, and the mapper of its response. */
 export interface ProviderCall {
   readonly providerId: string
   /** Sends the request. */
   readonly send: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
   readonly upstream: Pick<Upstream, 'withoutSecrets'>
-  /** Which interface the request came by. */
+  /** The interface that the request came by. */
   readonly origin: string
   /** Whether a stream is collected for a client that wants a whole answer. */
   readonly whole?: true
@@ -47,8 +47,8 @@ export interface ProviderCall {
 }
 
 /**
- * Requests a whole answer, and maps it. Some servers stream whatever was requested; that is collected. A conversation that is too long
- * for the model is an error: nothing was said of which a whole answer could be made.
+ * Requests a whole answer and maps it. Some servers stream whatever was requested; such a stream is collected. A
+ * conversation that is too long for the model is an error, since nothing came of which a whole answer could be made.
  */
 export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
   const { providerId, mapper } = call
@@ -71,8 +71,9 @@ export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly 
 }
 
 /**
- * Requests a stream, and pulls the answer through the mapper: one batch for each network read, and the connection back to its
- * pool at the end. Nothing is sent before the first pull. A connection that breaks after an answer that was whole ends it.
+ * Requests a stream and pulls the answer through the mapper, one batch for each read from the network, and returns the
+ * connection to its pool at the end. Nothing is sent before the first pull. A connection that breaks after a complete
+ * answer simply ends it.
  */
 export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
   const { providerId, mapper, signal } = call
@@ -97,7 +98,7 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
   }
 }
 
-/** The reader of an answer; undefined: the conversation is too long for the model, and so the answer has ended. */
+/** The reader of a response; undefined: the conversation is too long for the model, so the answer has ended. */
 async function send(call: ProviderCall): Promise<ResponseReader | undefined> {
   try {
     return await call.send()
@@ -112,7 +113,7 @@ function endsForLength({ mapper, origin, whole }: ProviderCall, error: unknown):
   return true
 }
 
-/** What a provider sent, which has to be a JSON object. */
+/** Parses what a provider sent, which must be a JSON object. */
 export function jsonObject(text: string, providerId: string, what: 'an answer' | 'an event'): JsonObject {
   try {
     const value = objectAt(JSON.parse(text))
@@ -125,7 +126,7 @@ interface Failure {
   readonly error: unknown
 }
 
-/** What came before a failure in the same read is handed over first. */
+/** What came before a failure in the same read is passed on first. */
 function push(mapper: ProviderMapper, batch: readonly string[]): Failure | undefined {
   try {
     for (const data of batch) mapper.push(data)
@@ -134,7 +135,7 @@ function push(mapper: ProviderMapper, batch: readonly string[]): Failure | undef
   }
 }
 
-/** What a stream brought: events, its end, or what it broke with. */
+/** The result of a read: events, the end, or the error that broke the stream. */
 interface Read {
   readonly batch?: readonly string[] | undefined
   readonly broken?: Failure

@@ -3,16 +3,17 @@ import { errorTypeOf, isOverflowType } from './error-types.ts'
 
 const MAX_MESSAGE = 500
 
-/** Why an answer ended whose conversation does not fit into the model. */
+/** The finish reason of an answer whose conversation does not fit into the model. */
 export const OVERFLOW = 'context_length_exceeded'
 
 /** A word, and nothing that could be a key. */
 const CODE = /^(?!sk-)[A-Za-z][\w.-]{0,63}$/
 
 /**
- * What a provider's status becomes: 429 PROVIDER_RATE_LIMITED, 408 and 504 PROVIDER_TIMEOUT, other 4xx PROVIDER_REFUSED, everything
- * else PROVIDER_UNAVAILABLE. The metadata has the provider's word for what is wrong as `code`, where it has one, and as `error_type` the
- * canonical type, where more is known than the status says: a conversation that is too long is one, whoever says so.
+ * Converts a provider's status: 429 becomes PROVIDER_RATE_LIMITED, 408 and 504 PROVIDER_TIMEOUT, other 4xx
+ * PROVIDER_REFUSED, anything else PROVIDER_UNAVAILABLE. In the metadata, `code` is the provider's error code, if there
+ * is one, and `error_type` the canonical type, if more is known than the status says. A conversation that is too long
+ * has its own type, however it is reported.
  */
 export function rejectionForStatus(
   provider: string,
@@ -34,25 +35,25 @@ export function rejectionForStatus(
   return new Rejection(status >= 400 && status < 500 ? 'PROVIDER_REFUSED' : 'PROVIDER_UNAVAILABLE', metadata)
 }
 
-/** Whether a provider says that the conversation does not fit into the model. */
+/** Whether a provider reports that the conversation does not fit into the model. */
 function isOverflow(error: unknown): boolean {
   return error instanceof Rejection && error.reason === 'PROVIDER_REFUSED' && isOverflowType(error.metadata.error_type)
 }
 
 /**
- * Whether a stream ends for its length instead of failing with this error (gateway facts 1.8). A session gets the error: in an empty
- * answer nobody would see what is wrong.
+ * Whether a stream ends because of its length instead of failing with this error (gateway facts 1.8). A session gets
+ * the error, since an empty answer would not show what is wrong.
  */
 export function isEndForLength(error: unknown, origin: string): boolean {
   return origin !== 'session' && origin !== 'compaction' && isOverflow(error)
 }
 
-/** The provider cannot be reached, or its answer is cut or makes no sense. */
+/** The provider cannot be reached, or its answer is cut off or makes no sense. */
 export function unavailable(provider: string, message: string, cause?: unknown): Rejection {
   return new Rejection('PROVIDER_UNAVAILABLE', { provider, message: shorten(message) }, { cause })
 }
 
-/** One line of at most 500 characters, without control characters, and without what looks like a key. */
+/** One line of at most 500 characters, without control characters or anything that looks like a key. */
 function shorten(message: string): string {
   const line = message
     .slice(0, 4 * MAX_MESSAGE)

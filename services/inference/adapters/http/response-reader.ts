@@ -7,15 +7,16 @@ const MAX_BYTES = 128 * 1024 * 1024
 const DRAIN_MS = 1_000
 const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
 
-/** Status and headers of an answer. */
+/** Status and headers of a response. */
 export interface ResponseHead {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * One answer of a provider, pulled: what the network brought since the last read comes at once, and beyond 64 KiB unread nothing more
- * is taken from the socket. When the signal aborts, a waiting read rejects with its reason and the request is destroyed.
+ * A response of a provider, which is pulled: everything that arrived since the last read is returned at once, and while
+ * more than 64 KiB are unread, nothing is taken from the socket. If the signal aborts, a waiting read rejects with its
+ * reason, and the request is destroyed.
  */
 export class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #providerId: string
@@ -47,7 +48,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     return this.#head
   }
 
-  /** What has come since the last read, at least one chunk; undefined at the end. */
+  /** What has arrived since the last read, at least one chunk; undefined at the end. */
   async read(): Promise<readonly Buffer[] | undefined> {
     while (this.#chunks.length === 0) {
       if (this.#ended) return undefined
@@ -60,7 +61,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     return chunks
   }
 
-  /** The body as text; what is beyond a number of bytes is cut off, or, where nothing may be missing, makes the body too long. */
+  /** The body as text. Anything beyond `maxBytes` is cut off or, if `whole`, makes the body too long. */
   async text(maxBytes: number, { whole = false } = {}): Promise<string> {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -76,14 +77,14 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     return Buffer.concat(chunks).toString('utf8', 0, maxBytes)
   }
 
-  /** Gives the connection back to the pool when the answer ends within a second, else destroys it. */
+  /** Returns the connection to the pool if the response ends within a second, else destroys it. */
   release(): void {
     if (this.#ended || this.#failure !== undefined) return
     this.#drain = setTimeout(() => this.close(), DRAIN_MS)
     if (this.#controller?.paused === true) this.#controller.resume()
   }
 
-  /** Destroys the request unless it is over. Harmless when called again. */
+  /** Destroys the request unless it is over. May be called repeatedly. */
   close(): void {
     if (!this.#ended && this.#drain === undefined) this.#fail(new Error('The answer is no longer wanted'), true)
     else if (!this.#ended) this.#controller?.abort(new Error('The answer did not end'))

@@ -11,7 +11,7 @@ import { type ProviderMapper, streamedAnswer } from './provider-call.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
 
-/** An answer that comes in these pieces, one with each read. */
+/** A response that arrives in these pieces, one for each read. */
 function readerOf(pieces: readonly Buffer[]): ResponseReader {
   const left = [...pieces]
   const read = async () => (left.length === 0 ? undefined : [left.shift() ?? assert.fail()])
@@ -190,12 +190,12 @@ test('chunks that differ in their text only are read as if each was parsed', asy
       const data = chunks.map(([make, content]) => JSON.stringify(make(content)))
       const stream = new OpenaiMapper('p', [])
       for (const chunk of data) stream.push(chunk)
-      // White space that the learned chunk has not keeps every chunk from being taken for another one.
+      // White space that the learned chunk lacks prevents any chunk from matching it.
       const parsed = new OpenaiMapper('p', [])
       for (const [i, chunk] of data.entries()) parsed.push(`${' '.repeat(i % 2)}${' '.repeat(2 * i)}${chunk}`)
       assert.deepEqual(stream.take(), parsed.take())
     }),
-    // An empty text after another kind of part begins none.
+    // An empty text after a part of another kind begins no part.
     {
       numRuns: 300,
       examples: [
@@ -211,7 +211,10 @@ test('chunks that differ in their text only are read as if each was parsed', asy
   )
 })
 
-/** Started first, parts numbered and within their bounds, their whole text what was added, nothing after the end. */
+/**
+ * Events come in order: parts begin first, are numbered and stay within their bounds, their whole text is the sum of
+ * their deltas, and nothing follows the end.
+ */
 function assertOrder(events: readonly GenerationEvent[]): void {
   const open = new Map<number, string>()
   let next = 0

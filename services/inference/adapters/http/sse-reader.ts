@@ -5,7 +5,7 @@ import type { ResponseReader } from './response-reader.ts'
 
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
-/** Reads server-sent events: all that one network read completed come together. */
+/** Reads server-sent events. All events that one read from the network completes come together. */
 export class SseReader {
   readonly #reader: ResponseReader
   readonly #decoder = new StringDecoder('utf8')

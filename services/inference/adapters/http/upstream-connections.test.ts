@@ -11,7 +11,7 @@ const signal = new AbortController().signal
 const chunk = (text: string, more = '') =>
   `data: {"choices":[{"index":0,"delta":{"content":${JSON.stringify(text)}}${more}}]}\n\n`
 
-/** A provider whose silence is borne for an hour, so that only what ends a call can end its connection. */
+/** A provider with a time limit of an hour, so that only the end of a call can end its connection. */
 async function open(answer: (response: ServerResponse) => unknown) {
   const stub = await startStub(answer)
   const config = { id: 'p', protocol: 'openai', baseUrl: stub.url, headers: {}, models: [] } as const
@@ -26,7 +26,7 @@ async function open(answer: (response: ServerResponse) => unknown) {
   }
 }
 
-/** Begins an event stream with something, and leaves it open. */
+/** Begins an event stream with a text, and leaves it open. */
 const begins = (text: string) => (response: ServerResponse) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write(text)
 }

@@ -8,9 +8,9 @@ import { rejectionForStatus, unavailable } from './provider-errors.ts'
 import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
-/** Characters of a configured header below which it is a word and no secret. */
+/** A shorter configured header is taken for a word, not a secret. */
 const LEAST_SECRET = 12
-/** Fewer characters of a secret give nothing away. */
+/** A shorter piece of a secret gives nothing away. */
 const LEAST_CUT = 4
 const EVENT_STREAM = 'text/event-stream'
 const OURS = new Set([
@@ -19,18 +19,18 @@ const OURS = new Set([
   ...['upgrade', 'expect'],
 ])
 
-/** Where a provider is. The address comes from the operator's configuration only. */
+/** Where a provider is. The address only comes from the operator's configuration. */
 export interface UpstreamOptions {
   readonly providerId: string
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
-  /** Of every address: `api-version=1`; empty: none. */
+  /** Appended to every URL: `api-version=1`; empty: nothing. */
   readonly query?: string | undefined
   /** Sent with each request; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** Undefined: the provider needs no key. */
   readonly key: ApiKey | undefined
-  /** The headers, names in lower case, that carry a key; those of `headers` replace them. */
+  /** The headers that carry a key, names in lower case; those in `headers` replace them. */
   readonly credentials: (key: string) => Readonly<Record<string, string>>
   /** The connections to all providers. */
   readonly agent: () => Promise<Agent>
@@ -38,12 +38,12 @@ export interface UpstreamOptions {
 
 /** What is sent to a provider. */
 export interface UpstreamRequest {
-  /** Of the caller. */
+  /** Headers of the caller. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Asks for a whole answer instead of a stream. */
+  /** Whether a whole answer is requested instead of a stream. */
   readonly whole: boolean
-  /** Of the caller; undefined: none. */
+  /** Time limits of the caller; undefined: none. */
   readonly timeouts?: ProviderTimeouts | undefined
   readonly signal: AbortSignal
 }
@@ -64,9 +64,9 @@ export class Upstream {
   }
 
   /**
-   * Sends a request and returns the reader of its answer, once that is known to be one: a stream where one was requested. Every
-   * other answer is rejected: by its status, with the provider's message; headers of the caller never replace the provider's
-   * own. Before a whole answer the provider is silent for as long as it generates: only the signal ends that wait.
+   * Sends a request and returns the reader of its response, once its kind is known to be the requested one. Any other
+   * response is rejected by its status, with the provider's message. Headers of the caller never replace the provider's
+   * own. Before a whole answer, a provider is silent for as long as it generates, so only the signal ends that wait.
    */
   async post(path: string, { headers, body, whole, timeouts, signal }: UpstreamRequest): Promise<ResponseReader> {
     const { key, credentials, headers: configured } = this.#options
@@ -113,12 +113,12 @@ export class Upstream {
     const isSuccess = status < 300
     const refuses = typeOfWord(code) !== undefined
     if (isSuccess && !refuses) return unavailable(providerId, message || 'The answer is not an event stream')
-    // Some servers say 200 whatever they say.
+    // Some servers respond with 200 even to errors.
     const said = isSuccess ? 400 : status
     return rejectionForStatus(providerId, said, message || `Status ${status}`, { retryAfter, code: this.#masked(code) })
   }
 
-  /** An error that an answer of this server brought, without the keys and headers of the configuration: servers repeat them. */
+  /** Removes the keys and headers of the configuration from an error of this server, since servers repeat them. */
   withoutSecrets(error: unknown): unknown {
     if (!(error instanceof Rejection)) return error
     const metadata = Object.entries(error.metadata).map(([name, text]) => [name, this.#masked(text)])
@@ -135,7 +135,7 @@ export class Upstream {
   }
 }
 
-/** A message that was cut amid a secret. */
+/** A message that was cut in the middle of a secret. */
 function withoutEnd(text: string, secret: string): string {
   for (let kept = secret.length - 1; kept >= LEAST_CUT; kept--) {
     if (text.endsWith(`${secret.slice(0, kept)}…`)) return `${text.slice(0, -kept - 1)}***…`
@@ -143,14 +143,14 @@ function withoutEnd(text: string, secret: string): string {
   return text
 }
 
-/** Whether an answer with such headers is a stream. */
+/** Whether a response with these headers is a stream. */
 export function isEventStream(headers: ResponseHead['headers']): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
 }
 
 /**
- * What an error body says: `error.message`, `error`, `message` or `detail`, and what it calls that: `error.code`, `error.type` or
- * `code`. Empty when it says nothing readable.
+ * The message of an error body (`error.message`, `error`, `message` or `detail`) and its code (`error.code`,
+ * `error.type` or `code`). Empty if there is none that can be read.
  */
 function saidBy(body: string): { readonly message: string; readonly code: string } {
   try {

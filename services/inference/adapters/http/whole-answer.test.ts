@@ -31,7 +31,7 @@ async function open(protocol: Protocol, answer: (response: ServerResponse) => un
   }
 }
 
-/** What an answer comes to, however it came. */
+/** The content of an answer, in whatever form it came. */
 function outcome(events: readonly GenerationEvent[]) {
   const parts: Part[] = []
   for (const event of events) if (event.type === 'part-ended') parts[event.index] = event.part
@@ -78,7 +78,7 @@ test('sources name their part and their place in it, and the annotations of a pa
   const source = { url: 'https://example.com/lease', title: 'Leases', citedText }
   for (const [protocol, partIndex, places, kinds] of [
     ['openai', 0, { start: 0, end: 6 }, ['url_citation', 'file_citation']],
-    // Before the text comes what the provider's own tool was called with.
+    // The input of the provider's own tool comes before the text.
     ['anthropic', 1, { start: undefined, end: undefined }, ['web_search_result_location']],
   ] as const) {
     await using opened = await open(protocol, answers(200, fixture(`${protocol}-sources.json`)))

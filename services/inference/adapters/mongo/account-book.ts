@@ -6,10 +6,10 @@ import { type AccountDocument, type AccountState, type HoldEntry, stateOf, store
 
 const DUPLICATE_KEY = 11_000
 const MOST_ACCOUNTS = 1_000
-/** Others that change the same account come first now and then; so long each waits at most before it tries again. */
+/** Other processes may change the same account first; each waits at most this long before it tries again. */
 const LONGEST_PAUSE_MS = 20
 
-/** What becomes of an account. */
+/** A change to an account. */
 export interface AccountChange<T> {
   readonly account: Account
   readonly added?: readonly HoldEntry[]
@@ -29,13 +29,13 @@ interface Job {
 interface Queue {
   jobs: Job[]
   busy: boolean
-  /** As this process wrote it last; undefined: it has to be read. */
+  /** As this process last wrote it; undefined: it must be read. */
   known: AccountState | undefined
 }
 
 /**
- * Changes accounts, each by a write that is guarded by the revision that the change was decided on. What comes while one is written is
- * decided and written together, so that the processes that use an account at once meet rarely.
+ * Changes accounts. Each write is guarded by the revision on which the change was decided. Changes that come during a
+ * write are decided and written together, so that processes that use the same account seldom collide.
  */
 export class AccountBook {
   readonly #accounts: Collection<AccountDocument>
@@ -45,7 +45,7 @@ export class AccountBook {
     this.#accounts = accounts
   }
 
-  /** Decides on the present state of an account, maybe several times; resolves after the change is durable. */
+  /** Decides on the current state of an account, perhaps several times; resolves after the change is durable. */
   change<T>(workspace: string, owner: string, decide: Decide<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const queue = this.#queueOf(workspace, owner)
@@ -83,13 +83,13 @@ export class AccountBook {
     queue.busy = false
   }
 
-  /** The results of the jobs, once what they decided is durable. */
+  /** The results of the jobs, once their decisions are durable. */
   async #write(id: AccountDocument['_id'], queue: Queue, jobs: readonly Job[]): Promise<unknown[]> {
     for (let attempt = 1; ; attempt++) {
       const { known } = queue
       const state = known ?? (await this.#read(id))
       const decided = decideAll(state, jobs)
-      // What changes nothing is checked by no write: what this process remembers may be long out of date.
+      // A change that changes nothing is not checked by a write, and the remembered state may be outdated.
       if (decided.isSame ? known === undefined : await this.#replace(id, state, decided)) {
         queue.known = decided.isSame ? state : decided.state
         return decided.results
@@ -140,7 +140,7 @@ interface Decided {
   readonly isSame: boolean
 }
 
-/** What becomes of an account when jobs decide one after the other. */
+/** The account after the jobs have decided, one after the other. */
 function decideAll(before: AccountState, jobs: readonly Job[]): Decided {
   let { account, holds } = before
   const added = new Set<HoldEntry>()
@@ -156,7 +156,7 @@ function decideAll(before: AccountState, jobs: readonly Job[]): Decided {
     return change.result
   })
   const isSame = account === before.account && added.size === 0 && removed.size === 0
-  // One that came and went within a batch is stored nowhere.
+  // A hold that came and went within a batch is not stored.
   const stay = [...added].filter(({ name }) => !removed.has(name))
   const state = { account, holds, revision: before.revision + 1 }
   return { state, added: stay, removed: [...removed], results, isSame }

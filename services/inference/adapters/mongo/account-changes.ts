@@ -11,7 +11,7 @@ import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { AccountBook } from './account-book.ts'
 import { type HoldEntry, WORKSPACE } from './account-document.ts'
 
-/** A request that wants to hold something. */
+/** A request that wants to hold an amount. */
 export interface Reservation {
   readonly workspace: string
   readonly apiKeyId: string
@@ -22,8 +22,8 @@ export interface Reservation {
 }
 
 /**
- * Has a request hold what it may cost in the account of its key and in that of its workspace. Each holds for itself; where the second one
- * refuses, the first is free again.
+ * Lets a request hold its maximum cost in the account of its key and in that of its workspace. Each hold is separate;
+ * if the second account refuses, the first hold is released.
  */
 export async function reserve(book: AccountBook, reservation: Reservation): Promise<Admission> {
   const { workspace, apiKeyId, terms, entry, now } = reservation
@@ -56,7 +56,7 @@ const UNLIMITED: KeyTerms = {
   allowedModels: [],
 }
 
-/** The account of a workspace knows its own limit only, and that of a key knows none of the workspace. */
+/** The account of a workspace has only its own limit, and that of a key does not know its workspace's. */
 function hold(book: AccountBook, owner: string, of: Reservation, terms: KeyTerms | undefined): Promise<Admission> {
   const { workspace, maxCost, now, entry } = of
   return book.change<Admission>(workspace, owner, ({ account }) => {
@@ -72,7 +72,10 @@ function hold(book: AccountBook, owner: string, of: Reservation, terms: KeyTerms
   })
 }
 
-/** Frees what is held under a name, and counts what was spent; undefined: the request was not admitted. False: nothing is held. */
+/**
+ * Releases the hold with a name, and counts what was spent; undefined: the request was not admitted. Returns false if
+ * there is no such hold.
+ */
 export function settleHold(
   book: AccountBook,
   workspace: string,
@@ -89,7 +92,10 @@ export function settleHold(
   })
 }
 
-/** Likewise in both accounts of a row. That of the key last: whoever waits for it finds the other one settled, too. */
+/**
+ * Does so in both accounts of a row. That of the key comes last, so that whoever waits for it finds the other one
+ * settled, too.
+ */
 export async function settleHolds(
   book: AccountBook,
   { workspace, apiKeyId }: Owners,
@@ -100,7 +106,7 @@ export async function settleHolds(
   for (const owner of [WORKSPACE, apiKeyId]) await settleHold(book, workspace, owner, name, spent, now)
 }
 
-/** Has a request that was settled hold nothing, under another name, so that the difference is counted once. */
+/** Gives a request that was settled an empty hold under another name, so that the difference is counted once. */
 export async function holdAgain(
   book: AccountBook,
   { workspace, apiKeyId }: Owners,
@@ -114,7 +120,7 @@ export async function holdAgain(
   }
 }
 
-/** Whose accounts a row counts in. */
+/** The owners of the accounts in which a row counts. */
 export interface Owners {
   readonly workspace: string
   readonly apiKeyId: string

@@ -7,14 +7,14 @@ export const WORKSPACE = '*'
 
 /** What one request holds in an account while it runs. */
 export interface HoldEntry {
-  /** Made up for each opening: whoever takes it out counts what the request cost, so that it counts once. */
+  /** Generated for each opening: whoever removes the hold counts the cost of the request, so it is counted once. */
   readonly name: string
   readonly requestId: string
   readonly process: string
   readonly nanos: bigint
   readonly inputTokens: bigint
   readonly minute: number
-  /** Its close is under way. */
+  /** The request is being closed. */
   readonly ending?: boolean
 }
 
@@ -23,12 +23,12 @@ export interface AccountDocument extends Account {
   readonly _id: { readonly workspace: string; readonly owner: string }
   readonly workspace: string
   readonly owner: string
-  /** Raised by each change; nobody changes what another has changed since it was read. */
+  /** Incremented by each change, so that nobody overwrites a change made since they read it. */
   readonly revision: number
   readonly holds: readonly HoldEntry[]
 }
 
-/** An account, and who holds something in it. */
+/** An account, and its holds. */
 export interface AccountState {
   readonly account: Account
   readonly holds: readonly HoldEntry[]
@@ -38,7 +38,7 @@ export interface AccountState {
 
 const NO_ACCOUNT: AccountState = { account: EMPTY_ACCOUNT, holds: [], revision: 0 }
 
-/** The state of a document; it has to be read without promoting Longs. */
+/** The state in a document, which must be read without promoting Longs. */
 export function stateOf(document: AccountDocument | null): AccountState {
   if (document === null) return NO_ACCOUNT
   const { day, minute, minuteRequests, heldRequests, revision } = document

@@ -13,7 +13,7 @@ interface Sum extends Record<Exclude<keyof Usage, 'estimated'>, bigint> {
 
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
-/** Sums the rows of a query. */
+/** Sums the rows that match a query. */
 export async function sumRows(rows: Collection<Row>, query: ActivityQuery): Promise<ActivitySum[]> {
   const { workspace, day, keyId, metadataKey } = query
   const finishedAt = { $gte: new Date(startOfDay(day)), $lt: new Date(startOfDay(day + 1)) }

@@ -4,17 +4,17 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { AccountDocument } from './account-document.ts'
 
 const AGAIN_MS = 20
-/** Less than a call of the store may take. */
+/** Less than the time limit of a store's calls. */
 const LONGEST_MS = 3_000
 
-/** A row that is being closed, and the name of what it holds. */
+/** A row that is being closed, and the name of its hold. */
 interface AnnouncedClose {
   readonly workspace: string
   readonly apiKeyId: string
   readonly name: string
 }
 
-/** Marks what is held by rows that are being closed. A close takes the mark away with what is held. */
+/** Marks the holds of rows that are being closed. Closing removes the mark together with the hold. */
 export async function announceCloses(
   accounts: Collection<AccountDocument>,
   closes: readonly AnnouncedClose[],
@@ -26,13 +26,13 @@ export async function announceCloses(
       arrayFilters: [{ 'each.name': name }],
     },
   }))
-  // That the primary knows is enough: readers ask it, and a close that is lost with it is none.
+  // It is enough that the primary knows: readers read from it, and a close that is lost with it never happened.
   await accounts.bulkWrite(updates, { ordered: false, writeConcern: { w: 1 }, maxTimeMS: MAX_TIME_MS })
 }
 
 /**
- * Waits for what is marked in a workspace now, for at most three seconds; what is marked later is not waited for. Whoever reads afterwards what a
- * majority has sees what those closes wrote.
+ * Waits for the holds that are marked in a workspace now, for at most three seconds, but not for those that are marked
+ * later. Whoever reads afterwards with majority concern sees the results of those closes.
  */
 export async function awaitCloses(
   client: MongoClient,
@@ -41,7 +41,7 @@ export async function awaitCloses(
 ): Promise<void> {
   await client.withSession(async (session) => {
     await awaitMarked(accounts, workspace, session)
-    // The primary may know of a close before the majority does: this read waits until that knows as much.
+    // The primary may know of a close before the majority does; this read waits until the majority knows as well.
     await accounts.findOne({ _id: { workspace, owner: '' } }, { session, maxTimeMS: MAX_TIME_MS })
   })
 }

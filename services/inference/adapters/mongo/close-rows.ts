@@ -9,7 +9,7 @@ import { type Row, spentOf, spentUnderHold, toClosed } from './row.ts'
 
 const READ = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
 
-/** Who closes rows. */
+/** What is needed to close rows. */
 export interface Closer {
   readonly process: string
   readonly own: OwnHolds
@@ -44,7 +44,7 @@ export async function closeRows(
   )
 }
 
-/** Where another process may have closed a row or have opened it, what is stored counts. */
+/** If another process may have closed or opened the row, what is stored counts. */
 async function countStored(
   collections: Collections,
   closings: readonly LedgerClosing[],
@@ -64,8 +64,8 @@ async function countStored(
 }
 
 /**
- * Closes a row that was taken for lost, and was not. It holds nothing, for as long as that takes, under a new name: whoever takes that out,
- * in whatever process, counts the difference, so that it counts once.
+ * Corrects a row that was mistaken for lost. For that time it has an empty hold under a new name: whichever process
+ * removes it counts the difference, so it is counted once.
  */
 async function correct(
   { rows, book }: Collections,
@@ -76,7 +76,7 @@ async function correct(
   const { workspace, requestId } = closing
   const before = spentOf(row)
   const name = randomText(16)
-  // Whoever has taken it for lost may have come no further than that.
+  // The process that took it for lost may have come no further than that.
   await settleHolds(book, row, row.hold, before, now)
   own.begin(closing, name)
   try {

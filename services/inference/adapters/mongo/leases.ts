@@ -8,13 +8,13 @@ export interface LeaseDocument {
   readonly expiresAt: Date
 }
 
-/** A process that did not say for so long that it lives is taken for dead. */
+/** A process that has not renewed its lease for this long counts as dead. */
 const LEASE_MS = 9_000
-/** What is written down of a dead process is not needed for longer. */
+/** Leases of dead processes are not needed for longer. */
 const FORGET_MS = 3_600_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** Which of the processes are dead: those that have left, and, where `judgesLeases` says so, those whose lease has run out. */
+/** The dead ones among the processes: those that have left and, if `judgesLeases`, those whose lease has expired. */
 export async function deadAmong(
   leases: Collection<LeaseDocument>,
   processes: readonly string[],
@@ -32,7 +32,7 @@ export class OwnLease {
   readonly process: string
   readonly #leases: Collection<LeaseDocument>
   readonly #clock: Clock
-  /** Of the monotonic clock, as the next one. */
+  /** On the monotonic clock, like the next one. */
   #renewed: number
   #judgesFrom: number
   #lastsUntil = 0
@@ -45,14 +45,15 @@ export class OwnLease {
     this.#judgesFrom = this.#renewed + LEASE_MS
   }
 
-  /** Whether nobody can have taken this process for dead since it was renewed last. */
+  /** Whether nobody can have taken this process for dead since its lease was last renewed. */
   get lasts(): boolean {
     return this.#clock.monotonic() < this.#lastsUntil
   }
 
   /**
-   * Says that this process lives. Returns whether it may judge whose lease has run out: not for nine seconds after its start, or after its
-   * own lease has run out, since the store was away, or this process stood still, and the others may have had no chance to renew theirs.
+   * Renews the lease. Returns whether this process may judge the leases of others: not within nine seconds after its
+   * start, or after its own lease has expired because the store was unavailable or the process was stopped, since the
+   * others may have been unable to renew theirs.
    */
   async renew(): Promise<boolean> {
     const expiresAt = { $add: ['$$NOW', LEASE_MS] }
@@ -65,7 +66,7 @@ export class OwnLease {
     return now >= this.#judgesFrom
   }
 
-  /** Ends it: this process leaves. Forgets those of processes that are long dead. */
+  /** Ends the lease: this process leaves. Also removes the leases of processes that died long ago. */
   async end(): Promise<void> {
     const forgotten = { $expr: { $lt: ['$expiresAt', { $subtract: ['$$NOW', FORGET_MS] }] } }
     await this.#leases.deleteMany({ $or: [{ _id: this.process }, forgotten] }, LIMIT)

@@ -30,14 +30,15 @@ import { fromRow, type Row, toRow } from './row.ts'
 import { SCHEMA } from './schema.ts'
 
 const DUPLICATE_KEY = 11_000
-/** An opening that has failed may be done so long afterwards, where it was on its way to the store. */
+/** A failed opening that was on its way to the store may still be carried out for this long. */
 const LATEST_MS = 60_000
 const READ = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
 
 /**
- * The ledger in MongoDB, where several processes write it. What a request may cost is held in the documents of its accounts
- * (`AccountBook`), each of which is changed by guarded writes; only then its row is written. A close changes the row first, and then
- * takes out of each account what was held: whoever does that counts the cost, so that it counts once.
+ * The ledger in MongoDB, where several processes write it. The maximum cost of a request is held in the documents of
+ * its accounts (`AccountBook`), each of which is changed by guarded writes; only then is its row written. A close
+ * changes the row first, and then removes the hold from each account; whoever does that counts the cost, so it is
+ * counted once.
  */
 export class MongoLedger implements Ledger {
   readonly #mongo: Mongo
@@ -57,7 +58,7 @@ export class MongoLedger implements Ledger {
     this.#lease = new OwnLease(leases, randomText(16), clock)
   }
 
-  /** Makes the form where there is none, and settles the rows of dead processes. Leaves the connection open. */
+  /** Creates the schema if there is none, and settles the rows of dead processes. Leaves the connection open. */
   static async open(mongo: Mongo, clock: Clock): Promise<MongoLedger> {
     await prepareMongoSchema(mongo, SCHEMA)
     const ledger = new MongoLedger(mongo, clock)
@@ -91,11 +92,11 @@ export class MongoLedger implements Ledger {
         maxTimeMS: MAX_TIME_MS,
       })
       this.#own.opened(opening, name)
-      // Nobody waits for it any more, or another process has taken this one for dead before it could find the row.
+      // Nobody waits for it any more, or another process took this one for dead before it could find the row.
       if (!this.#own.has(name) || !this.#lease.lasts) throw storeUnavailable('A row was opened too late')
       return admission
     } catch (error) {
-      // Whatever is held or open by now is nobody's: it is settled as soon as the store can be written.
+      // Whatever is held or open by now belongs to nobody: it is settled as soon as the store can be written.
       if (isSent) this.#own.failed(opening, name, this.#clock.monotonic())
       else this.#own.forget(opening, name)
       if (!isDuplicate(error)) throw error
@@ -107,7 +108,7 @@ export class MongoLedger implements Ledger {
   abandon(workspace: string, requestId: string, wasCalled: boolean): void {
     const row = { workspace, requestId }
     const name = this.#own.nameOf(row)
-    // A row that is still being opened is only forgotten here: `open` settles it.
+    // A row that is still being opened is only forgotten here; `open` settles it.
     if (wasCalled || name === undefined) this.#own.forget(row)
     else this.#own.failed(row, name, this.#clock.monotonic())
   }
@@ -173,7 +174,7 @@ export class MongoLedger implements Ledger {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // What still runs is settled by the next process at once.
+    // The next process settles immediately what is still running.
     await this.#lease.end().catch(() => {})
   }
 }

@@ -10,10 +10,10 @@ import type { OwnHolds, UncalledRow } from './own-holds.ts'
 import { bigintOf, pricesOf, type Row, spentUnderHold, toClosed } from './row.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS, promoteLongs: false } as const
-/** Rows are settled in so many at once. */
+/** How many rows are settled at once. */
 const BATCH = 500
 
-/** Where the ledger is. */
+/** The collections of the ledger. */
 export interface Collections {
   readonly rows: Collection<Row>
   readonly accounts: Collection<AccountDocument>
@@ -21,7 +21,7 @@ export interface Collections {
   readonly book: AccountBook
 }
 
-/** What somebody holds, and where. */
+/** A hold, and where it is. */
 interface Held {
   readonly _id: AccountDocument['_id']
   readonly hold: HoldEntry
@@ -30,20 +30,20 @@ interface Held {
 /** Who settles, and what. */
 export interface Settler {
   readonly process: string
-  /** Whether it may judge whose lease has run out. */
+  /** Whether it may judge the leases of others. */
   readonly judgesLeases: boolean
-  /** Holds of this very process. */
+  /** Holds of this process. */
   readonly own: Pick<OwnHolds, 'has'>
   readonly now: number
 }
 
 /**
- * Settles what dead processes held, and what this one has given up: rows that are open are closed with what is known of them, and each
- * account counts what the row says.
+ * Settles holds of dead processes, and those that this one has given up: open rows are closed with what is known about
+ * them, and each account counts what the row says.
  */
 export async function settleLost({ rows, accounts, leases, book }: Collections, settler: Settler): Promise<void> {
   const { process, judgesLeases, own } = settler
-  // Holds are read before leases: a process has a lease before it holds anything.
+  // Holds are read before leases, since a process has a lease before it holds anything.
   const holders = await accounts
     .aggregate<{ readonly _id: string }>(
       [{ $match: { heldRequests: { $gt: 0 } } }, { $unwind: '$holds' }, { $group: { _id: '$holds.process' } }],
@@ -77,7 +77,7 @@ async function settleHeld(
   const ids = held.map(({ _id: { workspace }, hold: { requestId } }) => ({ workspace, requestId }))
   const names = new Set(held.map(({ _id, hold }) => `${_id.workspace} ${hold.name}`))
   const read = () => rows.find({ _id: { $in: ids } }, LIMIT).toArray()
-  // A row of another opening under the same id is not settled.
+  // A row of another opening with the same id is not settled.
   const open = (await read()).filter((row) => row.status === 'open' && names.has(nameOf(row)))
   if (open.length > 0) {
     const updates = open.map((row) => ({
@@ -89,13 +89,16 @@ async function settleHeld(
   await Promise.all(
     held.map(({ _id: { workspace, owner }, hold }) => {
       const row = closed.get(`${workspace} ${hold.name}`)
-      // Without a row the request was not let in.
+      // Without a row, the request was not admitted.
       return settleHold(book, workspace, owner, hold.name, row && spentUnderHold(row), now)
     }),
   )
 }
 
-/** Closes those of the rows that were opened all the same, whether or not they still hold anything: no provider was called for them. */
+/**
+ * Closes those rows that were opened in spite of a failure, whether or not they still hold anything: no provider was
+ * called for them.
+ */
 export async function closeUncalled(
   rows: Collection<Row>,
   uncalled: readonly UncalledRow[],
@@ -111,7 +114,7 @@ export async function closeUncalled(
   await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
 }
 
-/** Names what a row holds; rows of the time before accounts hold nothing, under their own id. */
+/** The name of a row's hold; rows from before accounts hold nothing, under their own id. */
 function nameOf({ _id: { workspace, requestId }, hold = requestId }: Row): string {
   return `${workspace} ${hold}`
 }

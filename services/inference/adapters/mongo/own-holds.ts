@@ -3,21 +3,21 @@ interface RowId {
   readonly requestId: string
 }
 
-/** A row whose opening has failed: its provider was not called. */
+/** A row whose opening failed: its provider was not called. */
 export interface UncalledRow extends RowId {
-  /** Of what it holds. */
+  /** The name of its hold. */
   readonly name: string
 }
 
-/** The holds of this process, by the rows that they are for: those that nobody here knows of are settled as of a dead process. */
+/** The holds of this process, by row. Holds that are unknown here are settled like those of a dead process. */
 export class OwnHolds {
   readonly #known = new Set<string>()
   readonly #opening = new Map<string, string>()
   readonly #running = new Map<string, string>()
-  /** And when they were given up, by the monotonic clock. */
+  /** With the time when they were given up, on the monotonic clock. */
   readonly #uncalled = new Map<UncalledRow, number>()
 
-  /** A row is being opened, under the name of what it holds. */
+  /** A row is being opened, with a hold of this name. */
   begin(row: RowId, name: string): void {
     this.#known.add(name)
     this.#opening.set(idOf(row), name)
@@ -29,7 +29,10 @@ export class OwnHolds {
     if (this.#known.has(name)) this.#running.set(idOf(row), name)
   }
 
-  /** It is closed, or was not opened, or nobody waits for it any more; without a name, whatever is known of the row. */
+  /**
+   * It is closed, or was not opened, or nobody waits for it any more; without a name, everything known about the row is
+   * dropped.
+   */
   forget(row: RowId, name = this.#nameOf(row)): void {
     if (name === undefined) return
     this.#known.delete(name)
@@ -37,7 +40,7 @@ export class OwnHolds {
     this.#leave(this.#running, row, name)
   }
 
-  /** Its opening has failed, and may be done all the same, for some time to come. */
+  /** Its opening failed, but may still be carried out for some time. */
   failed({ workspace, requestId }: RowId, name: string, time: number): void {
     this.forget({ workspace, requestId }, name)
     this.#uncalled.set({ workspace, requestId, name }, time)
@@ -47,7 +50,7 @@ export class OwnHolds {
     return [...this.#uncalled.keys()]
   }
 
-  /** What has failed before a time is not done any more. */
+  /** What failed before a certain time is not carried out any more. */
   forgetFailed(before: number): void {
     for (const [row, time] of this.#uncalled) if (time < before) this.#uncalled.delete(row)
   }
@@ -56,7 +59,7 @@ export class OwnHolds {
     return this.#known.has(name)
   }
 
-  /** Of a row that is open. */
+  /** The name of the hold of an open row. */
   nameOf(row: RowId): string | undefined {
     return this.#running.get(idOf(row))
   }
@@ -65,7 +68,7 @@ export class OwnHolds {
     return this.#opening.get(idOf(row)) ?? this.#running.get(idOf(row))
   }
 
-  /** Another opening under the same id is left alone. */
+  /** Another opening with the same id is not affected. */
   #leave(names: Map<string, string>, row: RowId, name: string): void {
     if (names.get(idOf(row)) === name) names.delete(idOf(row))
   }

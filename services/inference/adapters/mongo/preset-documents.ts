@@ -22,7 +22,7 @@ export interface PresetKey {
   readonly slug: string
 }
 
-/** What is free-form is stored as text: MongoDB does not take every name of a member. */
+/** Free-form members are stored as text, since MongoDB does not accept every member name. */
 export interface StoredVersion {
   readonly id: string
   readonly version: number
@@ -38,7 +38,7 @@ export interface VersionDocument extends Omit<StoredVersion, 'version'> {
   readonly presetId: string
 }
 
-/** The version that a draft becomes. */
+/** The version made from a draft. */
 export function storedVersion({ presetId: _, ...draft }: PresetDraft, version: number): StoredVersion {
   return {
     ...draft,
@@ -50,7 +50,7 @@ export function storedVersion({ presetId: _, ...draft }: PresetDraft, version: n
   }
 }
 
-/** A preset that begins with a version. */
+/** A preset with its first version. */
 export function newPreset(_id: PresetKey, draft: PresetDraft, designated: StoredVersion): PresetDocument {
   const { createdAt } = designated
   return {
@@ -68,7 +68,7 @@ export function newPreset(_id: PresetKey, draft: PresetDraft, designated: Stored
   }
 }
 
-/** A preset with another version. The clocks of processes may differ. */
+/** A preset with a further version. The clocks of processes may differ. */
 export function withVersion(found: PresetDocument, designated: StoredVersion): PresetDocument {
   const { createdAt } = designated
   return { ...found, designated, updatedAt: new Date(Math.max(+createdAt, +found.updatedAt)) }

@@ -25,7 +25,7 @@ import {
 } from './preset-documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
-/** Versions may be large, and most are small. */
+/** Versions may be large, but most are small. */
 const FEW = 20
 const nothing = (): void => {}
 
@@ -34,7 +34,10 @@ export class MongoPresetStore implements PresetStore {
   readonly #mongo: Mongo
   readonly #presets: Collection<PresetDocument>
   readonly #versions: Collection<VersionDocument>
-  /** What is under way in this process, by preset: who waits for its turn here meets nobody of this process in the store. */
+  /**
+   * Operations in progress in this process, by preset: waiting for a turn here avoids conflicts within the process in
+   * the store.
+   */
   readonly #turns = new Map<string, Promise<void>>()
 
   constructor(mongo: Mongo) {
@@ -56,7 +59,9 @@ export class MongoPresetStore implements PresetStore {
     return turn
   }
 
-  /** Whoever has waited for longer than a call may take was refused already, and writes nothing any more. */
+  /**
+   * A caller that has waited for longer than a call may take was refused already, so nothing more is written for it.
+   */
   async #create(key: PresetKey, draft: PresetDraft, until: number): Promise<DesignatedPreset> {
     const left = until - systemClock.monotonic()
     if (left <= 0) throw new Rejection('PRESET_CONFLICT', { slug: key.slug })
@@ -108,7 +113,7 @@ export class MongoPresetStore implements PresetStore {
   ): Promise<Page<PresetVersion> | undefined> {
     const head = await this.#head(workspace, slug)
     if (head === null) return undefined
-    // A version that was created since then is none of these.
+    // Excludes versions that were created since then.
     const filter = { presetId: head.id, '_id.version': { $lte: head.designated.version } }
     const found = this.#versions.find(filter, { ...LIMIT, batchSize: FEW }).sort({ '_id.version': 1 })
     const items: PresetVersion[] = []

@@ -4,16 +4,16 @@ import { difference, type Hold, type Spent } from '#services/inference/domain/le
 import type { MaxCost, Prices } from '#services/inference/domain/ledger/admission.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 
-/** Longs, in the order of their names in Usage; null: nothing is known. */
+/** Longs, in the order of their names in Usage; null: unknown. */
 type StoredUsage = Readonly<Record<Exclude<keyof Usage, 'estimated'>, bigint>> & { readonly estimated?: boolean }
 
-/** A row of the ledger as it is stored. Rows of the time before accounts lack some of it. */
+/** A row of the ledger as it is stored. Rows from before accounts lack some members. */
 export interface Row extends Omit<LedgerOpening, 'workspace' | 'requestId' | 'preset' | 'attribution' | 'metadata'> {
   readonly _id: { readonly workspace: string; readonly requestId: string }
   readonly workspace: string
   readonly preset: LedgerEntry['preset'] | null
   readonly attribution: LedgerEntry['attribution'] | null
-  /** Any text may be a name here, other than in a document. */
+  /** Here any text may be a name, unlike in a document. */
   readonly metadata: readonly { readonly k: string; readonly v: string }[]
   readonly status: LedgerEntry['status']
   readonly usage: StoredUsage | null
@@ -27,18 +27,18 @@ export interface Row extends Omit<LedgerOpening, 'workspace' | 'requestId' | 'pr
   readonly error: string
   readonly startedAt: Date
   readonly finishedAt: Date | null
-  /** Process that opened it. */
+  /** The process that opened it. */
   readonly process: string
-  /** Names what it holds in the accounts. */
+  /** Name of its hold in the accounts. */
   readonly hold: string
   readonly inputEstimate: bigint
   readonly notedTokens: bigint
   readonly prices: Prices | null
-  /** Was counted under another hold, when the row was taken for lost. */
+  /** What was counted under another hold when the row was mistaken for lost. */
   readonly counted?: Spent
 }
 
-/** A row that is open. */
+/** An open row. */
 export function toRow(
   { workspace, requestId, preset = undefined, attribution = undefined, metadata, ...rest }: LedgerOpening,
   {
@@ -82,7 +82,7 @@ export function toRow(
   }
 }
 
-/** What closes a row. */
+/** The members that close a row. */
 export function toClosed(closing: LedgerClosing, now: number): Partial<Row> {
   const { status, usage = null, costNanos, costKnown, finishReason = null, rawReason, serviceTier } = closing
   const { leftOut, firstPartMs = null, error } = closing
@@ -101,7 +101,7 @@ export function toClosed(closing: LedgerClosing, now: number): Partial<Row> {
   }
 }
 
-/** The entry that a row is; it has to be read without promoting Longs. */
+/** The entry of a row, which must be read without promoting Longs. */
 export function fromRow(row: Row): LedgerEntry {
   const { _id, workspace, apiKeyId, origin, sessionId, providerId, modelId, status, error } = row
   return {
@@ -132,7 +132,7 @@ export function fromRow(row: Row): LedgerEntry {
   }
 }
 
-/** Usage as it is stored, or a sum of such. */
+/** Stored usage, or a sum of it. */
 export function usageOf(usage: StoredUsage): Usage {
   return {
     inputTokens: bigintOf(usage.inputTokens),
@@ -144,7 +144,7 @@ export function usageOf(usage: StoredUsage): Usage {
   }
 }
 
-/** What a row that is closed counts in accounts, in all. */
+/** What a closed row counts in accounts, in total. */
 export function spentOf({ costNanos, usage }: Pick<Row, 'costNanos' | 'usage'>): Spent {
   return {
     nanos: bigintOf(costNanos),
@@ -153,7 +153,7 @@ export function spentOf({ costNanos, usage }: Pick<Row, 'costNanos' | 'usage'>):
   }
 }
 
-/** Likewise, what it counts under its hold. */
+/** What it counts under its hold. */
 export function spentUnderHold(row: Row): Spent {
   const { counted } = row
   if (counted === undefined) return spentOf(row)
@@ -165,14 +165,14 @@ export function spentUnderHold(row: Row): Spent {
   return difference(before, spentOf(row))
 }
 
-/** Prices as they are stored. */
+/** Stored prices. */
 export function pricesOf(prices: Prices | null | undefined): Prices | undefined {
   return prices == null
     ? undefined
     : { inputNanos: bigintOf(prices.inputNanos), outputNanos: bigintOf(prices.outputNanos) }
 }
 
-/** The driver writes a bigint as a 64-bit integer, and reads one as a Long. */
+/** The driver writes a bigint as a 64-bit integer, but reads one as a Long. */
 export function bigintOf(value: unknown): bigint {
   return value instanceof Long ? value.toBigInt() : BigInt((value as number | bigint | undefined) ?? 0)
 }

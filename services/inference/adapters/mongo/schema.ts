@@ -1,6 +1,6 @@
 import type { MongoSchema, MongoStepStore } from '#shared/stores/mongo-schema.ts'
 
-/** The steps of what the inference service has in MongoDB. */
+/** The schema steps of the inference service in MongoDB. */
 export const SCHEMA: MongoSchema = {
   name: 'inference',
   collection: 'inference_ledger',
@@ -26,12 +26,12 @@ async function dropTimes({ db }: MongoStepStore): Promise<void> {
     .collection('inference_ledger')
     .dropIndex('workspace_1_startedAt_1')
     .catch((error: unknown) => {
-      // Dropped already, by a process that was killed or beside this one.
+      // Already dropped, by a process that was killed or by one that runs beside this one.
       if (!(error instanceof Error && 'codeName' in error && error.codeName === 'IndexNotFound')) throw error
     })
 }
 
-/** Its file needs the driver, which a process on SQLite does not read. */
+/** Its file needs the driver, which a process on SQLite does not load. */
 async function addAccounts(store: MongoStepStore): Promise<void> {
   const step = await import('./steps/add-accounts.ts')
   await step.addAccounts(store)

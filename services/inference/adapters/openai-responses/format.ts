@@ -1,2 +1,2 @@
-/** Whose thoughts, items and hosted tools the Responses API of OpenAI understands. */
+/** The format of thoughts, items and hosted tools that OpenAI's Responses API understands. */
 export const OPENAI_FORMAT = 'openai-responses-v1'

@@ -14,21 +14,21 @@ import { OPENAI_FORMAT } from './format.ts'
 
 type Item = Record<string, unknown>
 
-/** A conversation as the Responses API wants it. */
+/** A conversation for the Responses API. */
 export interface ResponsesInput {
-  /** The system text that comes first; undefined: there is none, or it has more than text can say. */
+  /** The system text at the beginning; undefined: there is none, or it contains more than text. */
   readonly instructions: string | undefined
   readonly input: readonly Item[]
 }
 
-/** What the translation of a conversation knows besides. */
+/** What the conversion of a conversation also needs. */
 interface Context {
   readonly omissions: Omissions
-  /** Whether the model knows marks for its cache. */
+  /** Whether the model supports cache markers. */
   readonly markable: boolean
 }
 
-/** Thoughts, and items of a provider's own, of another kind of provider are left out, and so is what the API has no part for. */
+/** Thoughts and items of other kinds of providers are left out, and so is everything that the API has no part for. */
 export function responsesInput(messages: readonly Message[], context: Context): ResponsesInput {
   const instructions = instructionsOf(messages)
   const input: Item[] = []
@@ -52,7 +52,7 @@ function userMessage(input: Item[], role: 'developer' | 'user', parts: readonly 
   for (const part of parts) if (part.type === 'foreign') foreign(input, part)
 }
 
-/** What the model said, in its order: words that stand together in one phase are one message. */
+/** What the model said, in order: adjacent words of the same phase are one message. */
 function said(input: Item[], parts: readonly Part[], context: Context): void {
   let words: Item[] | undefined
   let phase: string | undefined
@@ -72,7 +72,7 @@ function said(input: Item[], parts: readonly Part[], context: Context): void {
     else if (part.type === 'reasoning') thought(input, part)
     else if (part.type === 'foreign') foreign(input, part)
     else if (part.type === 'tool-result') result(input, part, context)
-    // A picture that the model made can only be shown to it.
+    // A picture that the model made can only be sent as the user's.
     else userMessage(input, 'user', [part], context)
   }
 }
@@ -84,7 +84,7 @@ function call({ callId, name, namespace, custom, arguments: text }: ToolCallPart
     : { type: 'function_call', call_id: callId, name, arguments: text, ...group }
 }
 
-/** Without its encrypted form a thought says nothing to the API. */
+/** Without its encrypted form, a thought means nothing to the API. */
 function thought(input: Item[], part: ReasoningPart): void {
   const { id, summary, encrypted } = part
   if (!encrypted || isForeign(part, OPENAI_FORMAT)) return

@@ -11,24 +11,24 @@ import { OwnTools } from './own-tools.ts'
 import { Stopper } from './stop-texts.ts'
 
 const MAX_ITEMS = 4_096
-/** Items that wait for the caller, as calls of functions do. */
+/** Items that wait for the caller, like calls of functions. */
 const WAITING = new Set([
   ...['function_call', 'custom_tool_call', 'local_shell_call', 'apply_patch_call', 'computer_call'],
   'mcp_approval_request',
 ])
 
-/** What stands in an item where: the content part of that number, the call, the summary or the raw words of a thought. */
+/** A place within an item: a content part by its number, the call, the summary, or the raw text of a thought. */
 type Place = number | 'call' | 'summary' | 'thought'
 
-/** An item that has begun: its parts, and how many annotations each of them has. */
+/** An item in progress: its parts, and how many annotations each of them has. */
 interface LiveItem {
-  /** Of a message; undefined: the model does not say. */
+  /** Phase of a message; undefined: the model gives none. */
   phase: string | undefined
   readonly parts: Map<Place, OpenPart>
   readonly annotations: Map<Place, number>
 }
 
-/** Puts the items of a response together, and writes them as parts. Items of OpenAI's own go on as they are. */
+/** Assembles the items of a response, and writes them as parts. OpenAI's own items are passed on unchanged. */
 export class ResponsesItems {
   readonly #providerId: string
   readonly #writer: PartWriter
@@ -46,7 +46,7 @@ export class ResponsesItems {
     this.#stopper = new Stopper(writer, stop)
   }
 
-  /** The text before which the answer ended: what comes after it is passed over. Undefined: none was met. */
+  /** The text before which the answer ended, so that everything after it is ignored. Undefined: there was none. */
   get stopText(): string | undefined {
     return this.#stopper.met
   }
@@ -56,7 +56,7 @@ export class ResponsesItems {
     return this.#count
   }
 
-  /** An item begins; a call shows its tool at once. */
+  /** An item begins; a call shows its tool immediately. */
   begin(key: unknown, item: JsonObject): void {
     if (this.stopText !== undefined) return
     const live = this.#live(key)
@@ -116,7 +116,7 @@ export class ResponsesItems {
     this.#close(key, live)
   }
 
-  /** Ends whatever is open. */
+  /** Ends everything that is open. */
   endAll(): void {
     for (const [key, live] of this.#items) this.#close(key, live)
   }
@@ -146,7 +146,7 @@ export class ResponsesItems {
     this.#stopper.extend(this.#part(live, place, kind), text, tokens)
   }
 
-  /** A thought without a word has nothing but its encrypted form. */
+  /** A thought without text has only its encrypted form. */
   #thought(live: LiveItem, item: JsonObject): void {
     if (!live.parts.has('summary')) this.#grow(live, 'summary', 'reasoning-summary', textsOf(item.summary))
     if (!live.parts.has('thought')) this.#grow(live, 'thought', 'reasoning', textsOf(item.content))

@@ -143,7 +143,7 @@ test('deltas that are read without being parsed say the same, whatever stands be
     { type: 'response.completed', response: { status: 'completed' } },
   ]
   const fast = streamed(said(...events))
-  // Blanks between members, so that no event is like another one.
+  // White space between members, so that no two events are alike.
   const apart = events.map((event, i) => `data: ${JSON.stringify(event).replace('{', `{${' '.repeat(i)}`)}`)
   assert.deepEqual(fast, streamed(apart.join('\n')))
   const parts = fast.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
@@ -186,7 +186,7 @@ test('an answer ends before a text that ends it, however it comes', () => {
       )
       assert.equal(grown.join(''), left)
       const { reason, stopText } = Object(happened.at(-1))
-      // Without items of their own, those of the last event are not looked at.
+      // Without items of their own, those of the last event are ignored.
       const calls = met === undefined && parts.length > 2
       assert.deepEqual([reason, stopText], [calls ? 'tool-calls' : 'stop', met])
       if (met !== undefined) assert.equal(parts.length, 2)

@@ -10,7 +10,7 @@ import { DeltaTemplate } from '../openai/template.ts'
 import { ResponsesItems } from './items.ts'
 import { responsesUsage } from './usage.ts'
 
-/** Turns a response, whole or streamed, into events. Events that are not known are passed over. */
+/** Converts a response, whole or streamed, to events. Unknown events are ignored. */
 export class ResponsesMapper implements ProviderMapper {
   readonly #providerId: string
   readonly #warnings: readonly Warning[]
@@ -99,7 +99,7 @@ export class ResponsesMapper implements ProviderMapper {
     return this.#writer.take()
   }
 
-  /** The event that ends a response has to come. */
+  /** The event that ends a response is required. */
   end(): void {
     if (!this.done) throw unavailable(this.#providerId, this.#started ? 'The answer was cut' : 'The answer is empty')
   }
@@ -117,18 +117,18 @@ export class ResponsesMapper implements ProviderMapper {
     this.#writer.push({ type: 'started', warnings: this.#warnings })
   }
 
-  /** A text grows, and so it does by the next events like this one. */
+  /** A text grows, and so it will by further events like this one. */
   #delta(data: string, event: JsonObject, grow: (text: string) => void): void {
     const text = textAt(event.delta)
     grow(text)
     if (text !== '' && this.#template.learn(data, text)) this.#grow = grow
   }
 
-  /** Some servers stream no items, or not all of what they hold: then they stand here. */
+  /** Some servers stream no items, or only parts of them: the rest is here. */
   #finish(response: JsonObject): void {
     const { status, error } = response
     if (status === 'failed' || status === 'cancelled') {
-      // A failed answer is paid for as well.
+      // A failed answer is charged for, too.
       this.#usage(objectAt(response.usage))
       throw openaiError(this.#providerId, error ?? 'It did not complete the answer')
     }
@@ -170,7 +170,7 @@ function reasonOf(status: 'completed' | 'incomplete', why: string, waiting: bool
   return why === 'max_output_tokens' ? 'length' : 'other'
 }
 
-/** Which item an event belongs to. Some servers give one of the two only. */
+/** The item that an event belongs to. Some servers send only one of the two. */
 function keyOf(event: JsonObject): unknown {
   return event.output_index ?? event.item_id ?? objectAt(event.item)?.id
 }

@@ -2,10 +2,10 @@ import type { Billed } from '#services/inference/domain/ledger/billed.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt, textAt } from '../http/json.ts'
 
-/** Tools that OpenAI runs for a price that lists do not have. */
+/** Tools that OpenAI runs for a price that is in no list. */
 const OTHERS = new Set(['code_interpreter_call', 'image_generation_call', 'shell_call'])
 
-/** Counts what OpenAI's own tools did that is billed besides tokens. */
+/** Counts the uses of OpenAI's own tools, which are billed besides tokens. */
 export class OwnTools {
   #billed: Billed | undefined
 
@@ -14,7 +14,7 @@ export class OwnTools {
     return this.#billed
   }
 
-  /** Counts an item that is complete. Opening a page that was found is no search. */
+  /** Counts a finished item. Opening a page of the results is not a search. */
   note(item: JsonObject): void {
     const { webSearches = 0n, fileSearches = 0n } = this.#billed ?? {}
     const type = textAt(item.type)

@@ -10,7 +10,9 @@ import { OPENAI_FORMAT } from './format.ts'
 import { ResponsesMapper } from './mapper.ts'
 import { responsesBody, responsesWarnings } from './request.ts'
 
-/** A server of OpenAI's Responses API. Only there a thought of OpenAI's models survives between tool calls. */
+/**
+ * A server of OpenAI's Responses API, the only one that preserves the thoughts of OpenAI's models between tool calls.
+ */
 export class ResponsesProvider implements ModelProvider {
   readonly #providerId: string
   readonly #dialect: OpenaiDialect

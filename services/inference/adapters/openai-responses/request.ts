@@ -13,26 +13,26 @@ import { OPENAI_FORMAT } from './format.ts'
 import { responsesInput } from './input.ts'
 import { responsesTools } from './tools.ts'
 
-/** Models that do not think: they refuse to encrypt thoughts. */
+/** Models that do not think, and so refuse to encrypt thoughts. */
 const THOUGHTLESS = /^(ft:)?(gpt-3|gpt-4|chatgpt-|gpt-5(\.\d+)?-chat)/
-/** Models for which a place of a prompt can be marked for the cache; earlier ones find it themselves. */
+/** Models for which a place in a prompt can be marked for caching; earlier ones find it themselves. */
 const MARKABLE = /^(ft:)?gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)/
 
-/** Settings that the API has no member for. */
+/** Settings for which the API has no member. */
 export const RESPONSES_WITHOUT: readonly Setting[] = [
   ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.seed'] as const),
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.logit_bias'] as const),
   ...(['reasoning.max_tokens', 'prediction', ...OPEN_MODELS_ONLY] as const),
 ]
 
-/** What of a request the API has no member for. */
+/** The settings of a request for which the API has no member. */
 export function responsesWarnings(request: GenerationRequest): Warning[] {
   return [...settingsLeftOut(request, RESPONSES_WITHOUT), ...foreignLeftOut(request, OPENAI_FORMAT)]
 }
 
 /**
- * The body of a response, whole or streamed. The provider keeps nothing: thoughts come encrypted, and go back so. Members of
- * `provider_body` and of an extension never replace these.
+ * The body of a request for a response, whole or streamed. The provider stores nothing: thoughts come encrypted, and
+ * are sent back that way. Members of `provider_body` and of an extension never replace these.
  */
 export function responsesBody(
   request: GenerationRequest,
@@ -85,7 +85,7 @@ function formatOf({ responseFormat: format }: GenerationRequest): unknown {
   }
 }
 
-/** Both objects together, the second one's members first; undefined when neither says anything. */
+/** Merges two objects, of which the second one takes precedence; undefined if both are empty. */
 function merged(extension: unknown, members: Record<string, unknown>): unknown {
   const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
   const all = { ...(typeof extension === 'object' ? extension : {}), ...Object.fromEntries(given) }

@@ -1,20 +1,23 @@
 import type { LogProbability } from '#services/inference/domain/generation.ts'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 
-/** A piece of a text that may go on. */
+/** A piece of a text that may continue. */
 interface Piece {
   readonly text: string
   readonly tokens: readonly LogProbability[]
-  /** The stop text before which the whole ends here; undefined: it goes on. */
+  /** The stop text before which the whole answer ends here; undefined: it continues. */
   readonly met?: string | undefined
 }
 
-/** Writes the texts of an answer, which ends before the first of some texts that one of them comes to hold: the API has no such setting. */
+/**
+ * Writes the texts of an answer, and ends it before the first of several stop texts that one of them comes to contain,
+ * since the API has no such setting.
+ */
 export class Stopper {
   readonly #writer: PartWriter
   readonly #stop: readonly string[]
   readonly #watched = new Map<OpenPart, StopTexts>()
-  /** The text before which the answer ended; undefined: none was met. */
+  /** The text before which the answer ended; undefined: there was none. */
   met: string | undefined
 
   constructor(writer: PartWriter, stop: readonly string[]) {
@@ -22,7 +25,7 @@ export class Stopper {
     this.#stop = stop
   }
 
-  /** Passes on what of a text is no beginning of one that ends the answer. */
+  /** Passes on the text, except what may be the beginning of a stop text. */
   extend(part: OpenPart, text: string, tokens?: readonly LogProbability[]): void {
     if (part.kind !== 'text' || this.#stop.length === 0) this.#writer.extend(part, text, tokens)
     else {
@@ -47,8 +50,8 @@ export class Stopper {
 }
 
 /**
- * Ends a text before the first of some texts that it comes to hold. What may be the beginning of one is kept back, and
- * with log probabilities all that came with it.
+ * Ends a text before the first of several stop texts that it comes to contain. Text that may be the beginning of one is
+ * held back, and with log probabilities everything that came with it.
  */
 class StopTexts {
   readonly #seekers: readonly Seeker[]
@@ -73,12 +76,12 @@ class StopTexts {
     return this.#release(this.#text.length - held)
   }
 
-  /** What was kept back: nothing more comes. */
+  /** The text that was held back: nothing more comes. */
   end(): Piece {
     return this.#release(this.#text.length)
   }
 
-  /** The longest of the texts that end here. */
+  /** The longest of the stop texts that end here. */
   #step(letter: number): string | undefined {
     let met: string | undefined
     for (const seeker of this.#seekers) {
@@ -103,12 +106,15 @@ class StopTexts {
   }
 }
 
-/** Looks for a text letter by letter, each once however it repeats itself (Knuth, Morris and Pratt). */
+/**
+ * Searches for a text letter by letter, reading each only once however the text repeats itself (Knuth, Morris and
+ * Pratt).
+ */
 class Seeker {
   readonly text: string
-  /** How much of the text stands at the end of what came. */
+  /** How many letters of the text have been matched at the end of what came. */
   found = 0
-  /** By how much of the text was found: how much of it is still found where its next letter is another one. */
+  /** By number of matched letters: how many remain matched if the next letter differs. */
   readonly #shorter: Int32Array
 
   constructor(text: string) {
@@ -121,7 +127,7 @@ class Seeker {
     }
   }
 
-  /** Whether the text is complete with this letter; then it is looked for no more. */
+  /** Whether this letter completes the text; then the search is over. */
   step(letter: number): boolean {
     while (this.found > 0 && this.text.charCodeAt(this.found) !== letter) this.found = this.#shorter[this.found] ?? 0
     if (this.text.charCodeAt(this.found) === letter) this.found++

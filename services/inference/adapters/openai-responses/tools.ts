@@ -5,7 +5,7 @@ import { OPENAI_FORMAT } from './format.ts'
 
 type Item = Record<string, unknown>
 
-/** The members of a request that say which tools there are, and how they are called. */
+/** The members of a request that define the tools and how they are called. */
 export function responsesTools(request: GenerationRequest): Item {
   const { tools, hostedTools, toolChoice, parallelToolCalls } = request
   const hosted = hostedTools.filter(({ format }) => format === OPENAI_FORMAT).map(({ definition }) => definition)
@@ -20,7 +20,7 @@ export function responsesTools(request: GenerationRequest): Item {
   }
 }
 
-/** Tools in their order; those of one namespace stand together, where the first of them stood. */
+/** Tools in their order; those of one namespace are together, at the place of the first. */
 function groups(tools: readonly Tool[]): Item[] {
   const named = new Map<string, Item[]>()
   return tools.flatMap((tool) => {
@@ -38,7 +38,7 @@ function groups(tools: readonly Tool[]): Item[] {
 function toolOf({ name, description, parameters, strict, custom, deferred }: Tool): Item {
   const common = { name, ...(description ? { description } : {}), ...(deferred ? { defer_loading: true } : {}) }
   if (custom === undefined) {
-    // Left open, this API makes every optional argument a required one; chat completions do not.
+    // By default this API makes every optional argument required; chat completions do not.
     const exact = { strict: strict ?? false }
     return { type: 'function', ...common, parameters: parameters ?? { type: 'object', properties: {} }, ...exact }
   }

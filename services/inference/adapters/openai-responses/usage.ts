@@ -2,7 +2,7 @@ import type { Usage } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
 
-/** Usage as responses report it; undefined when one of the numbers is missing. */
+/** Usage as responses report it; undefined if one of the numbers is missing. */
 export function responsesUsage(usage: JsonObject): Usage | undefined {
   const inputTokens = countAt(usage.input_tokens)
   const outputTokens = countAt(usage.output_tokens)

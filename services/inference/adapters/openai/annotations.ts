@@ -4,12 +4,12 @@ import { objectAt, wordAt } from '../http/json.ts'
 
 const FILES: ReadonlySet<unknown> = new Set(['file_citation', 'container_file_citation', 'file_path'])
 
-/** What a text rests on: an address, or a file of the provider. Every annotation goes on as it came besides. */
+/** Adds the source of a text: a URL, or a file of the provider. Every annotation is also passed on unchanged. */
 export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObject | undefined): void {
   if (annotation === undefined || !writer.note(part, 'annotations', annotation)) return
   const { type } = annotation
   const cited = objectAt(annotation[String(type)]) ?? annotation
-  // A file has one place only.
+  // A file has only one place.
   const start = placeAt(cited.start_index) ?? placeAt(cited.index)
   const end = placeAt(cited.end_index)
   if (type === 'url_citation') {

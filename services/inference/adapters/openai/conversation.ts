@@ -10,7 +10,7 @@ import { type ChatContext, contentOf, piecesOf } from './pieces.ts'
 
 type Item = Record<string, unknown>
 
-/** The conversation as chat completions want it. */
+/** The conversation for chat completions. */
 export function openaiMessages(messages: readonly Message[], context: ChatContext): Item[] {
   return messages.flatMap(({ role, parts }) => {
     if (role === 'assistant') return assistant(parts, context)
@@ -20,7 +20,7 @@ export function openaiMessages(messages: readonly Message[], context: ChatContex
   })
 }
 
-/** A message of which nothing is left is refused by OpenAI: it is left out. */
+/** OpenAI refuses an empty message, so it is left out. */
 function assistant(parts: readonly Part[], context: ChatContext): Item[] {
   const calls = parts.filter((part) => part.type === 'tool-call')
   const refusals = parts.filter((part) => part.type === 'refusal')
@@ -48,7 +48,10 @@ function callOf(call: ToolCallPart, { profile, flat }: ChatContext): Item {
   return { id, type: 'function', function: called, ...proof }
 }
 
-/** OpenRouter takes thoughts and proofs of every kind back, each to whom it belongs; others take plain thoughts, or none. */
+/**
+ * OpenRouter accepts thoughts and proofs of every kind, each for the provider that made it; others accept plain
+ * thoughts, or none.
+ */
 function thoughts(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
   if (profile.dialect === 'openrouter') {
     const details = parts.flatMap((part) => {
@@ -83,7 +86,7 @@ function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
   return details
 }
 
-/** Pictures that the model made, which OpenRouter takes back; what nobody takes back is left out. */
+/** Pictures that the model made, which OpenRouter accepts; everything else is left out. */
 function others(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
   const images: Item[] = []
   const takesBack = profile.dialect === 'openrouter'
@@ -91,7 +94,7 @@ function others(parts: readonly Part[], { profile, omissions }: ChatContext): It
     if (part.type === 'image' && takesBack) {
       images.push({ type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png') } })
     } else if (part.type === 'foreign') {
-      // Others were named beforehand (`openaiWarnings`).
+      // The others are in warnings already (`openaiWarnings`).
       if (takesBack || part.format === profile.format)
         omissions.add('messages', `Items of ${part.format} were left out`)
     } else if ('source' in part) omissions.add('messages', `This provider takes no ${part.type} of its own back`)
@@ -99,7 +102,7 @@ function others(parts: readonly Part[], { profile, omissions }: ChatContext): It
   return images.length === 0 ? {} : { images }
 }
 
-/** A result is text; pictures and files that it holds follow in a user message, the only one that may carry them. */
+/** A result is text; pictures and files in it follow in a user message, the only kind that may contain them. */
 function results(parts: readonly Part[], context: ChatContext): Item[] {
   const answers = parts.filter((part): part is ToolResultPart => part.type === 'tool-result')
   const items: Item[] = answers.map((part) => ({

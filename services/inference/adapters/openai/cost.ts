@@ -3,8 +3,8 @@ import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
 
 /**
- * What a provider says in its usage that an answer cost: OpenRouter does, in dollars. With a key of one's own (`is_byok`) its own
- * charge stands apart from what that key pays. Undefined: it says nothing.
+ * The cost of an answer that a provider reports in its usage, as OpenRouter does, in dollars. With a key of the
+ * customer's own (`is_byok`), its own charge is separate from what that key pays. Undefined: it reports none.
  */
 export function reportedCost(usage: JsonObject): ReportedCost | undefined {
   const charged = nanosAt(usage.cost)

@@ -7,7 +7,7 @@ import { annotate } from './annotations.ts'
 import { logProbabilitiesOf } from './log-probabilities.ts'
 import type { OpenaiToolCalls } from './tool-calls.ts'
 
-/** Writes the deltas of a message as parts: each begins where another kind of content does. */
+/** Writes the deltas of a message as parts, each of which begins where the kind of content changes. */
 export class OpenaiDeltas {
   readonly #writer: PartWriter
   readonly #calls: OpenaiToolCalls
@@ -49,7 +49,7 @@ export class OpenaiDeltas {
     this.#open = undefined
   }
 
-  /** OpenRouter sends a thought twice: as text, and in details that carry its signature and who made it. */
+  /** OpenRouter sends a thought twice: as text, and in details that contain its signature and its maker. */
   #reasoning(text: string, details: unknown): void {
     let thought = ''
     let rest = text

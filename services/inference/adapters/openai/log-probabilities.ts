@@ -1,7 +1,7 @@
 import type { LogProbability } from '#services/inference/domain/generation.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'
 
-/** Log probabilities of tokens, as chat completions and responses write them alike; undefined: there are none. */
+/** Log probabilities of tokens, in the format that chat completions and responses share; undefined: there are none. */
 export function logProbabilitiesOf(value: unknown): LogProbability[] | undefined {
   const tokens = listAt(value).flatMap((item) => {
     const token = objectAt(item)
@@ -14,7 +14,7 @@ function alternativesOf(value: unknown): LogProbability[] {
   return listAt(value).map((item) => ({ ...probabilityOf(objectAt(item) ?? {}), alternatives: [] }))
 }
 
-/** A token that is all but impossible has -9999 instead of what JSON cannot say. */
+/** An almost impossible token has -9999 instead of a number that JSON lacks. */
 function probabilityOf({ token, logprob, bytes }: Readonly<Record<string, unknown>>) {
   const known = Array.isArray(bytes) && bytes.length > 0
   return {

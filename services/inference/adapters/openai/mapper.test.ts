@@ -4,7 +4,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { openaiError } from './error.ts'
 import { OpenaiMapper } from './mapper.ts'
 
-/** Words that every object of JavaScript has as members. */
+/** Names that every JavaScript object inherits. */
 const INHERITED = ['constructor', 'toString', '__proto__']
 
 test('a reason that is a member of every object is as unknown as any other', () => {

@@ -22,7 +22,9 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map(
   }),
 )
 
-/** Turns a chat completion, whole or streamed, into events: a whole message is one delta. Unknown members are passed over. */
+/**
+ * Converts a chat completion, whole or streamed, to events; a whole message is one delta. Unknown members are ignored.
+ */
 export class OpenaiMapper implements ProviderMapper {
   readonly #providerId: string
   readonly #warnings: readonly Warning[]
@@ -46,7 +48,7 @@ export class OpenaiMapper implements ProviderMapper {
 
   whole(completion: JsonObject): void {
     const choice = this.#take(completion)
-    // Each call of a whole message is one of its own, whatever its index and id.
+    // Each call in a whole message is a separate one, whatever its index and id.
     const message = objectAt(choice?.message)
     const calls = listAt(message?.tool_calls).map((call, index) => ({ ...objectAt(call), index }))
     this.#choice({ ...choice, delta: { ...message, tool_calls: calls } }, completion)
@@ -69,7 +71,7 @@ export class OpenaiMapper implements ProviderMapper {
     const before = this.#writer.size
     if (choice !== undefined) this.#choice(choice, chunk)
     const isLast = this.#reason !== '' && this.#writer.size === before
-    // Nothing is missing but `[DONE]`. Servers that report usage all along do so beside a text.
+    // Nothing is missing but `[DONE]`. Servers that report usage continuously do so beside a text.
     if (this.#usage(chunk) && isLast) this.#finish()
     if (objectAt(chunk.usage) === undefined && choice !== undefined && !choice.finish_reason) this.#learn(data, choice)
   }
@@ -78,7 +80,7 @@ export class OpenaiMapper implements ProviderMapper {
     return this.#writer.take()
   }
 
-  /** A finish reason or `[DONE]` has to come: some servers leave out the one, others the other. */
+  /** A finish reason or `[DONE]` is required: some servers omit the one, others the other. */
   end(): void {
     if (this.done) return
     if (this.#reason === '') throw unavailable(this.#providerId, 'The answer was cut')
@@ -100,7 +102,7 @@ export class OpenaiMapper implements ProviderMapper {
     this.#writer.push({ type: 'started', warnings: this.#warnings })
   }
 
-  /** The first choice of a completion or of a chunk, once it is known to be no error. */
+  /** The first choice of a completion or chunk, once it is known not to be an error. */
   #take(chunk: JsonObject): JsonObject | undefined {
     const { error, choices, service_tier: tier } = chunk
     if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
@@ -125,7 +127,7 @@ export class OpenaiMapper implements ProviderMapper {
     if (delta !== undefined && text !== '' && plain && saysOnly(delta)) this.#template.learn(data, text)
   }
 
-  /** A failed answer is paid for as well, where the provider says what it used. */
+  /** A failed answer is charged for, too, if the provider reports its usage. */
   #failed(chunk: JsonObject, error: Error): Error {
     this.#usage(chunk)
     return error
@@ -138,7 +140,7 @@ export class OpenaiMapper implements ProviderMapper {
     if (reason === '') return
     this.#reason = reason
     this.#rawReason = textAt(choice.native_finish_reason) || reason
-    // vLLM says so, and means a token where it is a number.
+    // vLLM reports it here; a number is a token.
     this.#stopText = wordAt(choice.stop_reason)
     const { error } = choice
     if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
@@ -151,7 +153,7 @@ export class OpenaiMapper implements ProviderMapper {
     this.#calls.end(cut)
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
-    // Some servers say `stop` beside tool calls, or nothing at all.
+    // Some servers give `stop` beside tool calls, or no reason at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
     const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
     const stopText = this.#stopText
@@ -161,7 +163,7 @@ export class OpenaiMapper implements ProviderMapper {
   }
 }
 
-/** Whether a delta adds nothing but a text. */
+/** Whether a delta contains only a text. */
 function saysOnly(delta: JsonObject): boolean {
   for (const name in delta) if (name !== 'content' && name !== 'role' && delta[name] !== null) return false
   return true

@@ -6,21 +6,21 @@ import type { ChatProfile } from './dialect.ts'
 
 type Item = Record<string, unknown>
 
-/** What the translation of a conversation knows besides. */
+/** What the conversion of a conversation also needs. */
 export interface ChatContext {
   readonly profile: ChatProfile
   readonly flat: FlatTools
   readonly omissions: Omissions
 }
 
-/** The content of a message: a text where it is nothing else, a list of pieces else. */
+/** The content of a message: a string if it is only text, else a list of pieces. */
 export function contentOf(parts: readonly Part[], context: ChatContext): string | Item[] {
   const [first] = parts
   const marked = first !== undefined && isMarked(first, context)
   return parts.length === 1 && first?.type === 'text' && !marked ? first.text : piecesOf(parts, context)
 }
 
-/** OpenAI caches by itself, and refuses markers; of many servers nobody knows what they do with one. */
+/** OpenAI caches automatically and refuses markers; what most other servers do with one is unknown. */
 function isMarked({ cache }: Part, { profile: { dialect } }: ChatContext): boolean {
   return cache !== undefined && dialect !== 'openai' && (dialect === 'openrouter' || cache.hint !== true)
 }

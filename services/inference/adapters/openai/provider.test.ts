@@ -5,7 +5,7 @@ import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
 
-/** A provider that talks to the stub, which answers with the fixture. */
+/** A provider that calls the stub, which responds with the fixture. */
 async function open(id: string, name: string) {
   const stub = await startStub(streams(fixture(name)))
   const config = {

@@ -8,7 +8,7 @@ import { samplingOf } from './sampling.ts'
 import { openaiTools } from './tools.ts'
 import { CHAT_WITHOUT } from './warnings.ts'
 
-/** The body of a chat completion, whole or streamed. Members of `provider_body` never replace these. */
+/** The body of a chat completion request, whole or streamed. Members of `provider_body` never replace these. */
 export function openaiBody(
   request: GenerationRequest,
   { profile, omissions }: Pick<ChatContext, 'profile' | 'omissions'>,

@@ -1,10 +1,10 @@
 import type { Sampling } from '#services/inference/domain/sampling.ts'
 import type { ChatContext } from './pieces.ts'
 
-/** The most stop texts that OpenAI takes. */
+/** Maximum number of stop texts that OpenAI accepts. */
 const MAX_STOPS = 4
 
-/** The members of a request that say how the answer is drawn. Some of them only servers of open models have. */
+/** The members of a request that control sampling. Some of them exist only on servers of open models. */
 export function samplingOf(
   sampling: Sampling | undefined,
   { profile, omissions }: ChatContext,

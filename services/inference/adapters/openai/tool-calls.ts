@@ -6,7 +6,7 @@ import { objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 
 const MAX_CALLS = 512
-/** Who proves calls: others prove thoughts. */
+/** The provider with proofs of calls; others have proofs of thoughts. */
 const GEMINI = 'google-gemini-v1'
 
 interface Call {
@@ -18,8 +18,8 @@ interface Call {
 }
 
 /**
- * Puts tool calls together from their deltas. Servers differ: some leave out the index or the id, some give every call the index 0, some
- * repeat the name.
+ * Assembles tool calls from their deltas. Servers differ: some omit the index or the id, some give every call the index
+ * 0, some repeat the name.
  */
 export class OpenaiToolCalls {
   readonly #providerId: string
@@ -57,7 +57,7 @@ export class OpenaiToolCalls {
     if (signature !== undefined) Object.assign(call.part, { signature, format: GEMINI })
   }
 
-  /** Ends every call. `cut`: one that has not shown its tool is none. */
+  /** Ends every call. `cut`: drops calls that have not shown their tool. */
   end(cut = false): void {
     for (const { part } of this.#calls) {
       if (part === undefined && cut) continue

@@ -5,7 +5,7 @@ import type { ChatContext } from './pieces.ts'
 
 type Item = Record<string, unknown>
 
-/** The members of a request that say which tools there are, and how they are called. Only OpenAI takes custom ones. */
+/** The members of a request that define the tools and how they are called. Only OpenAI accepts custom ones. */
 export function openaiTools(request: GenerationRequest, context: ChatContext): Item {
   const { toolChoice, parallelToolCalls } = request
   const { omissions, profile } = context
@@ -23,7 +23,7 @@ export function openaiTools(request: GenerationRequest, context: ChatContext): I
   }
 }
 
-/** A call that the request demands, and the provider cannot make, is refused. */
+/** A demanded call that the provider cannot make is refused. */
 function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[]): void {
   if (choice === undefined || choice.mode === 'auto' || choice.mode === 'none') return
   if (choice.mode === 'required' && tools.length > 0) return

@@ -2,7 +2,7 @@ import type { Usage } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
 
-/** Usage as chat completions report it; undefined when one of the numbers is missing. */
+/** Usage as chat completions report it; undefined if one of the numbers is missing. */
 export function openaiUsage(usage: JsonObject): Usage | undefined {
   const inputTokens = countAt(usage.prompt_tokens)
   const outputTokens = countAt(usage.completion_tokens)
@@ -12,7 +12,7 @@ export function openaiUsage(usage: JsonObject): Usage | undefined {
   return {
     inputTokens,
     outputTokens,
-    // DeepSeek names its cache hits beside the details.
+    // DeepSeek reports its cache hits outside of the details.
     cacheReadTokens: countAt(input?.cached_tokens) ?? countAt(usage.prompt_cache_hit_tokens) ?? 0n,
     cacheWriteTokens: countAt(input?.cache_write_tokens) ?? 0n,
     reasoningTokens: countAt(output?.reasoning_tokens) ?? 0n,

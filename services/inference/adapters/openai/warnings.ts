@@ -2,7 +2,7 @@ import type { GenerationRequest, Warning } from '#services/inference/domain/gene
 import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 
-/** Settings that a dialect has no member for. */
+/** Settings for which a dialect has no member. */
 export const CHAT_WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> = {
   openai: [
     ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty'] as const),
@@ -12,7 +12,10 @@ export const CHAT_WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> =
   openrouter: [],
 }
 
-/** What of a request chat completions of a dialect have no member for. OpenRouter takes proofs of every kind. */
+/**
+ * The settings of a request for which a dialect of chat completions has no member. OpenRouter accepts proofs of every
+ * kind.
+ */
 export function openaiWarnings(request: GenerationRequest, { dialect, format }: ChatProfile): Warning[] {
   const opaque = dialect === 'openrouter' ? { ...request, messages: [] } : request
   return [...settingsLeftOut(request, CHAT_WITHOUT[dialect]), ...foreignLeftOut(opaque, format)]

@@ -140,7 +140,7 @@ test('one that overflows in the middle of a stream keeps what it said', async ()
     const ended = events.find(({ type }) => type === 'part-ended')
     assert.deepEqual(ended, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi' } })
     assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })
-    // A stream that is collected is no other answer than a whole one.
+    // A collected stream has the same result as a whole answer.
     await assert.rejects(wholeEventsOf(opened.provider), { reason: 'PROVIDER_REFUSED' })
   }
 })

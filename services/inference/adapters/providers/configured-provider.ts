@@ -4,7 +4,7 @@ import type { CacheControl } from '#services/inference/domain/conversation.ts'
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 
-/** A provider that is called as its configuration says: always for streams, with caching markers where a request has none. */
+/** Applies the configuration of a provider: always streams, and adds cache markers to requests without any. */
 export function configured(provider: ModelProvider, { alwaysStream, cache }: ProviderConfig): ModelProvider {
   const marking = cache === undefined ? provider : new MarkingProvider(provider, cache)
   return alwaysStream ? new StreamingProvider(marking) : marking

@@ -14,13 +14,13 @@ import { whatItTakes } from './what-it-takes.ts'
 
 const ANTHROPIC_VERSION = '2023-06-01'
 
-/** A configured provider, and what is known of it. */
+/** A configured provider, and what is known about it. */
 export interface OpenedProvider {
   readonly provider: ModelProvider
   readonly entry: Omit<ProviderEntry, 'closed'>
 }
 
-/** Opens a configured provider over connections that are made when they are needed. */
+/** Opens a configured provider, whose connections are made when they are needed. */
 export function openProvider(config: ProviderConfig, agent: () => Promise<Agent>, logger: Logger): OpenedProvider {
   return { provider: configured(open(config, agent, logger), config), entry: whatItTakes(config) }
 }

@@ -10,10 +10,13 @@ import { TracedProvider } from './traced-provider.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** The configured providers and the built-in one, by id; with spans when tracing is on by now. Disposing it closes their connections. */
+/**
+ * The configured providers and the built-in one, by id; with spans if tracing is on by now. Disposing it closes their
+ * connections.
+ */
 export class ProviderSet implements AsyncDisposable {
   readonly byId = new Map([[echoEntry.id, openEcho()]])
-  /** What is known of the configured ones. */
+  /** What is known about the configured ones. */
   readonly entries: Omit<ProviderEntry, 'closed'>[] = []
   readonly #timeoutMs: number
   #agent: Promise<Agent> | undefined
@@ -24,7 +27,7 @@ export class ProviderSet implements AsyncDisposable {
 
   static async open(providers: readonly ProviderConfig[], timeoutMs: number, logger: Logger): Promise<ProviderSet> {
     const set = new ProviderSet(timeoutMs)
-    // The protocols are not read where there is nobody to speak them with.
+    // The protocols are not loaded if no provider speaks them.
     if (providers.length > 0) {
       const { openProvider } = await import('./open-provider.ts')
       for (const config of providers) {
@@ -41,9 +44,9 @@ export class ProviderSet implements AsyncDisposable {
     await (await this.#agent)?.destroy()
   }
 
-  /** A start without providers, and each until its first generation, does without the client. */
+  /** Until the first generation, no process loads the client. */
   #connections(): Promise<Agent> {
-    // Once: an import that was made before costs a request as much as a tenth of all else.
+    // Once: importing a module again costs a tenth of the rest of a request.
     this.#agent ??= this.#connect()
     return this.#agent
   }
@@ -62,7 +65,7 @@ export class ProviderSet implements AsyncDisposable {
 
 function openEcho(): ModelProvider {
   const { id, models } = echoEntry
-  // What portico/echo is listed with is more than anybody sends, and not worth counting.
+  // The listed context of portico/echo is larger than any request, so counting would be wasted.
   const small = models.filter((model) => model.id !== 'echo')
   const lengths = new Map(small.map(({ id, contextLength = Infinity }) => [id, contextLength]))
   return new BoundedContext(id, new EchoProvider(id), lengths)

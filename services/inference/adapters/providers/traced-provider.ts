@@ -8,8 +8,8 @@ const MAX_TRACE_NAME = 64
 const MAX_TRACE_TEXT = 1_024
 
 /**
- * A provider whose every generation has a span. Names are those of the GenAI semantic conventions, 2026-10 (all of them still
- * "development"); nothing of the conversation itself is in it.
+ * A provider with a span for every generation. Names are those of the GenAI semantic conventions, 2026-10 (all of them
+ * still "development"); spans contain nothing of the conversation itself.
  */
 export class TracedProvider implements ModelProvider {
   readonly #providerId: string
@@ -55,7 +55,7 @@ async function* observed(
   }
 }
 
-/** Ends a span with what the last event says. */
+/** Ends a span with the figures of the last event. */
 class Observer {
   readonly #span: OpenSpan
   #attributes: Attributes = {}
@@ -99,7 +99,7 @@ function requestAttributes(providerId: string, request: GenerationRequest, strea
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Attributes
 }
 
-/** What the caller gave for the span, each member by its name. */
+/** The caller's attributes for the span, each under its own name. */
 function traceOf(trace: JsonObject = {}): Attributes {
   const members = Object.entries(trace).slice(0, MAX_TRACE_MEMBERS)
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import { dialectOf } from '../openai/dialect.ts'
 import { CHAT_WITHOUT } from '../openai/warnings.ts'
 import { RESPONSES_WITHOUT } from '../openai-responses/request.ts'
 
-/** What is known of a configured provider by its protocol and its address. */
+/** What is known about a configured provider by its protocol and address. */
 export function whatItTakes(provider: ProviderConfig): Omit<ProviderEntry, 'closed'> {
   const { id, protocol, baseUrl, policy, models } = provider
   const dialect = dialectOf(id, baseUrl)

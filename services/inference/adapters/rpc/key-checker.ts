@@ -8,7 +8,10 @@ import { createClient } from '#shared/rpc/client.ts'
 
 const TIMEOUT_MS = 5_000
 
-/** Asks the identity service each time, so that a key that was disabled spends nothing more. What it rejects with goes on as it is. */
+/**
+ * Calls the identity service each time, so that a disabled key spends nothing more. Its rejections are passed on
+ * unchanged.
+ */
 export class RpcKeyChecker implements KeyChecker {
   readonly #client
 

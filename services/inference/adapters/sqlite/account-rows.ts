@@ -7,20 +7,20 @@ export const WORKSPACE = '*'
 const GET = 'SELECT * FROM accounts WHERE workspace = ? AND owner = ?'
 const PUT = 'INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-/** How many accounts are remembered from one transaction to the next. */
+/** How many accounts are cached between transactions. */
 const MOST = 10_000
 
 interface Known {
   readonly workspace: string
   readonly owner: string
   account: Account
-  /** It is not written yet. */
+  /** It is not stored yet. */
   isNew: boolean
 }
 
 /**
- * The accounts of a file that nobody else writes: each is read once, and what the jobs of a transaction have changed is written once,
- * before its commit.
+ * The accounts in a file that nobody else writes: each is read once, and the changes of a transaction's jobs are
+ * written once, before its commit.
  */
 export class AccountRows {
   readonly #file: () => SqliteFile
@@ -31,24 +31,24 @@ export class AccountRows {
     this.#file = file
   }
 
-  /** Accounts for whoever changes none of them. */
+  /** Accounts for callers that change none of them. */
   look(workspace: string, owners: readonly string[]): readonly Account[] {
     return owners.map((owner) => this.#known.get(nameOf(workspace, owner))?.account ?? this.#read(workspace, owner))
   }
 
-  /** Reads what a job is to change. */
+  /** Reads what a job will change. */
   read(workspace: string, owners: readonly string[]): void {
     for (const owner of owners) this.#knownOf(workspace, owner)
   }
 
-  /** The account of a key, or of the workspace, within a transaction; it is remembered until that ends at least. */
+  /** The account of a key, or of the workspace, within a transaction; it stays cached at least until its end. */
   get(workspace: string, owner: string): Account {
     return this.#knownOf(workspace, owner).account
   }
 
   /**
-   * Within a transaction, as the last thing that a job does, once it has read all that it changes: then nothing here can fail, and
-   * a job that throws has changed nothing.
+   * Must be called last by a job within a transaction, after reading everything that it changes: then nothing can fail
+   * here, and a job that throws has changed nothing.
    */
   set(workspace: string, owner: string, account: Account): void {
     const known = this.#knownOf(workspace, owner)
@@ -58,13 +58,13 @@ export class AccountRows {
     this.#changed.push(known)
   }
 
-  /** Writes what has changed. */
+  /** Writes the changes. */
   write(): void {
     if (this.#changed.length > 0) this.#writeChanged()
     if (this.#known.size >= MOST) this.#known.clear()
   }
 
-  /** A transaction was undone: what is stored counts again. */
+  /** A transaction was rolled back: what is stored applies again. */
   forget(): void {
     this.#known.clear()
     this.#changed = []

@@ -3,7 +3,7 @@ import { startOfDay } from '#services/inference/domain/ledger/account.ts'
 import type { ActivityQuery, ActivitySum } from '#services/inference/ports/ledger.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 
-/** So many rows are summed at once, in less than a millisecond. */
+/** How many rows are summed at once, in less than a millisecond. */
 const PIECE = 200
 const FROM = 'FROM ledger WHERE workspace = ? AND finished_at >= ? AND (finished_at, request_id) > (?, ?)'
 const LAST = `SELECT finished_at, request_id ${FROM} AND finished_at < ? ORDER BY finished_at, request_id LIMIT 1 OFFSET ${PIECE - 1}`
@@ -17,7 +17,7 @@ const NO_MORE = '\u{10ffff}'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Sums the rows of a query by their metadata, piece by piece, so that what is to be written meanwhile does not wait. */
+/** Sums the rows of a query by their metadata, in small batches, so that writes do not have to wait. */
 export async function sumByMetadata(file: SqliteFile, query: ActivityQuery): Promise<ActivitySum[]> {
   const { workspace, day, keyId = null, metadataKey = null } = query
   const start = startOfDay(day)
@@ -45,9 +45,9 @@ export async function sumByMetadata(file: SqliteFile, query: ActivityQuery): Pro
   return [...sums.values()].sort(byPlace)
 }
 
-/** The sum that a row is; it has to be read with bigints. */
+/** The sum in a row, which must be read with bigints. */
 export function sumOf(row: Row): ActivitySum {
-  // Of rows without usage alone there is no sum.
+  // Rows without usage have no sum.
   const count = (name: string): bigint => (row[name] as bigint | null) ?? 0n
   return {
     providerId: row.provider_id as string,
@@ -82,7 +82,7 @@ function together(one: ActivitySum, other: ActivitySum): ActivitySum {
   }
 }
 
-/** By provider, model and value, where no value comes first. */
+/** By provider, model and value; missing values come first. */
 function byPlace(one: ActivitySum, other: ActivitySum): number {
   return (
     compare(one.providerId, other.providerId) ||

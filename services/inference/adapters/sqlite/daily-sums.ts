@@ -14,7 +14,7 @@ const READ = `SELECT provider_id, model_id, NULL AS value, ${NAMES.map((name) =>
 
 type Row = Readonly<Record<string, unknown>>
 
-/** What rows that are closed count, and where. */
+/** What a closed row counts, and where. */
 interface Counted {
   readonly workspace: string
   readonly apiKeyId: string
@@ -32,8 +32,8 @@ interface Added {
 }
 
 /**
- * The sums of rows that have ended, by the UTC day on which they did, key, provider and model. What the jobs of a transaction add is written
- * once, before its commit.
+ * The sums of finished rows by UTC day of their end, key, provider and model. What the jobs of a transaction add is
+ * written once, before its commit.
  */
 export class DailySums {
   readonly #file: () => SqliteFile
@@ -43,14 +43,14 @@ export class DailySums {
     this.#file = file
   }
 
-  /** Adds a row that is closed, as one of the last things that a job does. */
+  /** Adds a closed row; one of the last things that a job does. */
   add(row: Counted): void {
     const added = this.#addedAt(row)
     added.requests++
     for (const [i, count] of row.counts.entries()) added.counts[i] = (added.counts[i] ?? 0n) + count
   }
 
-  /** Likewise, takes one away that is closed anew. */
+  /** Subtracts a row that is closed again, in the same way. */
   remove(row: Counted): void {
     const added = this.#addedAt(row)
     added.requests--
@@ -76,7 +76,7 @@ export class DailySums {
     this.#added.clear()
   }
 
-  /** A transaction was undone. */
+  /** A transaction was rolled back. */
   forget(): void {
     this.#added.clear()
   }

@@ -36,7 +36,7 @@ const NOTE = "UPDATE ledger SET noted_tokens = ? WHERE workspace = ? AND request
 
 type Row = Readonly<Record<string, unknown>>
 
-/** The file of the ledger, as the thread that owns it sees it. What is called at once is written in one commit. */
+/** The file of the ledger, used by the thread that owns it. Concurrent calls are written in one commit. */
 export class LedgerFile {
   readonly #file: SqliteFile
   readonly #accounts = new AccountRows(() => this.#file)
@@ -79,7 +79,7 @@ export class LedgerFile {
     })
   }
 
-  /** Settles every row that is open: whoever opened it is gone. */
+  /** Settles every open row: the process that opened it is gone. */
   settle(now: number): Promise<void> {
     return this.#file.write(() => {
       const left = this.#file.statement(LEFT)
@@ -153,7 +153,7 @@ export class LedgerFile {
       }
       return [{ call, row, change: (account) => settling(account, hold, call.spent, now) }]
     })
-    // All that can fail comes before the first change.
+    // Everything that can fail comes before the first change.
     for (const { call, row } of changes) this.#accounts.read(call.workspace, [row.api_key_id as string, WORKSPACE])
     for (const { call, row, before, change } of changes) {
       const { workspace } = call
@@ -166,7 +166,7 @@ export class LedgerFile {
     }
   }
 
-  /** A row that was taken for lost, and was not. */
+  /** A row that was mistaken for lost. */
   #correct(call: CloseCall, now: number): Closed[] {
     const row = this.#row(call.workspace, call.requestId)
     if (row?.error !== PROCESS_LOST) return []
@@ -179,11 +179,11 @@ export class LedgerFile {
   }
 }
 
-/** A row that is closed, and what becomes of its accounts. */
+/** A closed row, and the changes to its accounts. */
 interface Closed {
   readonly call: CloseCall
   readonly row: Row
-  /** What it counted, where it was closed before. */
+  /** What it counted, if it was closed before. */
   readonly before?: { readonly finishedAt: number; readonly counts: readonly bigint[] }
   readonly change: (account: Account) => Account
 }

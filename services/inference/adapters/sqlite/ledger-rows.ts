@@ -17,33 +17,33 @@ const CLOSED = [
   ...['estimated', 'cost_nanos', 'cost_known', 'finish_reason', 'raw_reason', 'service_tier', 'left_out'],
   ...['first_part_ms', 'error', 'finished_at'],
 ]
-/** What is summed of rows that are closed. */
+/** The columns of closed rows that are summed. */
 export const COUNTED = [
   ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost_nanos'],
 ] as const
 const COUNTED_AT = COUNTED.map((name) => CLOSED.indexOf(name))
 
-/** Inserts a row of `OpenCall.values`, and what it holds. */
+/** Inserts a row with `OpenCall.values`, and its hold. */
 export const OPEN = `INSERT INTO ledger (${OPENED.join(', ')}, status, cost_nanos, error)
   VALUES (${OPENED.map(() => '?').join(', ')}, 'open', 0, '') ON CONFLICT DO NOTHING`
 
-/** Closes a row with `CloseCall.values`; returns what it held and where it counts, nothing where it was not open. */
+/** Closes a row with `CloseCall.values`. Returns what it held and where it counts; nothing if it was not open. */
 export const CLOSE = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).join(', ')}
   WHERE workspace = ? AND request_id = ? AND status = 'open'
   RETURNING api_key_id, provider_id, model_id, held_nanos, held_minute, input_estimate`
 
-/** Likewise, a row that was closed as one of a process that is gone. */
+/** The same for a row that was closed on behalf of a process that is gone. */
 export const CORRECT = `UPDATE ledger SET ${CLOSED.map((name) => `${name} = ?`).join(', ')}
   WHERE workspace = ? AND request_id = ?`
 
-/** An opening on its way to the thread: names of members would be sent with each. */
+/** An opening on its way to the thread, as arrays: objects would send the names of their members each time. */
 export interface OpenCall {
   readonly workspace: string
   readonly requestId: string
   readonly apiKeyId: string
   readonly maxCost: MaxCost
   readonly terms: KeyTerms | undefined
-  /** Of OPEN, but for what the row holds. */
+  /** The values of OPEN, except the hold. */
   readonly values: readonly Value[]
   readonly now: number
 }
@@ -99,12 +99,12 @@ export function toCloseCall(closing: LedgerClosing, now: number): CloseCall {
   }
 }
 
-/** What a closing counts, as in COUNTED. */
+/** What a closing counts, in the order of COUNTED. */
 export function countsOf({ values }: CloseCall): bigint[] {
   return COUNTED_AT.map((at) => (values[at] as bigint | null) ?? 0n)
 }
 
-/** The entry that a row is; it has to be read with bigints. */
+/** The entry of a row, which must be read with bigints. */
 export function entryOf(row: Record<string, unknown>): LedgerEntry {
   const text = (name: string): string => row[name] as string
   const count = (name: string): bigint => row[name] as bigint
@@ -144,7 +144,7 @@ export function entryOf(row: Record<string, unknown>): LedgerEntry {
   }
 }
 
-/** Whose account and which daily sum a row counts in, in its workspace. */
+/** The account and the daily sum in which a row counts, within its workspace. */
 export function placeOf(row: Record<string, unknown>) {
   return {
     apiKeyId: row.api_key_id as string,
@@ -153,7 +153,7 @@ export function placeOf(row: Record<string, unknown>) {
   }
 }
 
-/** What closes a row whose process is gone, or that was given up. */
+/** The closing of a row whose process is gone, or that was given up. */
 export function lostClosingOf(row: Record<string, unknown>, wasCalled: boolean): LedgerClosing {
   const [input, output] = [row.input_price, row.output_price] as (bigint | null)[]
   return lostClosing({
@@ -165,7 +165,7 @@ export function lostClosingOf(row: Record<string, unknown>, wasCalled: boolean):
   })
 }
 
-/** What a row that is closed counts in accounts. */
+/** What a closed row counts in accounts. */
 export function spentOf(row: Record<string, unknown>): Spent {
   const count = (name: string): bigint => (row[name] as bigint | null) ?? 0n
   return { nanos: count('cost_nanos'), inputTokens: count('input_tokens'), outputTokens: count('output_tokens') }

@@ -1,4 +1,4 @@
-// The thread that owns the file of the ledger. What comes while a commit runs is in the next one.
+// The thread that owns the file of the ledger. Calls that come during a commit are in the next one.
 import { parentPort, workerData } from 'node:worker_threads'
 import { LedgerFile } from './ledger-file.ts'
 import { type ThreadAnswer, type ThreadCall, toSentError } from './thread-messages.ts'
@@ -24,7 +24,7 @@ function run({ method, args }: ThreadCall): Promise<unknown> {
   return file[Symbol.asyncDispose]()
 }
 
-/** Answers of one commit go together. */
+/** Results of one commit are sent together. */
 function answer(one: ThreadAnswer): void {
   answers.push(one)
   if (answers.length > 1) return

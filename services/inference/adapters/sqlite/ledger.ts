@@ -19,14 +19,14 @@ import { type AbandonedRow, toCloseCall, toOpenCall } from './ledger-rows.ts'
 import { ThreadClient } from './thread-client.ts'
 import type { Method } from './thread-messages.ts'
 
-/** More than run at once. */
+/** More than the number of concurrent requests. */
 const MOST_ABANDONED = 10_000
 
 /**
- * The ledger in a SQLite file that this process owns. A thread of its own writes it, so that the event loop never waits for the disk;
- * what is called in one turn goes there together, and what comes while a commit runs is in the next one. The thread, a tenth of what a start
- * takes, begins with the first call after the first probe. When it ends, whatever it ends of, the next call starts another one: the rows
- * that are open stay so, since their requests run on.
+ * The ledger in a SQLite file that this process owns. A thread of its own writes it, so that the event loop never waits
+ * for the disk. Calls of one turn are sent together, and calls during a commit are in the next one. Starting the thread
+ * takes a tenth of a start, so it begins with the first call after the first probe. When it ends, for whatever reason,
+ * the next call starts another one; open rows remain open, since their requests continue.
  */
 export class SqliteLedger implements Ledger {
   readonly #path: string
@@ -46,15 +46,15 @@ export class SqliteLedger implements Ledger {
     this.#opener = opener
   }
 
-  /** Opens the file, and settles every row that is open in it: whoever opened it is gone. */
+  /** Opens the file, and settles every open row in it: the process that opened it is gone. */
   static async open(path: string, clock: Clock): Promise<SqliteLedger> {
-    // What is wrong with the file is found here, where errors keep their class.
+    // Problems with the file are found here, where errors keep their class.
     const file = new LedgerFile(path)
     await file.settle(clock.now())
     return new SqliteLedger(path, clock, file)
   }
 
-  /** The first one, which looks whether the file can be written at the start, needs no thread. */
+  /** The first one, which checks at the start whether the file can be written, needs no thread. */
   probe(): Promise<void> {
     if (this.#opener === undefined || this.#isProbed) return this.#call('probe')
     this.#isProbed = true
@@ -62,13 +62,13 @@ export class SqliteLedger implements Ledger {
   }
 
   async open(opening: LedgerOpening, maxCost: MaxCost, terms: KeyTerms | undefined): Promise<Admission> {
-    // What is done now must not be taken for what was abandoned.
+    // What is done now must not be mistaken for something abandoned.
     if (this.#abandoned.has(idOf(opening))) await this.settle()
     return this.#call('open', toOpenCall(opening, maxCost, terms, this.#clock.now()))
   }
 
   abandon(workspace: string, requestId: string, wasCalled: boolean): void {
-    // First are those that were under way when the thread ended; what comes while there is none was not even begun.
+    // The first ones were in progress when the thread ended; what comes while there is no thread was not even begun.
     if (this.#abandoned.size >= MOST_ABANDONED) return
     const row = { workspace, requestId, wasCalled }
     this.#abandoned.set(idOf(row), row)

@@ -15,7 +15,7 @@ const FIRST = [
   ) STRICT, WITHOUT ROWID`,
 ]
 
-/** The steps of `presets.sqlite`. */
+/** The schema steps of `presets.sqlite`. */
 export const PRESET_STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
 ]

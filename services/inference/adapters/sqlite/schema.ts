@@ -15,7 +15,7 @@ const FIRST = [
   `CREATE INDEX IF NOT EXISTS ledger_open ON ledger (status) WHERE status = 'open'`,
 ]
 
-/** The steps of `inference.sqlite`. */
+/** The schema steps of `inference.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
   { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
   {

@@ -7,10 +7,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Next to nothing of what it makes outlives a commit: with more room it would only hold more garbage. */
+/** Almost nothing that it allocates outlives a commit, so more room would only hold more garbage. */
 const LIMITS = { maxYoungGenerationSizeMb: 6 }
 
-/** The thread that owns the file of the ledger, from its start to its end. What is called in one turn goes there together. */
+/** The thread that owns the file of the ledger, from its start to its end. Calls of one turn are sent together. */
 export class ThreadClient {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -21,7 +21,7 @@ export class ThreadClient {
   #isGone = false
   #hasAnswered = false
 
-  /** Throws StoreThreadEnded where the system cannot start one. */
+  /** Throws StoreThreadEnded if the system cannot start one. */
   constructor(path: string) {
     try {
       const code = new URL('./ledger-thread.ts', import.meta.url)
@@ -45,7 +45,7 @@ export class ThreadClient {
     return this.#isGone
   }
 
-  /** It has done something, so that it did not end for what stands against every start. */
+  /** It has done something, so the cause of its end does not prevent every start. */
   get hasAnswered(): boolean {
     return this.#hasAnswered
   }
@@ -65,7 +65,7 @@ export class ThreadClient {
     })
   }
 
-  /** Has it do what was called before and close the file. */
+  /** Lets it finish what was called before and close the file. */
   async dispose(): Promise<void> {
     if (this.#ended !== undefined) return
     await this.call('dispose', [])

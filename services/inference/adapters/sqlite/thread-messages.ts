@@ -1,7 +1,7 @@
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import type { LedgerFile } from './ledger-file.ts'
 
-/** A call of the thread: the name of a method, and its arguments. */
+/** The methods that the thread can be called with. */
 export type Method = Exclude<keyof LedgerFile, typeof Symbol.asyncDispose>
 
 /** A call of the thread. */
@@ -11,17 +11,17 @@ export interface ThreadCall {
   readonly args: readonly unknown[]
 }
 
-/** What became of a call. */
+/** The result of a call. */
 export type ThreadAnswer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: SentError }
 
-/** An error on its way between threads, where its class and most of its members would be lost. */
+/** An error on its way between threads, which would lose its class and most of its members. */
 interface SentError {
   readonly message: string
   readonly stack: string | undefined
   readonly rejected?: { readonly reason: AnyReason; readonly metadata: Readonly<Record<string, string>> }
-  /** As SQLite and the file system have them. */
+  /** As SQLite and the file system set them. */
   readonly codes: { readonly code?: unknown; readonly errcode?: unknown }
 }
 

@@ -1,16 +1,16 @@
 import type { LimitReset } from './key-terms.ts'
 
-/** What a key, or a workspace, spent by now, and what its requests hold while they run. */
+/** What a key, or a workspace, has spent so far, and what its running requests hold. */
 export interface Account {
   readonly totalNanos: bigint
-  /** The UTC day, counted from the epoch, that the next three belong to. */
+  /** The UTC day, counted from the epoch, that the next three members refer to. */
   readonly day: number
   readonly dayNanos: bigint
-  /** Since the Monday of its week. */
+  /** Since Monday of that week. */
   readonly weekNanos: bigint
-  /** Since the first of its month. */
+  /** Since the first of that month. */
   readonly monthNanos: bigint
-  /** The minute, counted from the epoch, that the next two belong to. */
+  /** The minute, counted from the epoch, that the next two members refer to. */
   readonly minute: number
   readonly minuteRequests: number
   readonly minuteTokens: bigint
@@ -21,7 +21,7 @@ export interface Account {
 /** What a request holds while it runs. */
 export interface Hold {
   readonly nanos: bigint
-  /** What its input was taken for. */
+  /** The estimate of its input. */
   readonly inputTokens: bigint
   /** The minute in which it was admitted. */
   readonly minute: number
@@ -39,7 +39,7 @@ const DAY_MS = 86_400_000
 /** The epoch was a Thursday. */
 const MONDAY = 3
 
-/** Of what was admitted in none that counts. */
+/** For a hold that counts in no minute. */
 export const NO_MINUTE = -1
 
 export const EMPTY_ACCOUNT: Account = {
@@ -77,9 +77,10 @@ export function monthOf(day: number): number {
 }
 
 /**
- * An account as it counts at a time: what belongs to a period that is over is nothing. A clock that went back ends none, for as long as that
- * may be the difference of two clocks. One that was far ahead, and is right again, leaves what was spent where it is, in periods
- * that end when they should, and its minute is over: else no request would be admitted until the time that it had said.
+ * An account as of a time: amounts of past periods become zero. A clock that went back slightly, as clocks of two
+ * processes may differ, ends no period. After a clock that was far ahead is corrected, what was spent remains in its
+ * periods, which end when they should, and the minute is over: otherwise no request would be admitted until the time
+ * that the clock had shown.
  */
 export function accountAt(account: Account, now: number): Account {
   const day = dayOf(now)
@@ -99,7 +100,7 @@ export function accountAt(account: Account, now: number): Account {
   }
 }
 
-/** What was spent in the present period of a limit. */
+/** What was spent in the current period of a limit. */
 export function spentIn(account: Account, reset: LimitReset): bigint {
   switch (reset) {
     case 'never':
@@ -113,7 +114,7 @@ export function spentIn(account: Account, reset: LimitReset): bigint {
   }
 }
 
-/** The account once a request was admitted. */
+/** The account after a request was admitted. */
 export function holding(account: Account, hold: Hold, now: number): Account {
   const at = accountAt(account, now)
   return {
@@ -125,7 +126,7 @@ export function holding(account: Account, hold: Hold, now: number): Account {
   }
 }
 
-/** The account as if a request had not been admitted: it was refused elsewhere. */
+/** The account as if a request had not been admitted, because it was refused elsewhere. */
 export function releasing(account: Account, hold: Hold, now: number): Account {
   const at = accountAt(account, now)
   const isNow = hold.minute === at.minute
@@ -138,10 +139,10 @@ export function releasing(account: Account, hold: Hold, now: number): Account {
   }
 }
 
-/** The account once a request has ended: what it held is free, and what it used counts. */
+/** The account after a request has ended: its hold is released, and what it used counts. */
 export function settling(account: Account, hold: Hold, spent: Spent, now: number): Account {
   const at = accountAt(account, now)
-  // What the input was taken for is replaced while its minute lasts; output counts when it is known.
+  // The estimate of the input is corrected while its minute lasts; output counts when it is known.
   const correction = hold.minute === at.minute ? spent.inputTokens - hold.inputTokens : 0n
   const tokens = at.minuteTokens + correction + spent.outputTokens
   return {
@@ -156,13 +157,13 @@ export function settling(account: Account, hold: Hold, spent: Spent, now: number
   }
 }
 
-/** The account once it is known that a request, which was settled, has used something else. */
+/** The account after the usage of a settled request turned out to be different. */
 export function correcting(account: Account, before: Spent, after: Spent, now: number): Account {
   const hold = { nanos: 0n, inputTokens: 0n, minute: NO_MINUTE }
   return settling({ ...account, heldRequests: account.heldRequests + 1 }, hold, difference(before, after), now)
 }
 
-/** What is counted after something else was. */
+/** What to count in addition to what was counted before. */
 export function difference(before: Spent, after: Spent): Spent {
   return {
     nanos: after.nanos - before.nanos,

@@ -2,16 +2,18 @@ import { MAX_COST_NANOS } from '../cost.ts'
 import { type Account, accountAt, type Hold, minuteOf, spentIn, startOfMinute } from './account.ts'
 import type { KeyTerms } from './key-terms.ts'
 
-/** What a request may cost at most. */
+/** What determines the maximum cost of a request. */
 export interface MaxCost {
-  /** What the input is taken for. */
+  /** The estimate of the input. */
   readonly inputTokens: bigint
   readonly outputTokens: bigint
-  /** Whether the request itself says how much output it wants: then it gets no less. */
+  /** Whether the request itself sets how much output it wants, so that it must not get less. */
   readonly isFixed: boolean
-  /** Nano-dollars per million tokens, the highest that may count; undefined: unknown, so that nothing is held. */
+  /** Nano-dollars per million tokens, the highest that may apply; undefined: unknown, so that nothing is held. */
   readonly prices: Prices | undefined
-  /** What it may cost besides: media whose length nobody knows, and what tools of the provider's read and search; undefined: nothing. */
+  /**
+   * Other possible costs: media of unknown length, and what the provider's own tools read and search; undefined: none.
+   */
   readonly extraNanos?: bigint | undefined
 }
 
@@ -21,10 +23,10 @@ export interface Prices {
   readonly outputNanos: bigint
 }
 
-/** Which rates a key may have. */
+/** The rates that a key may have. */
 export type RateName = 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'
 
-/** Why a request is not admitted: a limit of money leaves too little, or it comes too fast. */
+/** Why a request is not admitted: too little of a spending limit is left, or it exceeds a rate limit. */
 export type Refusal =
   | {
       readonly kind: 'money'
@@ -43,17 +45,17 @@ export type Refusal =
       readonly resetAt: number
     }
 
-/** What becomes of a request. `outputTokens`: what the rest of a limit pays for, where that is less than was requested. */
+/** The decision on a request. `outputTokens`: what the rest of a limit pays for, if that is less than was requested. */
 export type Admission =
   | { readonly admitted: true; readonly hold: Hold; readonly outputTokens: bigint | undefined }
   | { readonly admitted: false; readonly refusal: Refusal }
 
 const MILLION = 1_000_000n
-/** Providers refuse to generate less. */
+/** Providers refuse a smaller maximum. */
 const LEAST_OUTPUT = 16n
 const CONCURRENT_RETRY_MS = 1_000
 
-/** Decides whether a request is admitted, by what its key and its workspace have spent and hold at a time. */
+/** Decides whether a request is admitted, given what its key and its workspace have spent and hold at a time. */
 export function admit(
   accounts: { readonly key: Account; readonly workspace: Account },
   maxCost: MaxCost,
@@ -69,7 +71,7 @@ export function admit(
   return refusal === undefined ? paid : { admitted: false, refusal }
 }
 
-/** What a request costs at most, in nano-dollars, but no more than a cost can be; 0 where prices are unknown. */
+/** The maximum cost of a request in nano-dollars, which is never more than a cost can be; 0 if prices are unknown. */
 export function highestCost({ inputTokens, outputTokens, prices, extraNanos = 0n }: Omit<MaxCost, 'isFixed'>): bigint {
   if (prices === undefined) return 0n
   const millionths = inputTokens * prices.inputNanos + outputTokens * prices.outputNanos
@@ -91,7 +93,7 @@ function afford(
   }
   const limit = left.key === undefined || (left.workspace ?? left.key) < left.key ? 'workspace' : 'key'
   const leftNanos = left[limit]
-  // What costs nothing is admitted, whatever was spent.
+  // Requests that cost nothing are admitted, whatever was spent.
   if (leftNanos === undefined || hold.nanos === 0n || hold.nanos <= leftNanos) {
     return { admitted: true, hold, outputTokens: undefined }
   }
@@ -104,7 +106,7 @@ function afford(
   return { admitted: true, hold: { ...hold, nanos }, outputTokens: affordableTokens }
 }
 
-/** How much output a rest pays for, once it has paid for the input. */
+/** How much output an amount pays for, after the input. */
 function affordable({ inputTokens, outputTokens, prices, extraNanos = 0n }: MaxCost, leftNanos: bigint): bigint {
   if (prices === undefined) return outputTokens
   const rest = (leftNanos - extraNanos) * MILLION - inputTokens * prices.inputNanos

@@ -1,20 +1,29 @@
 import type { GenerationRequest } from '../generation.ts'
 
-/** What changes what a request may cost, as the adapter of its provider sends it. Undefined members change nothing. */
+/**
+ * What influences the cost of a request, given how the adapter sends it to its provider. Undefined members have no
+ * influence.
+ */
 export interface CostFactors {
-  /** The kind whose hosted tools and extensions the provider gets; undefined: it gets none. */
+  /** The format whose hosted tools and extensions the provider gets; undefined: it gets none. */
   readonly format?: string | undefined
-  /** Output, where the request sets no maximum; undefined: the model decides. */
+  /** Maximum output if the request sets none; undefined: the model decides. */
   readonly outputTokens?: number | undefined
-  /** What tokens cost at most, in percent of the plain price: makers document more for a tier or a speed, and lists do not have it. */
+  /**
+   * Maximum price of tokens in percent of the plain price: makers charge more for a tier or a speed, which lists do not
+   * contain.
+   */
   readonly pricePercent?: number | undefined
-  /** The same by the tier that an answer says it was served by; one that is not here costs the plain price. Undefined: as for the request. */
+  /**
+   * The same, by the tier that an answer reports; a tier that is missing here has the plain price. Undefined: the tier
+   * makes no difference.
+   */
   readonly tierPercents?: ReadonlyMap<string, number> | undefined
-  /** Whether something is to be kept in a cache for an hour. */
+  /** Whether something is to be cached for an hour. */
   readonly cachesLong?: boolean | undefined
 }
 
-/** Whether a marker of a request has something kept in a cache for an hour. */
+/** Whether a marker in a request asks to cache something for an hour. */
 export function cachesLong({ messages, tools, automaticCache }: GenerationRequest): boolean {
   const isLong = (cache: GenerationRequest['automaticCache']): boolean => cache?.ttl === '1h'
   return (

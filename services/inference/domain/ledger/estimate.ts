@@ -5,16 +5,16 @@ import type { GenerationRequest, Usage } from '../generation.ts'
 import type { Tool } from '../tools.ts'
 import { USUAL_TOKENS } from './media-tokens.ts'
 
-/** What a message, a part or a member costs besides its text. */
+/** What a message, a part or a member adds to its text. */
 const BYTES_OF_FRAME = 12
-/** What a tool of the provider's own adds to what the model reads: Anthropic says 250 to 750 tokens. */
+/** What a hosted tool adds to what the model reads: Anthropic states 250 to 750 tokens. */
 const BYTES_OF_HOSTED = BYTES_OF_TOKEN * 750
-/** A picture has some 1,600 tokens with most models; its bytes say little of it. */
+/** A picture has about 1,600 tokens with most models, whatever its size in bytes. */
 const BYTES_OF_PICTURE = BYTES_OF_TOKEN * USUAL_TOKENS.image
 
 /**
- * What the input of a request is taken for: a token for 3 bytes of its conversation, its tools, and what is for one kind of provider;
- * pictures, and what stands at an address, by what is usual. What it may be at most is more (`openInputOf`).
+ * Estimates the input of a request: one token per 3 bytes of its conversation, its tools, and its members for one kind
+ * of provider; pictures, and anything at a URL, by what is usual. The maximum may be higher (`openInputOf`).
  */
 export function inputTokensOf(request: Omit<GenerationRequest, 'modelId'>): bigint {
   let bytes = 0
@@ -27,15 +27,15 @@ export function inputTokensOf(request: Omit<GenerationRequest, 'modelId'>): bigi
   return BigInt(tokensOfBytes(bytes))
 }
 
-/** How many bytes of a part nobody can read: a thought that came encrypted, in base64. */
+/** How many bytes of a part nobody can read: an encrypted thought, in base64. */
 export function hiddenBytesOf(part: Part): number {
   if (part.type !== 'reasoning' || part.encrypted === undefined) return 0
   return Math.max(0, Math.floor(part.encrypted.length * 0.75) - bytesOfTexts(part.text))
 }
 
 /**
- * The usage of an answer that broke off, or whose provider reported none: at least what was reported by then, and at least what passed
- * (`outputTokens`).
+ * The usage of an answer that broke off, or whose provider reported none: at least what was reported so far, and at
+ * least what was streamed (`outputTokens`).
  */
 export function estimatedUsage(reported: Usage | undefined, inputTokens: bigint, outputTokens: bigint): Usage {
   return {
@@ -96,7 +96,7 @@ function bytesOfTexts(...texts: readonly (string | undefined)[]): number {
   return bytes
 }
 
-/** About how long a value is as JSON. */
+/** The approximate length of a value as JSON. */
 function bytesOfJson(value: JsonObject | undefined): number {
   return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value))
 }

@@ -1,6 +1,6 @@
 /**
- * The most output of models whose makers say it, by the beginning of their name, as of November 2026; the first that fits counts. Price
- * lists do not have it, and a maximum above it is refused by the provider.
+ * The maximum output of models according to their makers, by the beginning of their name, as of November 2026; the
+ * first match counts. Price lists do not contain it, and providers refuse a maximum above it.
  */
 const OUTPUT_LIMITS: readonly (readonly [RegExp, number])[] = [
   [/^gpt-(3\.5|4-turbo|4-\d{4}-preview|4-vision)/, 4_096],
@@ -23,7 +23,7 @@ const OUTPUT_LIMITS: readonly (readonly [RegExp, number])[] = [
   [/^kimi-k2/, 16_384],
 ]
 
-/** The most output of a model, whoever serves it (`openai/gpt-4o`, `us.anthropic.claude-…`); undefined: unknown. */
+/** The maximum output of a model, whoever serves it (`openai/gpt-4o`, `us.anthropic.claude-…`); undefined: unknown. */
 export function knownOutputLimit(modelId: string): number | undefined {
   const name = modelId.replace(/^.*(\/|anthropic\.)/, '')
   return OUTPUT_LIMITS.find(([pattern]) => pattern.test(name))?.[1]

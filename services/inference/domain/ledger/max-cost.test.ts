@@ -63,7 +63,7 @@ test('what nobody knows of media and of tools that read by themselves is held at
   const media = (part: object) => ({ messages: [{ role: 'user', parts: [part] }] }) as Partial<GenerationRequest>
   const extraOf = (more: Partial<GenerationRequest>, modelId = 'm') =>
     maxCostOf(generationRequest(more), { ...served, modelId }, { format: 'f' }).extraNanos
-  // At 1.25 nano-dollars a token of input, 2 a token of output, and a cent a search.
+  // At 1.25 nano-dollars per token of input, 2 per token of output, and a cent per search.
   for (const [more, extra] of [
     [{}, undefined],
     [media({ type: 'image', source: { url } }), 10_500n],

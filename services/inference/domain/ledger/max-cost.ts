@@ -7,13 +7,13 @@ import { inputTokensOf } from './estimate.ts'
 import { knownOutputLimit } from './known-limits.ts'
 import { openInputOf } from './open-input.ts'
 
-/** How much a model is taken to generate at most, where nobody says it. */
+/** Assumed maximum output of a model if it is unknown. */
 const OUTPUT_TOKENS = 32_768
-/** What the input is taken for is rather too much: so much output is always left beside it. */
+/** The estimate of the input is on the high side, so at least this much output is assumed to fit beside it. */
 const LEAST_ROOM = 4_096
 const MILLION = 1_000_000n
 
-/** What a request may cost at most where it is served. */
+/** What determines the maximum cost of a request at its endpoint. */
 export function maxCostOf(
   given: Omit<GenerationRequest, 'modelId'>,
   endpoint: Endpoint,
@@ -38,8 +38,8 @@ export function maxCostOf(
 }
 
 /**
- * Whether a request without a maximum of its own is sent one: where money is limited and output has a price, and where its provider would
- * send more than the model gives.
+ * Whether a request without a maximum of its own is sent one: where money is limited and output has a price, and where
+ * its provider would send more than the model gives.
  */
 export function hasToSendMaximum(
   { isFixed, prices }: MaxCost,
@@ -50,7 +50,7 @@ export function hasToSendMaximum(
   return !isFixed && (isPaid || isTooMuch)
 }
 
-/** What is for another kind of provider is left out, and costs nothing. */
+/** Parts for other kinds of providers are left out, and cost nothing. */
 function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }: CostFactors): typeof request {
   const { hostedTools, extensions } = request
   if (hostedTools.length + extensions.length === 0) return request
@@ -58,7 +58,9 @@ function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }:
   return { ...request, hostedTools: hostedTools.filter(isOwn), extensions: extensions.filter(isOwn) }
 }
 
-/** The highest prices that may count: writing to a cache may cost more than input does, and a tier more than its price says. */
+/**
+ * The highest prices that may apply: writing to a cache may cost more than input, and a tier more than the plain price.
+ */
 function highest(prices: Omit<Pricing, 'long'>, { pricePercent = 100, cachesLong = false }: CostFactors): Prices {
   const percent = BigInt(Math.max(pricePercent, 100))
   const written = cachesLong ? longCachePrice(prices) : prices.cacheWriteNanos
@@ -68,7 +70,10 @@ function highest(prices: Omit<Pricing, 'long'>, { pricePercent = 100, cachesLong
   }
 }
 
-/** How much output is left open: the maximum that the provider is sent, else what the model can give; never more than the model allows, nor than fits. */
+/**
+ * How much output is possible: the maximum that the provider is sent, else what the model can generate; never more than
+ * the model allows, or than fits.
+ */
 function openOutput(
   { modelId, outputLimit = knownOutputLimit(modelId), contextLength }: Endpoint,
   inputTokens: number,

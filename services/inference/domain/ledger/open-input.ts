@@ -3,31 +3,31 @@ import type { Part } from '../conversation.ts'
 import type { GenerationRequest } from '../generation.ts'
 import { COSTLY_PICTURES, MOST_TOKENS, USUAL_TOKENS } from './media-tokens.ts'
 
-/** What a request may use besides what its input is taken for. */
+/** What a request may use beyond the estimate of its input. */
 export interface OpenInput {
-  /** What media may have above the usual; never more than fits into the model. */
+  /** Tokens that media may have beyond the usual; never more than fits into the model. */
   readonly mediaTokens: number
-  /** What the provider's own tools may give the model to read, time after time. */
+  /** Tokens that the provider's own tools may give the model to read, each time. */
   readonly toolTokens: number
-  /** Searches of the web that they may make. */
+  /** Web searches that they may make. */
   readonly searches: number
-  /** Searches of files, likewise. */
+  /** File searches that they may make. */
   readonly fileSearches: number
-  /** Output that is charged besides what is generated: a prediction that was wrong. */
+  /** Output that is charged besides what is generated: a wrong prediction. */
   readonly outputTokens: number
 }
 
 /** Tools in a provider's form that the caller runs, or that read nothing. */
 const READS_NOTHING = /^(bash|text_editor|computer|memory|apply_patch|local_shell|tool_search|image_generation)/
 const SEARCHES = /^(web_search|x_search|google_search)/
-/** How often a tool is used where the request sets no `max_uses`; models rarely do so more than ten times in a turn. */
+/** Assumed uses of a tool if the request sets no `max_uses`; models rarely use one more than ten times in a turn. */
 const USES = 10
-/** No turn has more, whatever is said. */
+/** Maximum number of uses in a turn, whatever the request says. */
 const MOST_USES = 1_000
-/** What one use gives to read: ten results of a search, or a page. */
+/** Tokens that one use returns: ten results of a search, or a page. */
 const TOKENS_OF_USE = 10_000
 
-/** What a request may use at most besides what `inputTokensOf` says. */
+/** The maximum that a request may use beyond `inputTokensOf`. */
 export function openInputOf(
   { messages, hostedTools, extensions, prediction = '' }: Omit<GenerationRequest, 'modelId'>,
   modelId: string,
@@ -68,7 +68,7 @@ function openTokensOf(part: Part, modelId: string): number {
   }
 }
 
-/** Whether an item of a provider's own stands for a file that lies there, or at an address. */
+/** Whether an item in a provider's form stands for a file that is stored there, or at a URL. */
 function namesFile({ source, file_id: fileId }: Extract<Part, { readonly type: 'foreign' }>['item']): boolean {
   if (fileId !== undefined) return true
   return typeof source === 'object' && source !== null && ('file_id' in source || 'url' in source)

@@ -41,7 +41,7 @@ const hosted = (type: string, more: object = {}, format = 'openai-responses-v1')
   definition: { type, ...more },
 })
 
-/** Of each member two values, neither of which says nothing. */
+/** Two values for each member, neither of which counts as omitted. */
 const VALUES: { readonly [K in keyof PresetSettings]-?: readonly [PresetSettings[K], PresetSettings[K]] } = {
   tools: [[tool('f', { strict: true })], [tool('f', { strict: false })]],
   hostedTools: [[hosted('web_search', { a: 1 })], [hosted('web_search', { a: 2 })]],
@@ -163,7 +163,7 @@ test('a choice that allows some tools holds for those of the preset', () => {
   const { tools, hostedTools, toolChoice } = merged({ tools: [tool('own')], toolChoice: choice }, preset)
   assert.deepEqual([tools, hostedTools], [[tool('b'), tool('own')], [hosted('file_search')]])
   assert.deepEqual(toolChoice, choice)
-  // What a preset allows is known when it is made: whoever brings more tools may use them.
+  // What a preset allows is decided when it is created, so a request with more tools may use them.
   const own = merged({ tools: [tool('own')] }, { ...preset, toolChoice: choice })
   assert.deepEqual(own.tools, [...preset.tools, tool('own')])
 })

@@ -26,16 +26,16 @@ export const PRESET_MEMBERS = [
   'notApplied',
 ] as const satisfies readonly (keyof GenerationRequest)[]
 
-/** What a preset says of a request. */
+/** The settings of a preset. */
 export type PresetSettings = Pick<GenerationRequest, (typeof PRESET_MEMBERS)[number]>
 
 type Request = Omit<GenerationRequest, 'modelId'>
 type Offered = Pick<Request, 'tools' | 'hostedTools'>
 
 /**
- * A request with what a preset says where the request says nothing (gateway facts 3.8): meaning by meaning, whichever interface either
- * came by. An object with one meaning (`reasoning`, `routing`) is replaced whole, tools are united, and the preset's instructions
- * are for requests that do not begin with some.
+ * Completes a request with settings of its preset (gateway facts 3.8), by their meaning, whichever dialects the two
+ * were written in. An object with a single meaning (`reasoning`, `routing`) is replaced as a whole, tools are merged,
+ * and the preset's instructions are for requests that do not begin with their own.
  */
 export function withPreset(request: Request, settings: PresetSettings, systemPrompt: string | undefined): Request {
   const { tools, hostedTools } = withoutNamesakes(allowedOf(settings, request.toolChoice), request)
@@ -52,7 +52,7 @@ export function withPreset(request: Request, settings: PresetSettings, systemPro
     responseFormat: request.responseFormat ?? settings.responseFormat,
     verbosity: request.verbosity ?? settings.verbosity,
     prediction: request.prediction ?? settings.prediction,
-    // Clients send `auto` where nobody has chosen one.
+    // Clients send `auto` if nobody has chosen a tier.
     serviceTier: (request.serviceTier === 'auto' ? undefined : request.serviceTier) ?? settings.serviceTier,
     speed: request.speed ?? settings.speed,
     providerBody: merged(settings.providerBody, request.providerBody),
@@ -65,14 +65,17 @@ export function withPreset(request: Request, settings: PresetSettings, systemPro
   }
 }
 
-/** System messages between others are no instructions for the whole. */
+/** System messages within a conversation are not instructions for the whole. */
 function withInstructions(messages: readonly Message[], systemPrompt: string | undefined): readonly Message[] {
   const [first] = messages
   if (systemPrompt === undefined || (first?.role === 'system' && first.parts.length > 0)) return messages
   return [{ role: 'system', parts: [{ type: 'text', text: systemPrompt }] }, ...messages]
 }
 
-/** The preset's tools in their order, those of the request in their place where they have the same name, then the other ones of the request. */
+/**
+ * The preset's tools in their order, each replaced by a tool of the request with the same name; then the other tools of
+ * the request.
+ */
 function united<T>(preset: readonly T[], request: readonly T[], nameOf: (tool: T) => string): readonly T[] {
   if (preset.length === 0) return request
   const given = new Map(request.map((tool) => [nameOf(tool), tool]))
@@ -83,7 +86,7 @@ function united<T>(preset: readonly T[], request: readonly T[], nameOf: (tool: T
   ]
 }
 
-/** The preset's tools, as far as a choice allows them; those of the request are there because it does. */
+/** The preset's tools that a choice allows; those of the request are there because it allows them. */
 function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Offered {
   const { tools, hostedTools } = settings
   const allowed = choice !== undefined && 'allowed' in choice ? choice.allowed : undefined
@@ -94,7 +97,7 @@ function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Of
   }
 }
 
-/** The preset's tools without those whose name the request gives to a tool of another kind. */
+/** The preset's tools, without those whose name the request uses for a tool of another kind. */
 function withoutNamesakes({ tools, hostedTools }: Offered, request: Offered): Offered {
   const names = new Set(request.tools.map(({ name }) => name))
   const hostedNames = new Set(request.hostedTools.map(({ definition }) => definition.name))
@@ -109,8 +112,8 @@ function toolName({ namespace, name }: Tool): string {
 }
 
 /**
- * Most hosted tools are there once; of some, such as servers of MCP, there are several with names of their own. Where tools have names, whose
- * types have dates, those say which they are.
+ * Identifies a hosted tool. Most occur only once, but some, such as MCP servers, occur several times with names of
+ * their own. If tools have names, and types with dates, the names identify them.
  */
 function hostedName({ format, definition }: HostedTool): string {
   const { type, name, server_label: label, mcp_server_name: server, parameters } = definition
@@ -134,10 +137,12 @@ function defined<T extends object>(record: T): Partial<T> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
-/** Members in which one kind of provider is given in its own words how to think: `thinking` and `output_config` are Anthropic's. */
+/**
+ * Members that control thinking in the words of one kind of provider: `thinking` and `output_config` are Anthropic's.
+ */
 const REASONING_WORDS: readonly string[] = ['thinking', 'output_config', 'reasoning']
 
-/** The preset's extensions, without those words where the request says how to think. */
+/** The preset's extensions, without those members if the request itself controls thinking. */
 function extensionsFor(request: Request, { extensions }: PresetSettings): readonly ProviderExtension[] {
   if (request.reasoning === undefined) return extensions
   return extensions.map(({ body = {}, ...extension }) => {
@@ -146,7 +151,10 @@ function extensionsFor(request: Request, { extensions }: PresetSettings): readon
   })
 }
 
-/** Headers and members one by one: each has a meaning of its own. What is said of tools by name is united as tools are. */
+/**
+ * Merges headers and members one by one, since each has its own meaning. Members about tools are merged by name, like
+ * tools.
+ */
 function mergedExtensions(
   preset: readonly ProviderExtension[],
   request: readonly ProviderExtension[],

@@ -1,9 +1,9 @@
 import type { JsonObject } from '#shared/json.ts'
 
-/** Whether requests can use a preset: to them only an active one exists. */
+/** Whether requests can use a preset: for them, only an active one exists. */
 export type PresetStatus = 'active' | 'disabled' | 'archived'
 
-/** Settings of requests under a name. Times are milliseconds since the epoch. */
+/** Named settings of requests. Times are milliseconds since the epoch. */
 export interface Preset {
   /** A UUID. */
   readonly id: string
@@ -18,12 +18,12 @@ export interface Preset {
   readonly createdAt: number
   /** When the last version was created. */
   readonly updatedAt: number
-  /** Key that created it; empty: the local operator did. */
+  /** The key that created it; empty: the local operator did. */
   readonly creatorKeyId: string
   readonly designatedVersionId: string
 }
 
-/** What a preset says, or said at some time. A version never changes. */
+/** The content of a preset, now or in the past. A version never changes. */
 export interface PresetVersion {
   /** A UUID. */
   readonly id: string
@@ -32,11 +32,11 @@ export interface PresetVersion {
   readonly version: number
   /** The settings as they were given. */
   readonly config: JsonObject
-  /** Instructions for requests that bring none; undefined: none. */
+  /** Instructions for requests that have none; undefined: none. */
   readonly systemPrompt: string | undefined
-  /** What the settings mean: a `portico.inference.v1.GenerationRequest` in the JSON form of protobuf. */
+  /** The meaning of the settings: a `portico.inference.v1.GenerationRequest` in protobuf's JSON format. */
   readonly settings: JsonObject
-  /** Key that created it; empty: the local operator did. */
+  /** The key that created it; empty: the local operator did. */
   readonly creatorKeyId: string
   readonly createdAt: number
 }
@@ -54,6 +54,6 @@ export interface PresetInUse {
   readonly versionId: string
   readonly version: number
   readonly systemPrompt: string | undefined
-  /** As in PresetVersion, as text: who knows the version has no need to read it. */
+  /** Like that of PresetVersion, but as text, which need not be parsed if the version is known already. */
   readonly settings: string
 }

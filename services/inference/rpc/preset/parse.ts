@@ -4,7 +4,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
 
-/** The principal of a call that only management keys and the local operator may make. */
+/** The principal of a call that requires a management key or the local operator. */
 export function managerOf(context: Pick<HandlerContext, 'values'>): Principal {
   const principal = principalOf(context)
   if (principal.kind === 'management' || principal.kind === 'local-operator') return principal
@@ -17,7 +17,7 @@ export function parseSlug(slug: string): string {
   return slug
 }
 
-/** What is rejected with where there is no such preset. */
+/** The rejection for a preset that does not exist. */
 export function notFound(slug: string): Rejection {
   return new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
 }

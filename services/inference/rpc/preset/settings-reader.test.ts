@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SettingsReader } from './settings-reader.ts'
 
-/** A reader that notes what it reads. */
+/** A reader that records what it reads. */
 function noting() {
   const read: unknown[] = []
   const reader = new SettingsReader((stored) => {

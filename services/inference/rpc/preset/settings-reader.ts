@@ -5,12 +5,12 @@ const MOST = 1_000
 const MOST_CHARACTERS = 8 << 20
 
 /**
- * Reads the settings of presets' versions, which never change: each once, as long as it is one of the thousand that were used last, which
- * have at most 8 million characters together. Whoever gets what was read must not change it.
+ * Parses the settings of versions of presets, which never change: each only once, while it is among the thousand that
+ * were used last, with at most 8 million characters together. Results must not be changed.
  */
 export class SettingsReader<T> {
   readonly #read: (stored: JsonObject) => T
-  /** By the id of the version; what was used last comes last. */
+  /** By id of the version; the most recently used is last. */
   readonly #known = new Map<string, { readonly found: T; readonly characters: number }>()
   #characters = 0
 

@@ -10,13 +10,13 @@ import type { JsonObject } from '#shared/json.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { parseGeneration } from '../parse-generation.ts'
 
-/** A request has these beside its settings. */
+/** A request has these members besides its settings. */
 const { requestId, messages } = create(GenerationRequestSchema, {
   requestId: 'preset',
   messages: [{ role: Message_Role.USER, parts: [{ part: { case: 'text', value: { text: 'Hi' } } }] }],
 })
 
-/** The settings of a request as they are stored. Rejects with REQUEST_INVALID where no request could have them. */
+/** Converts the settings of a request for storage. Rejects with REQUEST_INVALID if no request could have them. */
 export function toStoredSettings(message: GenerationMessage): JsonObject {
   check(namedModel(message.model).slug === undefined, 'model', 'must not name a preset')
   parseGeneration({ ...message, requestId, messages })
@@ -24,7 +24,7 @@ export function toStoredSettings(message: GenerationMessage): JsonObject {
   return toJson(GenerationRequestSchema, kept) as JsonObject
 }
 
-/** What stored settings say. Members that a newer program has stored are left out. */
+/** Reads stored settings. Members that a newer program has stored are left out. */
 export function fromStoredSettings(stored: JsonObject): {
   readonly model: string | undefined
   readonly settings: PresetSettings

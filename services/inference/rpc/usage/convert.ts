@@ -17,7 +17,6 @@ const statuses = enumTable<LedgerClosing['status'], GenerationRecord_Status>({
   aborted: GenerationRecord_Status.ABORTED,
 })
 
-/** A row of the ledger as a message. */
 export function recordToProto(entry: ClosedEntry): MessageInitShape<typeof GenerationRecordSchema> {
   const { requestId, apiKeyId, origin, status, providerId, modelId, streamed, metadata } = entry
   const { costNanos, costKnown, leftOut, error, startedAt, finishedAt, firstPartMs, usage, finishReason } = entry
@@ -50,7 +49,6 @@ export function recordToProto(entry: ClosedEntry): MessageInitShape<typeof Gener
   }
 }
 
-/** What was used on a day. */
 export function activityToProto(day: number, sum: ActivitySum): MessageInitShape<typeof ActivitySchema> {
   const { providerId, modelId, metadataValue, requestCount, usage, costNanos } = sum
   return {
@@ -62,13 +60,13 @@ export function activityToProto(day: number, sum: ActivitySum): MessageInitShape
   }
 }
 
-/** What an account has spent at a time. */
+/** What an account has spent as of a time. */
 export function spendingToProto(account: Account, now: number): MessageInitShape<typeof SpendingSchema> {
   const { totalNanos, dayNanos, weekNanos, monthNanos, heldNanos } = accountAt(account, now)
   return { totalNanos, dayNanos, weekNanos, monthNanos, reservedNanos: heldNanos }
 }
 
-/** Texts that were given. */
+/** The texts that are present. */
 function given(texts: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''),

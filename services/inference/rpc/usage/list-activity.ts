@@ -26,7 +26,7 @@ export function listActivity(dependencies: {
     const days = daysOf(date, clock.now())
     await closer.settled(workspace)
     const activities = []
-    // Day by day, so that no read keeps the store from its writes for long.
+    // Day by day, so that no read delays writes for long.
     for (const day of days) {
       const sums = await ledger.activity({ workspace, day, keyId, metadataKey })
       for (const sum of sums) activities.push(activityToProto(day, sum))

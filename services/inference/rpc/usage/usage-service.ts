@@ -5,7 +5,7 @@ import { getKeyUsage } from './get-key-usage.ts'
 import { getWorkspaceUsage } from './get-workspace-usage.ts'
 import { listActivity } from './list-activity.ts'
 
-/** The handlers of what was used. */
+/** The handlers of usage. */
 export function usageService(
   dependencies: Parameters<typeof getGeneration>[0] &
     Parameters<typeof getKeyUsage>[0] &

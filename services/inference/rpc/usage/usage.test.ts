@@ -20,7 +20,7 @@ const byOther = callOptions({
   principal: { ...principal, workspaceId: 'wrk_2', apiKeyId: 'key_2' },
   authenticated: true,
 })
-/** Nano-dollars for a million tokens: one of input costs 1, one of output 2. */
+/** Nano-dollars per million tokens: a token of input costs 1, a token of output 2. */
 const pricing = {
   ...{ inputNanos: 1_000_000n, outputNanos: 2_000_000n },
   ...{ cacheReadNanos: 1_000_000n, cacheWriteNanos: 1_000_000n },

@@ -13,7 +13,7 @@ interface Sum {
   readonly day: bigint
   readonly week: bigint
   readonly month: bigint
-  /** Ids of requests that are open: their process is gone. */
+  /** Ids of open requests, whose process is gone. */
   readonly open: readonly string[]
 }
 
@@ -21,13 +21,13 @@ interface Keyed {
   readonly _id: Sum['_id']
 }
 
-/** There is an account of each key and each workspace, as the rows that are there make it; open rows hold nothing, for nobody. */
+/** Creates the account of each key and each workspace from the existing rows; open rows hold nothing. */
 export async function addAccounts({ db, commit }: MongoStepStore): Promise<void> {
   const rows = db.collection('inference_ledger')
   const accounts = db.collection<Keyed>('inference_accounts')
   await rows.createIndexes([{ key: { workspace: 1, finishedAt: 1 } }])
   await rows.dropIndex('startedAt_1').catch((error: unknown) => {
-    // Dropped already, by a process that was killed or beside this one.
+    // Already dropped, by a process that was killed or by one that runs beside this one.
     if (!(error instanceof Error && 'codeName' in error && error.codeName === 'IndexNotFound')) throw error
   })
   await accounts.createIndexes([

@@ -19,7 +19,7 @@ const TABLE = `CREATE TABLE accounts (
     PRIMARY KEY (workspace, owner)
   ) STRICT, WITHOUT ROWID`
 
-/** Rows say more, and there is an account of each key and each workspace, as the rows that are there make it. */
+/** Adds columns to rows, and creates the account of each key and each workspace from the existing rows. */
 export function addAccounts(database: DatabaseSync): void {
   for (const column of COLUMNS) database.exec(`ALTER TABLE ledger ADD COLUMN ${column}`)
   database.exec('UPDATE ledger SET cost_known = 1 WHERE cost_nanos > 0')

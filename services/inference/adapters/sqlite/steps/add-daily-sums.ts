@@ -12,7 +12,7 @@ const FILL = `INSERT INTO daily_sums SELECT workspace, finished_at / 86400000, a
   ${COUNTS.map((name) => `sum(coalesce(${name}, 0))`).join(', ')}, sum(cost_nanos)
   FROM ledger WHERE finished_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`
 
-/** Beside the rows there are their sums by the UTC day on which they ended, key, provider and model. */
+/** Adds sums of the rows by UTC day of their end, key, provider and model. */
 export function addDailySums(database: DatabaseSync): void {
   database.exec(TABLE)
   database.exec(FILL)
