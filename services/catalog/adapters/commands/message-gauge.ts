@@ -8,7 +8,7 @@ const MAX_NAMES = 20_000
 const MAX_DEPTH = 64
 
 const [QUOTE, BACKSLASH, COMMA, COLON, NEWLINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x0a]
-/** Names are told apart by a hash that whoever chooses them cannot predict. */
+/** Names are compared by a hash that whoever chooses them cannot predict. */
 const FACTOR = 2 * randomInt(2 ** 30) + 1
 
 /** A message that is not read. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 import { percentDecoded } from '../percent-decoded.ts'
-import { refersToItself } from '../schema-loops.ts'
+import { refersToItself } from '../plugins/schema-loops.ts'
 
 const MAX_DEPTH = 20
 const MAX_NODES = 5_000

@@ -1,6 +1,6 @@
 import { isJson, isObject, type JsonObject } from '#shared/json.ts'
 import { DocumentError } from '../agent-document.ts'
-import { refersToItself } from '../schema-loops.ts'
+import { refersToItself } from './schema-loops.ts'
 
 const MAX_DEPTH = 24
 /** In JSON. */

@@ -1,5 +1,5 @@
 import { isObject } from '#shared/json.ts'
-import { percentDecoded } from './percent-decoded.ts'
+import { percentDecoded } from '../percent-decoded.ts'
 
 /** A whole schema, and what of it has a name. */
 interface Root {
