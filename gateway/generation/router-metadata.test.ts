@@ -7,13 +7,13 @@ import { closingReasons, serviceClosing } from '#shared/rpc/server-reasons.ts'
 import type { Call } from '../call.ts'
 import { describeTo } from './router-metadata.ts'
 
-test('a failure says that no provider was asked only where that is known', () => {
+test('a failure says that no provider was called only where that is known', () => {
   const call: Partial<Call> = {}
   describeTo(call as Call, { 'x-openrouter-metadata': 'enabled' }, { model: 'a/b' })
   const unsent = call.describeFailure?.(new Rejection('BODY_MALFORMED'))
   assert.deepEqual(unsent, {
     ...{ requested: 'a/b', strategy: 'direct', region: null, is_byok: false },
-    ...{ summary: 'no provider was asked', attempt: 0, endpoints: { total: 0, available: [] } },
+    ...{ summary: 'no provider was called', attempt: 0, endpoints: { total: 0, available: [] } },
   })
   for (const code of [Code.DeadlineExceeded, Code.Unavailable, Code.Unknown]) {
     assert.equal(call.describeFailure?.(new ConnectError('late', code)), undefined)

@@ -64,7 +64,7 @@ function ofFailure(requested: string, error: unknown, pipeline: Pipeline): Route
   if (reason === undefined || failure === undefined) {
     return {
       ...common,
-      summary: `no provider was asked${nameAll(pipeline)}`,
+      summary: `no provider was called${nameAll(pipeline)}`,
       attempt: 0,
       endpoints: { total: 0, available: [] },
       ...given(pipeline),

@@ -56,9 +56,11 @@ type Provider = z.output<typeof provider>
 
 /** Members that choose between several endpoints: there is one for each model. */
 const PREFERENCES = ['order', 'allow_fallbacks', 'sort', 'preferred_max_latency', 'preferred_min_throughput'] as const
+/** Maximum prices of what no model list has a price of its own for. */
+const PRICELESS = ['request', 'image', 'audio'] as const
 
 /**
- * The demands of a request on the endpoint that serves it, and those of its members that are only preferences; undefined: none.
+ * The demands of a request on the endpoint that serves it, and those of its members that are not applied; undefined: none.
  */
 export function toRouting(given: Provider | null | undefined): Routing | undefined {
   if (given == null) return undefined
@@ -72,7 +74,10 @@ export function toRouting(given: Provider | null | undefined): Routing | undefin
     quantizations: given.quantizations ?? [],
     ...limit('maxInputNanos', given.max_price?.prompt),
     ...limit('maxOutputNanos', given.max_price?.completion),
-    preferences: PREFERENCES.filter((name) => given[name] != null),
+    preferences: [
+      ...PREFERENCES.filter((name) => given[name] != null),
+      ...PRICELESS.filter((name) => given.max_price?.[name] != null).map((name) => `max_price.${name}`),
+    ],
   }
 }
 
@@ -117,7 +122,6 @@ interface Unapplied extends Named {
   readonly route?: string | null | undefined
   readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean | undefined }[] | null | undefined
   readonly stop_server_tools_when?: readonly unknown[] | null | undefined
-  readonly max_tool_calls?: number | null | undefined
   readonly debug?: { readonly echo_upstream_body?: boolean | null | undefined } | null | undefined
   readonly reasoning?:
     | { readonly mode?: string | null | undefined; readonly context?: string | null | undefined }
@@ -135,7 +139,6 @@ export function notApplied(body: Unapplied): string[] {
     route: body.route != null,
     plugins: body.plugins?.some(({ enabled }) => enabled !== false) === true,
     stop_server_tools_when: body.stop_server_tools_when != null,
-    max_tool_calls: body.max_tool_calls != null,
     'debug.echo_upstream_body': body.debug?.echo_upstream_body === true,
     'reasoning.mode': body.reasoning?.mode === 'pro',
     'reasoning.context': body.reasoning?.context === 'current_turn',

@@ -46,8 +46,8 @@ export const modelName = z.string().min(1).max(MOST_IN_MODEL)
 export const models = z.array(modelName).max(64)
 /** Deprecated alias of `provider.sort.partition`: `fallback` means `model`, `sort` means `none`. */
 export const route = z.enum(['fallback', 'sort'])
-/** Most steps of a loop of server tools. */
-export const maxToolCalls = z.int32().min(1)
+/** Most calls of tools that the provider runs. */
+export const maxToolCalls = limitedBy(others.maxToolCalls, z.int32())
 
 const ttl = z.enum(['5m', '1h']).nullish()
 /** Asks the provider to cache: what comes before it on a block, all there is at the top of a body. */

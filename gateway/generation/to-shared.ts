@@ -18,6 +18,7 @@ export function toSharedSettings(body: Body): Partial<GenerationInit> {
   return {
     ...given('model', modelOf(body)),
     ...given('preset', body.preset),
+    ...given('maxToolCalls', body.max_tool_calls),
     ...given('routing', routing),
     ...(without.length === 0 ? {} : { notApplied: without }),
     ...given('serviceTier', tier === 'fast' ? 'priority' : tier),

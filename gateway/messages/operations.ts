@@ -73,7 +73,7 @@ export const countMessageTokens = operation({
   path: '/api/v1/messages/count_tokens',
   family: 'messages',
   credentials: OF_USERS,
-  summary: 'Counts the tokens of what would be asked: by the provider where it counts, else by an estimate',
+  summary: 'Counts the input tokens of a request: by the provider if it can count them, otherwise by an estimate',
   headers: messagesHeaders,
   body: createMessageBody,
   limit: 'promptLimit',

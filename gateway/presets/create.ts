@@ -58,7 +58,7 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
     credentials: OF_MANAGERS,
     summary: `Creates a preset, or a new version of one, from a body as of /${path}`,
     description:
-      'What says how an answer is made is kept as it is given. What is asked, by whom, and how it is sent is ignored. Secrets of servers that a provider calls are refused: whoever may use a preset can read it.',
+      'Members that say how an answer is made are kept as they are given. The conversation, who sends it and how its answer is sent are ignored. Secrets of servers that a provider calls are refused: whoever may use a preset can read it.',
     params: z.object({ slug: newSlug }),
     body: checked,
     bodyAsGiven: true,

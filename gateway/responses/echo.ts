@@ -95,6 +95,7 @@ function fromSettings(settings: GenerationRequest) {
     ...given('top_logprobs', sampling?.topLogProbabilities),
     ...given('parallel_tool_calls', settings.parallelToolCalls),
     ...given('max_output_tokens', settings.maxOutputTokens),
+    ...given('max_tool_calls', settings.maxToolCalls),
     ...given('service_tier', settings.serviceTier as CreateResponseBody['service_tier']),
     ...given('truncation', own?.truncation as CreateResponseBody['truncation']),
     ...given('reasoning', reasoning as CreateResponseBody['reasoning']),

@@ -58,7 +58,7 @@ function provider(env: Environment) {
         .string()
         .regex(/^[\w-]+$/)
         .optional(),
-      stream: z.enum(['always', 'as-asked']).optional(),
+      stream: z.enum(['always', 'as-requested']).optional(),
       reasoningContent: z.boolean().optional(),
       cache: z.enum(['5m', '1h']).optional(),
       ...policyMembers,

@@ -14,7 +14,7 @@ export const SAID = {
   outputTokens: 9,
 } as const
 
-/** What a provider was asked for, as far as the table looks. */
+/** What a provider was sent, as far as the table looks. */
 export interface Reached {
   readonly system: boolean
   readonly images: number

@@ -71,7 +71,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
     await assert.rejects(generateText({ model, prompt: '/fail 400', maxRetries: 0 }), (error) => {
       assert.ok(APICallError.isInstance(error))
       assert.equal(error.statusCode, 400)
-      assert.match(error.message, /portico refused the request: The prompt asked for status 400/)
+      assert.match(error.message, /portico refused the request: The prompt requested status 400/)
       return true
     })
     const prompt = '/fail 500 after 2\n/length 5'

@@ -147,7 +147,7 @@ test('a failure in the middle is thrown, by create and by stream()', async () =>
   }
   const failed = (error: unknown): true => {
     assert.ok(error instanceof OpenAI.APIError)
-    assert.match(error.message, /portico is unavailable: The prompt asked for status 500/)
+    assert.match(error.message, /portico is unavailable: The prompt requested status 500/)
     return true
   }
   await assert.rejects(read, failed)

@@ -156,7 +156,7 @@ test('a failure before the first byte has a status of its own, in a stream as we
     assert.deepEqual(await answer.json(), {
       error: {
         code: 502,
-        message: 'Provider error: portico is unavailable: The prompt asked for status 500',
+        message: 'Provider error: portico is unavailable: The prompt requested status 500',
         metadata: { provider_name: 'portico', error_type: 'provider_unavailable' },
       },
     })
@@ -174,7 +174,7 @@ test('a failure in the middle ends the stream with an error beside a choice that
   ])
   assert.deepEqual(error, {
     code: 429,
-    message: 'Rate limit exceeded: portico is rate limiting requests: The prompt asked for status 429',
+    message: 'Rate limit exceeded: portico is rate limiting requests: The prompt requested status 429',
     metadata: { provider_name: 'portico', error_type: 'rate_limit_exceeded' },
   })
   assert.equal(foldChunks(chunks).content, 'the ')

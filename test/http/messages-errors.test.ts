@@ -190,7 +190,7 @@ test('an error says beside it how far the request came, where the request asks f
   const attempts = [{ provider: 'p', model: 'p/real', status: 529 }]
   const failed = { ...common, summary: 'p failed', attempt: 1, endpoints, attempts }
   const nobody = { total: 0, available: [] }
-  const unsent = { ...common, summary: 'no provider was asked', attempt: 0, endpoints: nobody }
+  const unsent = { ...common, summary: 'no provider was called', attempt: 0, endpoints: nobody }
   for (const [at, body] of Object.entries(GENERATIONS).slice(0, 3)) {
     const post = async (more = {}, headers: Record<string, string> = asks) => {
       const text = JSON.stringify({ ...body, ...more })
@@ -203,7 +203,7 @@ test('an error says beside it how far the request came, where the request asks f
     rejects = new Rejection('RATE_LIMITED', { problem: 'P' })
     assert.deepEqual(await shownIn(post()), unsent, at)
     const { summary, pipeline } = await shownIn(post({ models: ['c/d'], provider: { sort: 'price' } }))
-    assert.equal(summary, 'no provider was asked; not applied: models, provider.sort', at)
+    assert.equal(summary, 'no provider was called; not applied: models, provider.sort', at)
     const stage = { type: 'not_applied', summary: 'It was not applied' }
     assert.deepEqual(
       pipeline,
@@ -240,7 +240,7 @@ test('what is refused before its body is read says so, too, and has its id', asy
   await using facade = await openFacade({ reasons, inference: { countTokens } }, { PORTICO_PROMPT_LIMIT_BYTES: '1024' })
   const common = { requested: '', strategy: 'direct', region: null, is_byok: false }
   const unsent = {
-    ...{ ...common, summary: 'no provider was asked', attempt: 0 },
+    ...{ ...common, summary: 'no provider was called', attempt: 0 },
     endpoints: { total: 0, available: [] },
   }
   for (const at of Object.keys(GENERATIONS)) {

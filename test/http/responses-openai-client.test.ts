@@ -100,7 +100,7 @@ test('a failure in the middle is a failed response, for create and for stream()'
   for await (const event of await client.responses.create({ model, input, stream: true })) {
     if (event.type === 'response.failed') failed.push(event.response.error)
   }
-  const message = 'Provider error: portico is unavailable: The prompt asked for status 500'
+  const message = 'Provider error: portico is unavailable: The prompt requested status 500'
   const error = { code: 'server_error', message }
   assert.deepEqual(failed, [error])
   const final = await client.responses.stream({ model, input }).finalResponse()

@@ -80,6 +80,11 @@ const CASES: readonly Case[] = [
     problem: 'max_output_tokens: must be at least 1',
   },
   {
+    limit: 'GenerationRequest.max_tool_calls',
+    ...{ kept: { max_tool_calls: 1 }, passed: { max_tool_calls: 0 } },
+    problem: 'max_tool_calls: must be at least 1',
+  },
+  {
     limit: 'GenerationRequest.messages',
     kept: { input: list(20_000, says('')) },
     passed: { input: list(20_001, says('')) },

@@ -160,7 +160,7 @@ test('a provider that fails in the middle ends the stream with response.failed, 
     completed_at: null,
     error: {
       code: 'rate_limit_exceeded',
-      message: 'Rate limit exceeded: portico is rate limiting requests: The prompt asked for status 429',
+      message: 'Rate limit exceeded: portico is rate limiting requests: The prompt requested status 429',
     },
     error_type: 'rate_limit_exceeded',
     output: [item],
@@ -186,7 +186,7 @@ test('an error before the first event keeps its status, also where a stream was 
     assert.deepEqual(await answer.json(), {
       error: {
         code: 503,
-        message: 'Provider overloaded: portico is unavailable: The prompt asked for status 503',
+        message: 'Provider overloaded: portico is unavailable: The prompt requested status 503',
         metadata: { provider_name: 'portico', error_type: 'provider_overloaded' },
       },
     })

@@ -51,6 +51,8 @@ export interface GenerationRequest {
   readonly toolChoice: ToolChoice | undefined
   readonly parallelToolCalls: boolean | undefined
   readonly maxOutputTokens: number | undefined
+  /** Most calls of tools that the provider runs; undefined: the provider's default. */
+  readonly maxToolCalls?: number | undefined
   readonly sampling: Sampling | undefined
   readonly reasoning: Reasoning | undefined
   readonly responseFormat: ResponseFormat | undefined

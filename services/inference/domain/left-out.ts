@@ -28,6 +28,7 @@ const SETTINGS = {
   'response_format.python': ({ responseFormat }) => responseFormat?.type === 'python',
   'provider_body.modalities': ({ providerBody }) => providerBody?.modalities !== undefined,
   'provider_body.image_config': ({ providerBody }) => providerBody?.image_config !== undefined,
+  max_tool_calls: ({ maxToolCalls }) => maxToolCalls !== undefined,
   parallel_tool_calls: ({ parallelToolCalls }) => parallelToolCalls !== undefined,
   'tools.custom': ({ tools }) => tools.some(({ custom }) => custom !== undefined),
   'tools.namespace': ({ tools }) => tools.some(({ namespace }) => namespace !== undefined),

@@ -13,7 +13,7 @@ export interface Routing {
   /** Maximum price of tokens, in nano-dollars per million; undefined: no maximum. */
   readonly maxInputNanos: bigint | undefined
   readonly maxOutputNanos: bigint | undefined
-  /** Names of members that only express a preference; they are reported as not applied. */
+  /** Members that are not applied, by name: preferences, and prices of what has none of its own. */
   readonly preferences: readonly string[]
   /** Whether only endpoints whose output may be distilled may serve it. */
   readonly enforceDistillableText: boolean

@@ -49,6 +49,7 @@ const whole = {
   toolChoice: { mode: ToolChoice_Mode.HOSTED, name: 'web_search' },
   parallelToolCalls: true,
   maxOutputTokens: 5,
+  maxToolCalls: 7,
   sampling: {
     ...{ temperature: 1, topP: 0.5, topK: 3, frequencyPenalty: 1, presencePenalty: 1, seed: 4n, stop: ['x'] },
     ...{ minP: 0.1, topA: 0.2, repetitionPenalty: 1.1, logitBias: { 42: -100 }, topLogProbabilities: 2 },

@@ -44,6 +44,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     toolChoice: parseToolChoice(request.toolChoice),
     parallelToolCalls: request.parallelToolCalls,
     maxOutputTokens,
+    maxToolCalls: request.maxToolCalls,
     sampling: parseSampling(request.sampling),
     reasoning,
     responseFormat: parseFormat(request.responseFormat),

@@ -194,7 +194,7 @@ forEachTransport((name, connect) => {
       refusalOf(collect(client.streamGenerate({ generation: hello(id, text) }, callOptions({ principal: operator }))))
     const metadata = (status: string) => ({
       ...{ provider: 'portico', model: 'portico/echo', status },
-      message: `The prompt asked for status ${status}`,
+      message: `The prompt requested status ${status}`,
     })
     for (const [status, reason, code] of [
       ['402', 'PROVIDER_REFUSED', 'FailedPrecondition'],

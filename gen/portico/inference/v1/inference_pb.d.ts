@@ -1074,7 +1074,8 @@ export declare type Routing = Message$1<"portico.inference.v1.Routing"> & {
   maxOutputNanos?: bigint | undefined;
 
   /**
-   * Members that say a preference only, by name (`order`, `sort`): one endpoint serves each model, so they are reported as not applied.
+   * Members that are not applied, by name, and are reported as such: preferences (`order`, `sort`), because one endpoint serves each model,
+   * and maximum prices of what has no price of its own (`max_price.image`).
    *
    * @generated from field: repeated string preferences = 8;
    */
@@ -1323,6 +1324,13 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
    * @generated from field: portico.inference.v1.ProviderTimeouts provider_timeouts = 31;
    */
   providerTimeouts?: ProviderTimeouts | undefined;
+
+  /**
+   * Most calls of tools that the provider runs; absent: the provider's default.
+   *
+   * @generated from field: optional int32 max_tool_calls = 32;
+   */
+  maxToolCalls?: number | undefined;
 };
 
 /**

@@ -16,7 +16,7 @@ const TIERS: ReadonlySet<string> = new Set(['auto', 'default', 'priority'])
 export const ANTHROPIC_WITHOUT: readonly Setting[] = [
   ...(['sampling.frequency_penalty', 'sampling.presence_penalty', 'sampling.seed', 'verbosity'] as const),
   ...(['sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty', 'sampling.logit_bias'] as const),
-  ...(['sampling.top_log_probabilities', 'prediction', ...OPEN_MODELS_ONLY] as const),
+  ...(['sampling.top_log_probabilities', 'prediction', 'max_tool_calls', ...OPEN_MODELS_ONLY] as const),
 ]
 
 /** The settings of a request for which the messages API has no member, or narrower limits. */
@@ -51,7 +51,7 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const unlimited = thinking?.type === 'adaptive' && reasoning.maxTokens !== undefined
   warn('reasoning.max_tokens', unlimited, 'This model decides itself how long it thinks: it was left out')
   const isOther = effort !== undefined && effort !== reasoning.effort
-  warn('reasoning.effort', isOther, `This model has no such effort: it is asked for "${effort}"`)
+  warn('reasoning.effort', isOther, `This model has no such effort: "${effort}" is requested instead`)
   warn('reasoning', wanted && thinking === undefined, `The model does not think: ${whyNoThoughts(request)}`)
   return warnings
 }

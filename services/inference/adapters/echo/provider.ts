@@ -87,6 +87,6 @@ export class EchoProvider implements ModelProvider {
   }
 
   #fail(status: number): Error {
-    return rejectionForStatus(this.#providerId, status, `The prompt asked for status ${status}`)
+    return rejectionForStatus(this.#providerId, status, `The prompt requested status ${status}`)
   }
 }

@@ -154,7 +154,7 @@ function answerOf(
 /** The settings of a request, without its conversation and its caller. */
 function settingsOf(request: GenerationRequest): unknown {
   const { maxOutputTokens, sampling, reasoning, toolChoice, parallelToolCalls, responseFormat, verbosity } = request
-  const { serviceTier, speed, prediction, user, automaticCache, tools, hostedTools } = request
+  const { serviceTier, speed, prediction, user, automaticCache, tools, hostedTools, maxToolCalls } = request
   const named = { tools: tools.map(({ name }) => name), hostedTools: hostedTools.map(({ definition }) => definition) }
   const drawn = sampling && { ...sampling, seed: sampling.seed === undefined ? undefined : Number(sampling.seed) }
   const common = {
@@ -166,7 +166,7 @@ function settingsOf(request: GenerationRequest): unknown {
     responseFormat,
     verbosity,
   }
-  return { ...common, serviceTier, speed, prediction, user, automaticCache, ...named }
+  return { ...common, maxToolCalls, serviceTier, speed, prediction, user, automaticCache, ...named }
 }
 
 function looksAround(script: EchoScript): boolean {

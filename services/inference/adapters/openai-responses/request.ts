@@ -52,6 +52,7 @@ export function responsesBody(
     store: false,
     include: includeOf(request, extension),
     max_output_tokens: maxOutputTokens,
+    max_tool_calls: request.maxToolCalls,
     ...responsesTools(request),
     temperature: sampling?.temperature,
     top_p: sampling?.topP,

@@ -27,16 +27,16 @@ const drawn = {
 }
 
 test('each dialect gets the settings that it has; others are named', () => {
-  const request = { sampling: drawn, prediction: 'p', speed: 'fast' }
+  const request = { sampling: drawn, prediction: 'p', speed: 'fast', maxToolCalls: 3 }
   const common = { temperature: 1, top_p: 1, frequency_penalty: 0, presence_penalty: 0, seed: 7 }
   const shared = { ...common, logit_bias: { 5: 1 }, logprobs: true, prediction: { type: 'content', content: 'p' } }
   const open = { ...shared, top_k: 4, min_p: 0.1, repetition_penalty: 1.1, stop: drawn.stop }
-  const without = ['sampling.min_p', 'sampling.repetition_penalty', 'sampling.stop', 'sampling.top_a', 'sampling.top_k']
+  const own = ['sampling.min_p', 'sampling.repetition_penalty', 'sampling.stop', 'sampling.top_a', 'sampling.top_k']
   const said = { model: 'model', messages: [{ role: 'user', content: 'Hello' }], stream: false }
   for (const [dialect, members, warnings] of [
-    ['openai', { ...shared, stop: ['a', 'b', 'c', 'd'], service_tier: 'priority' }, without],
-    ['openrouter', { ...open, top_a: 0.2, service_tier: 'priority' }, []],
-    ['compatible', open, ['sampling.top_a', 'speed']],
+    ['openai', { ...shared, stop: ['a', 'b', 'c', 'd'], service_tier: 'priority' }, ['max_tool_calls', ...own]],
+    ['openrouter', { ...open, top_a: 0.2, service_tier: 'priority', max_tool_calls: 3 }, []],
+    ['compatible', open, ['max_tool_calls', 'sampling.top_a', 'speed']],
   ] as const) {
     assert.deepEqual(requestOf(dialect, request), { body: { ...said, ...members }, warnings }, dialect)
   }

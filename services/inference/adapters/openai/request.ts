@@ -26,6 +26,7 @@ export function openaiBody(
     stream_options: whole ? undefined : { include_usage: true },
     [dialect === 'openai' ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
     ...openaiTools(request, context),
+    max_tool_calls: dialect === 'openrouter' ? request.maxToolCalls : undefined,
     ...samplingOf(request.sampling, context),
     response_format: formatOf(request, dialect),
     verbosity: request.verbosity || undefined,

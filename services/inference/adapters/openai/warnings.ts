@@ -6,9 +6,9 @@ import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 export const CHAT_WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> = {
   openai: [
     ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty'] as const),
-    ...(['reasoning.summary', 'reasoning.max_tokens', ...OPEN_MODELS_ONLY] as const),
+    ...(['reasoning.summary', 'reasoning.max_tokens', 'max_tool_calls', ...OPEN_MODELS_ONLY] as const),
   ],
-  compatible: ['sampling.top_a', 'reasoning.summary', 'reasoning.max_tokens', 'speed'],
+  compatible: ['sampling.top_a', 'reasoning.summary', 'reasoning.max_tokens', 'speed', 'max_tool_calls'],
   openrouter: [],
 }
 

@@ -48,6 +48,7 @@ const VALUES: { readonly [K in keyof PresetSettings]-?: readonly [PresetSettings
   toolChoice: [{ mode: 'auto' }, { mode: 'none' }],
   parallelToolCalls: [true, false],
   maxOutputTokens: [1, 2],
+  maxToolCalls: [1, 2],
   sampling: [sampling({ temperature: 1 }), sampling({ temperature: 0 })],
   reasoning: [{ effort: 'low' }, { effort: 'high' }],
   responseFormat: [{ type: 'json-object' }, { type: 'json-schema', name: 'x', schema: {}, strict: true }],
