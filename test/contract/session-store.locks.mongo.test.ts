@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { suite, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { pino } from 'pino'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
+import { selectAgent } from '#services/session/domain/selection.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { storePort } from '#shared/stores/store-port.ts'
@@ -127,6 +129,41 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
         for (let n = 0; n < 15; n++) await one.admitPrompt(W, admission(`msg_${writer}_${n}`))
       }),
     )
+  })
+
+  test('is written by many at once, and claimed, while another process writes it all the time', async () => {
+    await using fixture = await open()
+    const [store] = fixture.stores
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_due')
+    let writing = true
+    const sessions = fixture.mongo.db.collection<{ _id: string }>('sessions')
+    const others = (async () => {
+      for (; writing; await delay(2)) await sessions.updateOne({ _id: `${W}/ses_1` }, { $inc: { version: 1 } })
+    })()
+    const key = { workspace: W, sessionId: 'ses_1' }
+    // Together they take far longer than any write of the others.
+    const writeSlowly = (n: number) =>
+      store.revise(
+        key,
+        () => delay(10),
+        (revision) => selectAgent(revision, `agent-${n}`),
+      )
+    try {
+      await Promise.all(Array.from({ length: 60 }, (_, n) => writeSlowly(n)))
+      let claimed = false
+      const busy = Array.from({ length: 60 }, async (_, n) => {
+        while (!claimed) await writeSlowly(n)
+      })
+      const lease = await waitUntil('the session is claimed', () => store.acquireLease('own_1', 60_000)).finally(() => {
+        claimed = true
+      })
+      assert.equal(lease.sessionId, 'ses_1')
+      await Promise.all(busy)
+    } finally {
+      writing = false
+      await others
+    }
   })
 
   test('however many there are, and whenever another session comes after them', async (t) => {

@@ -3,8 +3,11 @@ import type { ClientSession } from 'mongodb'
 import type { AcquiredLease, Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { systemClock } from '#shared/clock.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { isLocked, isSlow } from '#shared/stores/mongo-transactions.ts'
-import { type Collections, keyOf, SERVER_NOW } from './collections.ts'
+import { isLocked, isSlow, OutOfTime } from '#shared/stores/mongo-transactions.ts'
+import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import { type Collections, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
+import type { MongoQueue } from './queue.ts'
+import type { StoreParts } from './store-parts.ts'
 
 /** So many sessions are read together. */
 const CANDIDATES = 20
@@ -17,8 +20,15 @@ const LONGEST_LEAVE_MS = 10_000
 const CLAIM_MS = 1_000
 const SLOW_LEAVE_MS = 250
 
+/** A claim is alone in its transaction. */
+const CLAIM = { limitMs: CLAIM_MS, patient: true, first: true } as const
+
 /** For so long a renewal waits for the record, in milliseconds: its caller tries again. */
 const RENEWAL_MS = 2_000
+
+/** What is known of a session whose lease can be had. */
+type Candidate = Pick<SessionDocument, '_id' | 'workspace' | 'id'>
+const CANDIDATE = { workspace: 1, id: 1 } as const
 
 /** Until when a session is left, on the monotonic clock, and for how long. */
 interface Left {
@@ -34,12 +44,14 @@ interface Left {
 export class MongoLeases {
   readonly #mongo: Mongo
   readonly #sessions: Collections['sessions']
+  readonly #queue: MongoQueue
   /** Sessions that were locked when they were last looked at. */
   readonly #locked = new Map<string, Left>()
 
-  constructor(mongo: Mongo, { sessions }: Collections) {
+  constructor({ mongo, collections, queue }: Pick<StoreParts, 'mongo' | 'collections' | 'queue'>) {
     this.#mongo = mongo
-    this.#sessions = sessions
+    this.#sessions = collections.sessions
+    this.#queue = queue
   }
 
   /** Gives the lease that could be had for the longest time, by the server's clock; among those that are not locked. */
@@ -92,21 +104,21 @@ export class MongoLeases {
   ): Promise<{ readonly lease?: AcquiredLease | undefined; readonly again: number }> {
     const met = new Set<string>()
     for (;;) {
-      const keys = await this.#candidates(met, except)
-      for (const key of keys) {
-        const lease = await this.#claimOne(key, owner, durationMs)
+      const candidates = await this.#candidates(met, except)
+      for (const candidate of candidates) {
+        const lease = await this.#claimOne(candidate, owner, durationMs)
         if (lease !== undefined) return { lease, again: 0 }
-        met.add(key)
+        met.add(candidate._id)
       }
       // What is left of these is locked, or was claimed by others.
-      if (keys.length < CANDIDATES) break
+      if (candidates.length < CANDIDATES) break
     }
     let again = Number.POSITIVE_INFINITY
     for (const key of met) again = Math.min(again, this.#locked.get(key)?.until ?? again)
     return { again }
   }
 
-  async #candidates(met: ReadonlySet<string>, except: readonly string[]): Promise<string[]> {
+  async #candidates(met: ReadonlySet<string>, except: readonly string[]): Promise<Candidate[]> {
     const now = systemClock.monotonic()
     const left: string[] = []
     for (const [key, { until, ms }] of this.#locked) {
@@ -114,14 +126,17 @@ export class MongoLeases {
       // Nobody has read it for a long time.
       else if (until + ms + LONGEST_LEAVE_MS < now) this.#locked.delete(key)
     }
-    const cursor = this.#sessions.find(
-      { ...CLAIMABLE, _id: { $nin: [...left, ...met] }, workspace: { $nin: [...except] } },
-      { projection: { _id: 1 }, sort: { claimableAt: 1 }, limit: CANDIDATES, maxTimeMS: MAX_TIME_MS },
-    )
-    return (await cursor.toArray()).map(({ _id }) => _id)
+    const options = { sort: { claimableAt: 1 }, limit: CANDIDATES, maxTimeMS: MAX_TIME_MS } as const
+    const others = { _id: { $nin: [...left, ...met] }, workspace: { $nin: [...except] } }
+    const cursor = this.#sessions.find<Candidate>({ ...CLAIMABLE, ...others }, { ...options, projection: CANDIDATE })
+    return cursor.toArray()
   }
 
-  async #claimOne(_id: string, owner: string, durationMs: number): Promise<AcquiredLease | undefined> {
+  async #claimOne(
+    { _id, workspace, id }: Candidate,
+    owner: string,
+    durationMs: number,
+  ): Promise<AcquiredLease | undefined> {
     const until = { $add: [SERVER_NOW, durationMs] }
     const changes = {
       fence: { $add: ['$fence', 1] },
@@ -133,22 +148,27 @@ export class MongoLeases {
     }
     const options = {
       returnDocument: 'before',
-      projection: { workspace: 1, id: 1, fence: 1, attempts: 1, running: 1, leaseUntil: 1 },
+      projection: { fence: 1, attempts: 1, running: 1, leaseUntil: 1 },
       maxTimeMS: CLAIM_MS,
     } as const
     try {
-      const record = await this.#mongo.transact((session) =>
+      const claim = (session: ClientSession) =>
         this.#sessions
           .findOneAndUpdate({ _id, ...CLAIMABLE }, [{ $set: changes }], { ...options, session })
           // Not to be tried again at once.
-          .catch((error: unknown) => Promise.reject(isLocked(error) ? new Refused(isSlow(error)) : error)),
-      )
+          .catch((error: unknown) => Promise.reject(isLocked(error) ? new Refused(isSlow(error)) : error))
+      // The writes of this process would lock it out as long as there are any.
+      const record = this.#queue.isBusy(workspace, id)
+        ? await this.#queue.run(workspace, id, CLAIM, (batch) => claim(batch.session))
+        : await this.#mongo.transact(claim)
       this.#locked.delete(_id)
       if (record === null) return undefined
-      const { workspace, id, fence, attempts, running, leaseUntil: heldUntil } = record
+      const { fence, attempts, running, leaseUntil: heldUntil } = record
       const unfinished = running === 1
       return { workspace, sessionId: id, fence: fence + 1, unfinished, acquisitions: (attempts ?? 0) + 1, heldUntil }
-    } catch (error) {
+    } catch (thrown) {
+      const isLate = isStoreUnavailable(thrown) || thrown instanceof OutOfTime
+      const error = isLate ? new Refused(true) : thrown
       if (!(error instanceof Refused)) throw error
       const former = this.#locked.get(_id)?.ms ?? FIRST_LEAVE_MS / 2
       const ms = error.slow ? SLOW_LEAVE_MS : Math.min(former * 2, LONGEST_LEAVE_MS)
@@ -175,13 +195,3 @@ class Refused extends Error {
 }
 
 const CLAIMABLE = { claimableAt: { $gt: 0 }, $expr: { $lte: ['$claimableAt', SERVER_NOW] } }
-
-/** Sessions of a workspace with a live lease. */
-export async function listActive({ sessions }: Collections, workspace: string): Promise<string[]> {
-  const live = { $gt: ['$leaseUntil', SERVER_NOW] }
-  const cursor = sessions.find(
-    { workspace, leaseUntil: { $gt: 0 }, $expr: live },
-    { projection: { id: 1 }, maxTimeMS: MAX_TIME_MS },
-  )
-  return (await cursor.toArray()).map(({ id }) => id)
-}

@@ -1,7 +1,7 @@
-import { MongoServerError } from 'mongodb'
+import { type ClientSession, MongoServerError } from 'mongodb'
 import { systemClock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { Mongo } from '#shared/stores/mongo.ts'
+import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import { CommitUnknown } from '#shared/stores/mongo-transactions.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
@@ -13,6 +13,8 @@ export type MongoJob<T> = (batch: MongoBatch) => Promise<T>
 
 /** So many jobs share a transaction at most. */
 const BATCH = 50
+/** After that time, in milliseconds, a transaction takes no other job: nobody else can write its session meanwhile. */
+const BATCH_MS = 500
 /** So many jobs of one session wait at most, beside those that are under way. */
 const MOST_JOBS = 1_000
 /** Jobs whose limits lie so close together, in milliseconds, are given up together. */
@@ -26,6 +28,8 @@ export interface JobLimits {
   readonly limitMs: number
   /** Whoever called has nothing to do but to wait; such a job never shares a transaction with others, which end sooner. */
   readonly patient: boolean
+  /** It is the next one, whatever waits. */
+  readonly first?: boolean
 }
 
 interface Waiting {
@@ -54,18 +58,29 @@ export class MongoQueue {
     this.#collections = collections
   }
 
+  /** Whether this process writes a session right now, or is about to. */
+  isBusy(workspace: string, sessionId: string): boolean {
+    return this.#waiting.has(keyOf(workspace, sessionId))
+  }
+
   /**
    * Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. A job that
    * could not begin within `limitMs`, or that too many are ahead of, rejects with STORE_UNAVAILABLE and is forgotten.
    */
-  run<T>(workspace: string, sessionId: string, { limitMs, patient }: JobLimits, job: MongoJob<T>): Promise<T> {
+  run<T>(
+    workspace: string,
+    sessionId: string,
+    { limitMs, patient, first = false }: JobLimits,
+    job: MongoJob<T>,
+  ): Promise<T> {
     const key = keyOf(workspace, sessionId)
     const waiting = this.#waiting.get(key) ?? []
     if (waiting.length >= MOST_JOBS) return Promise.reject(storeUnavailable('too many writes of the session wait'))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const until = systemClock.monotonic() + limitMs
     const entry = { job, patient, until, resolve: resolve as (answer: unknown) => void, reject }
-    waiting.push(entry)
+    if (first) waiting.unshift(entry)
+    else waiting.push(entry)
     if (!this.#waiting.has(key)) {
       this.#waiting.set(key, waiting)
       void this.#drain(workspace, sessionId, waiting)
@@ -81,7 +96,9 @@ export class MongoQueue {
     const transact = (some: readonly Waiting[]) => this.#transact(workspace, sessionId, some)
     for (let entries = take(waiting); entries.length > 0; entries = take(waiting)) {
       try {
-        settle(entries, await transact(entries))
+        const outcomes = await transact(entries)
+        settle(entries, outcomes)
+        waiting.unshift(...entries.slice(outcomes.length))
       } catch (error) {
         // There is no use in trying one by one.
         if (mongoProblem(error) !== undefined) waiting.unshift(...giveUp(entries, error))
@@ -92,14 +109,30 @@ export class MongoQueue {
     this.#waiting.delete(keyOf(workspace, sessionId))
   }
 
+  /** The outcomes of the first of these, of one at least: those that there was time for. */
   #transact(workspace: string, sessionId: string, entries: readonly Waiting[]): Promise<Outcome[]> {
+    let isFirst = true
     return this.#mongo.transact(async (session) => {
       const batch = new MongoBatch(this.#collections, workspace, sessionId, session)
+      const until = systemClock.monotonic() + BATCH_MS
+      // What takes long, or was refused before, would be refused at its end for any short write of others that came between.
+      if (entries.length > 1 || !isFirst) await this.#lock(workspace, sessionId, session)
+      isFirst = false
       const outcomes: Outcome[] = []
-      for (const entry of entries) outcomes.push(await outcomeOf(entry, batch))
+      for (const entry of entries) {
+        outcomes.push(await outcomeOf(entry, batch))
+        if (systemClock.monotonic() >= until) break
+      }
       await batch.flush()
       return outcomes
     }, earliest(entries) - systemClock.monotonic())
+  }
+
+  /** Keeps everybody else from writing a session until the transaction ends. */
+  async #lock(workspace: string, sessionId: string, session: ClientSession): Promise<void> {
+    const options = { session, maxTimeMS: MAX_TIME_MS }
+    const filter = { _id: keyOf(workspace, sessionId) }
+    await this.#collections.sessions.updateOne(filter, { $inc: { version: 1 } }, options)
   }
 }
 
@@ -152,8 +185,8 @@ async function alone(entry: Waiting, transact: (entries: readonly Waiting[]) => 
 }
 
 function settle(entries: readonly Waiting[], outcomes: readonly Outcome[]): void {
-  for (const [i, entry] of entries.entries()) {
-    const outcome = outcomes[i] as Outcome
+  for (const [i, outcome] of outcomes.entries()) {
+    const entry = entries[i] as Waiting
     if ('answer' in outcome) entry.resolve(outcome.answer)
     else entry.reject(outcome.rejection)
   }

@@ -7,9 +7,10 @@ import type {
 import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
-import { listActive } from './leases.ts'
+import { SERVER_NOW } from './collections.ts'
 import { listSessions } from './list-sessions.ts'
 import { listMessages, listPermissionRequests } from './lists.ts'
 import { MongoReads } from './reads.ts'
@@ -54,8 +55,11 @@ export class MongoSessionLists implements SessionLists {
     return found !== undefined && message !== undefined && message.seq > found.base ? message : undefined
   }
 
-  listActive(workspace: string): Promise<readonly string[]> {
-    return listActive(this.#parts.collections, workspace)
+  async listActive(workspace: string): Promise<readonly string[]> {
+    const live = { workspace, leaseUntil: { $gt: 0 }, $expr: { $gt: ['$leaseUntil', SERVER_NOW] } }
+    const options = { projection: { id: 1 }, maxTimeMS: MAX_TIME_MS }
+    const sessions = await this.#parts.collections.sessions.find(live, options).toArray()
+    return sessions.map(({ id }) => id)
   }
 
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {

@@ -72,7 +72,7 @@ class MongoSessionStore
     this.#mongo = mongo
     this.#collections = collections
     this.#queue = queue
-    this.#leases = new MongoLeases(mongo, collections)
+    this.#leases = new MongoLeases({ mongo, collections, queue })
     this.#clock = clock
     this.#newId = newId
     this.#notices = notices
