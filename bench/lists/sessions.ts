@@ -1,0 +1,55 @@
+import type { SessionRecord } from '#services/session/adapters/common/session-record.ts'
+
+/** The workspace that the sessions are in. */
+export const W = 'wrk_0123456789abcdefghij'
+
+const SECOND_MS = 1_000
+const TOKENS = JSON.stringify({ input: 100, output: 100, reasoning: 0, cacheRead: 0, cacheWrite: 0 })
+const MODEL = JSON.stringify({ providerId: 'portico', modelId: 'echo', variant: '' })
+
+/** So many sessions, a second apart, the oldest first. */
+export function* someSessions(count: number): Generator<SessionRecord> {
+  const start = Date.now() - count * SECOND_MS
+  const step = Math.floor(count / 10)
+  for (let i = 0; i < count; i++) {
+    const few = i % step === 7
+    const half = i % 2 === 0
+    const title = `Session ${i} ${few ? 'needle' : half ? 'of the parser' : 'of the lexer'}, topic ${i % 100} ${i < step ? 'ancient' : ''}`
+    const time = start + i * SECOND_MS
+    yield {
+      workspace: W,
+      id: `ses_${i.toString(36).padStart(6, '0')}0123456789abcdefghij`,
+      parentId: few ? 'ses_few' : i % 10 === 3 ? 'ses_parent' : null,
+      fork: null,
+      title,
+      titleSearch: title.toLowerCase(),
+      agent: null,
+      model: MODEL,
+      directory: few ? '/home/user/few' : half ? '/home/user/many' : `/home/user/p${i % 999}`,
+      projectId: few ? 'few' : half ? 'many' : 'other',
+      subpath: !few && i % 4 === 0 ? 'src' : '',
+      metadata: null,
+      permissions: null,
+      costNanos: '0',
+      tokens: TOKENS,
+      outcome: 'succeeded',
+      timeCreated: time,
+      timeUpdated: time,
+      timeIdle: time,
+      timeViewed: null,
+      timeArchived: null,
+      titling: null,
+      seq: 20,
+      due: 0,
+      wake: null,
+      running: 0,
+      interruptRequested: 0,
+      lastAdmitter: null,
+      fence: 1,
+      attempts: 0,
+      leaseOwner: null,
+      leaseUntil: 0,
+      claimableAt: null,
+    }
+  }
+}
