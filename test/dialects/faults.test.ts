@@ -35,16 +35,22 @@ after(async () => {
   await stub[Symbol.asyncDispose]()
 })
 
-async function outcomes(prefix: 'up' | 'down', streamed: boolean): Promise<Record<string, unknown>> {
-  const cells = DIALECTS.flatMap((dialect) => UPSTREAMS.map(({ protocol }) => ({ dialect, protocol })))
-  const found = cells.map(async ({ dialect, protocol }) => {
-    asked++
-    return [
-      `${dialect.name} × ${protocol}`,
-      await outcome(portico, dialect, `${prefix}-${protocol}/m`, streamed),
-    ] as const
-  })
-  return Object.fromEntries(await Promise.all(found))
+/** What each dialect gets of each provider; one after another where answers are so large that they would be in each other's way. */
+async function outcomes(prefix: 'up' | 'down', streamed: boolean, atOnce = true): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  const underWay: Promise<void>[] = []
+  for (const dialect of DIALECTS) {
+    for (const { protocol } of UPSTREAMS) {
+      asked++
+      const one = outcome(portico, dialect, `${prefix}-${protocol}/m`, streamed).then((said) => {
+        found[`${dialect.name} × ${protocol}`] = said
+      })
+      underWay.push(one)
+      if (!atOnce) await one
+    }
+  }
+  await Promise.all(underWay)
+  return found
 }
 
 const cells = (value: (dialect: Dialect, protocol: Upstream['protocol']) => unknown) =>
@@ -68,7 +74,11 @@ for (const [name, { answer }] of Object.entries(FAULTS)) {
     fault = answer
     for (const streamed of [false, true]) {
       const all = cells((dialect, protocol) => expected(name, dialect, protocol, streamed))
-      assert.deepEqual(await outcomes('up', streamed), all, streamed ? 'streamed' : 'whole')
+      assert.deepEqual(
+        await outcomes('up', streamed, name !== 'an endless answer'),
+        all,
+        streamed ? 'streamed' : 'whole',
+      )
     }
   })
 }

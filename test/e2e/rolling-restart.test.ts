@@ -70,7 +70,7 @@ test(title, { skip: skipWithoutMongo }, async () => {
     PORTICO_MONGODB_DATABASE: database,
     PORTICO_INTERNAL_SECRET: randomBytes(24).toString('hex'),
     // On a busy machine the balancer looks late.
-    PORTICO_UNREADY_SECONDS: '3',
+    PORTICO_UNREADY_SECONDS: '6',
     PORTICO_DRAIN_SECONDS: '60',
   }
   const running: Process[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { MongoSigningKeys } from '#services/identity/adapters/mongo/signing-keys.ts'
@@ -78,13 +78,19 @@ test('no private key is in the bytes of a data folder, in the log or in an answe
   assert.throws(() => assertNone(secrets, { planted }))
 })
 
-/** Every file below a folder, by its path. */
+/** Every file below a folder that is not empty, by its path. A running server may remove some meanwhile. */
 function filesOf(directory: string): Record<string, Buffer> {
-  const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' })
-  const files = paths.filter(
-    (path) => statSync(join(directory, path)).isFile() && statSync(join(directory, path)).size > 0,
-  )
-  return Object.fromEntries(files.map((path) => [path, readFileSync(join(directory, path))]))
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = entries.flatMap(({ parentPath, name }): [string, Buffer][] => {
+    const path = join(parentPath, name)
+    try {
+      return [[relative(directory, path), readFileSync(path)]]
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
+  })
+  return Object.fromEntries(files.filter(([, bytes]) => bytes.length > 0))
 }
 
 test('no private key is in a MongoDB store, in the log or in an answer; with another key to decrypt with a process refuses to start', {

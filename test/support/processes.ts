@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,6 +38,11 @@ export interface Ended {
   readonly stderr: string
 }
 
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** A folder that is gone when the test is over. */
 export function scratchDirectory(): { readonly path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), 'portico-e2e-'))
@@ -59,6 +65,7 @@ export async function startProcess(
   })
   let output = ''
   const exited = once(child, 'exit')
+  exited.then(() => running.delete(child))
   const closed = once(child, 'close')
   const url = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
@@ -70,7 +77,12 @@ export async function startProcess(
     child.stderr.on('data', read)
     exited.then(([code]) => reject(new Error(`${entry} ended with ${code}:\n${output}`)))
   })
+  // A test that fails before it stops the process must not keep its file from ending.
+  const handles = [child, child.stdout as Socket, child.stderr as Socket]
+  for (const handle of handles) handle.unref()
+  running.add(child)
   const end = async (signal: NodeJS.Signals): Promise<void> => {
+    for (const handle of handles) handle.ref()
     if (child.exitCode === null && child.signalCode === null) {
       child.kill(signal)
       await exited
