@@ -7,33 +7,44 @@ import { integerVariable, jsonVariable, mustBe, urlVariable } from '#shared/conf
 
 /** Settings of the catalog service. */
 export interface Config {
-  /** Default project directory, absolute (`PORTICO_DIRECTORY`); undefined: there is none, and requests have to name theirs. */
+  /**
+   * Default project directory, absolute (`PORTICO_DIRECTORY`); undefined: there is none, and requests must name theirs.
+   */
   readonly directory: string | undefined
   /** Global configuration directory, absolute (`PORTICO_CONFIG_DIR`; default `~/.config/opencode`). */
   readonly configDirectory: string
   /** Home directory, for `~` in permission rules. */
   readonly home: string
-  /** Workspace id → directories that its principals may have their projects below (`PORTICO_PROJECT_ROOTS`, JSON). */
+  /** Workspace id → directories below which its principals may have their projects (`PORTICO_PROJECT_ROOTS`, JSON). */
   readonly roots: Readonly<Record<string, readonly string[]>>
-  /** Absolute paths, below which a project's files may name commands, addresses and modules to run (`PORTICO_TRUSTED_DIRECTORIES`, JSON). */
+  /**
+   * Absolute paths; the files of projects below them may name commands, addresses and modules to run
+   * (`PORTICO_TRUSTED_DIRECTORIES`, JSON).
+   */
   readonly trustedDirectories: readonly string[]
-  /** Plugin hosts and MCP processes that may be alive, by CPU core (`PORTICO_PROCESSES_PER_CORE`). */
+  /** How many plugin hosts and MCP processes may be alive, per CPU core (`PORTICO_PROCESSES_PER_CORE`). */
   readonly processesPerCore: number
-  /** After how long a location that nobody uses is closed (`PORTICO_LOCATION_IDLE_SECONDS`). */
+  /** After how long an unused location is closed (`PORTICO_LOCATION_IDLE_SECONDS`). */
   readonly locationIdleSeconds: number
-  /** Where packages of plugins are installed (`PORTICO_PLUGIN_DIR`); undefined: where the process has it. */
+  /** Where plugin packages are installed (`PORTICO_PLUGIN_DIR`); undefined: the process decides. */
   readonly pluginDirectory: string | undefined
-  /** Address of the registry that packages of plugins come from (`PORTICO_PLUGIN_REGISTRY`; default: the one that npm uses, as it says it to its scripts). */
+  /**
+   * Address of the registry that plugin packages come from (`PORTICO_PLUGIN_REGISTRY`; default: the one that npm uses,
+   * which it passes to its scripts).
+   */
   readonly pluginRegistry: string
-  /** Longest time that a plugin may take to load (`PORTICO_PLUGIN_LOAD_SECONDS`). */
+  /** Time limit for a plugin to load (`PORTICO_PLUGIN_LOAD_SECONDS`). */
   readonly pluginLoadSeconds: number
-  /** Longest time that a hook of a plugin may take (`PORTICO_PLUGIN_HOOK_SECONDS`). */
+  /** Time limit for a hook of a plugin (`PORTICO_PLUGIN_HOOK_SECONDS`). */
   readonly pluginHookSeconds: number
-  /** Most memory of a plugin, in MiB (`PORTICO_PLUGIN_MEMORY_MIB`). */
+  /** Memory limit of a plugin, in MiB (`PORTICO_PLUGIN_MEMORY_MIB`). */
   readonly pluginMemoryMib: number
-  /** A variable of the environment, for the documents of the configuration that name it. A function: settings are logged. */
+  /**
+   * Returns an environment variable, for configuration documents that refer to it. It is a function because settings
+   * are logged.
+   */
   readonly variable: (name: string) => string | undefined
-  /** All that a command sees of the environment. */
+  /** The whole environment of commands. */
   readonly environment: Readonly<Record<string, string>>
 }
 
@@ -86,7 +97,7 @@ export function readConfig(env: Environment): Config {
   })
 }
 
-/** What npm says is its registry, unless Portico cannot use that. */
+/** npm's registry, unless Portico cannot use it. */
 function npmsRegistry(address: string | undefined): string {
   const { data } = urlVariable().refine(hasNoCredentials).safeParse(address)
   return data ?? NPM_REGISTRY
@@ -97,7 +108,10 @@ function hasNoCredentials(address: string): boolean {
   return username === '' && password === ''
 }
 
-/** PATH without the folders that npm puts in front of it for a script: a project's commands are not to find Portico's Node. */
+/**
+ * PATH without the folders that npm puts in front of it for scripts, so that a project's commands do not find Portico's
+ * Node.
+ */
 function usersPath(path: string | undefined): string | undefined {
   const folders = path?.split(delimiter) ?? []
   const last = folders.findLastIndex((folder) => folder.endsWith('node-gyp-bin'))

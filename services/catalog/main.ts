@@ -1,4 +1,3 @@
-// The process of the catalog service alone.
 import { runService } from '#shared/process/service-process.ts'
 import { readConfig } from './config.ts'
 import { open, services } from './open.ts'

@@ -41,24 +41,29 @@ import { OpenLocations } from './run/open-locations.ts'
 import { ProcessPlaces } from './run/process-places.ts'
 import { ToolCalls } from './run/tool-calls.ts'
 
-/** What directories are opened with. */
+/** What is needed to work on directories. */
 export interface DirectoriesOptions {
   readonly config: Config
   readonly clock: Clock
   readonly logger: Logger
-  /** Where what a call needs for a moment lies, made when it is not there; default: the folder for temporary files (`TMPDIR`). */
+  /**
+   * Folder for short-lived files of calls, created if it is missing; default: the folder for temporary files
+   * (`TMPDIR`).
+   */
   readonly scratch?: string
-  /** Where packages of plugins are installed, unless a setting says it; default: `.cache/portico/plugins` of the user. */
+  /**
+   * Where plugin packages are installed, unless a setting says otherwise; default: the user's `.cache/portico/plugins`.
+   */
   readonly plugins?: string
 }
 
-/** What works on directories. Disposal ends every tool call, and resolves when nothing of them is left. */
+/** The parts that work on directories. Disposal ends every tool call, and resolves when nothing of them is left. */
 export interface Directories extends CatalogDependencies, AsyncDisposable {}
 
-/** Tools that are not always there, and actions of tools that are named otherwise. */
+/** Tools that are not always there, and actions with other names than their tools. */
 const OTHER_ACTIONS = ['skill', 'task', 'mcp', 'external_directory', '*']
 
-/** Opens what works on directories. No directory is opened before it is needed. */
+/** Opens the parts that work on directories. No directory is opened before it is needed. */
 export async function openDirectories(options: DirectoriesOptions): Promise<Directories> {
   const { config, clock, logger } = options
   const { directory, configDirectory, home, environment } = config

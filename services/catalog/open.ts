@@ -8,7 +8,7 @@ import { createRoutes } from './routes.ts'
 
 const directories = lazyModule(() => import('./open-directories.ts'))
 
-/** What this process serves. */
+/** The services of this process. */
 export const services = [CatalogService] as const
 
 /** What the catalog service needs from outside. */
@@ -19,7 +19,7 @@ export interface Opened extends AsyncDisposable {
   readonly routes: Routes
 }
 
-/** Opens the service; all that works on directories is opened with the first call. Disposal ends it. */
+/** Opens the service; the parts that work on directories are opened by the first call. Disposal ends it. */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const draining = new AbortController()
   let opening: Promise<Directories> | undefined

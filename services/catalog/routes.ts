@@ -12,7 +12,7 @@ export interface HandlerDependencies {
   openDirectories(): Promise<CatalogDependencies>
 }
 
-/** The routes of the catalog service, which are opened with the first call of one of them. */
+/** The routes of the catalog service, which are opened by the first call of any of them. */
 export function createRoutes({ openDirectories }: HandlerDependencies): Routes {
   const lazily = lazyHandlers(CatalogService, async () => {
     const { catalogService } = await handlers()

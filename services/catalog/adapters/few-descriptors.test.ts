@@ -8,8 +8,8 @@ const linux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
 const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href)
 
 /**
- * Runs `attempt(free)` in a process of its own that has none, one, two … 40 descriptors free at that moment, and answers
- * what each came to. Rejects when the process ended early.
+ * Runs `attempt(free)` in a process of its own that has zero, one, two … 40 free descriptors at that moment, and
+ * returns the results. Rejects if the process ended early.
  */
 async function withFew(imports: string, attempt: string): Promise<string[]> {
   const program = `
@@ -25,7 +25,7 @@ async function withFew(imports: string, attempt: string): Promise<string[]> {
       hold()
       for (let i = 0; i < free; i++) closeSync(held.pop())
       const answer = await attempt().catch((error) => error.kind ?? String(error.stack))
-      // What an event that nobody listens to would end comes a little later.
+      // An event without a listener would end the process a little later.
       await sleep(5)
       for (const descriptor of held.splice(0)) closeSync(descriptor)
       console.log(answer)

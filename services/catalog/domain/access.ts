@@ -1,20 +1,20 @@
-/** What a tool call needs permission for, of one kind. */
+/** One kind of access that a tool call requires permission for. */
 export interface ToolAccess {
   readonly action: string
-  /** Paths relative to the location (`.` is the location), absolute ones outside of it, or a command. */
+  /** Paths relative to the location (`.` is the location), absolute paths outside of it, or a command. */
   readonly resources: readonly string[]
-  /** Absolute real path of the file that is changed, when the rules of agents must not allow that by themselves. */
+  /** Absolute real path of the file that is changed, if the rules of agents alone must not allow that. */
   readonly guardedPath?: string | undefined
 }
 
-/** Whether two lists of accesses are the same; the order of neither accesses nor resources matters. */
+/** Whether two lists of accesses are equal, in any order of accesses and resources. */
 export function sameAccesses(left: readonly ToolAccess[], right: readonly ToolAccess[]): boolean {
   return canonical(left) === canonical(right)
 }
 
 /**
- * The patterns that an `always` answer saves: the resources themselves, or the path of a guarded file, which is the same
- * in no other directory. One that contains a wildcard would match more than this call (a rule cannot quote it), so then
+ * The patterns that an `always` reply saves: the resources themselves, or the path of a guarded file, which is the same
+ * from any directory. If one contains a wildcard, which rules cannot escape, it would match more than this call, so
  * nothing is saved.
  */
 export function savePatternsOf(accesses: readonly ToolAccess[]): string[] {

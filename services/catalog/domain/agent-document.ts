@@ -2,20 +2,20 @@ import { isJson, isObject, type JsonObject } from '#shared/json.ts'
 import type { AgentDocument, AgentEntry, AgentMode, ModelRef, PermissionRule, RequestOverlay } from './agent.ts'
 import { AGENT_KEYS, fromLegacy, isLegacy } from './legacy-agent.ts'
 
-/** A document that says something it must not; the message names the member. */
+/** A document is invalid; the message names the member. */
 export class DocumentError extends Error {
   override readonly name = 'DocumentError'
 }
 
-/** Top-level keys of a configuration document that mean something, and those that mean nothing to a server. */
+/** Top-level keys of a configuration document that are used, and those that mean nothing to a server. */
 const KEYS = ['agents', 'permissions', 'default_agent', 'mcp', 'plugins']
 const MAX_NAMED = 16
 const SILENT_KEYS = ['$schema', 'theme', 'keybinds', 'tui', 'username', 'share', 'autoupdate']
 
 /**
- * Reads what a configuration document says about agents. An agent that is malformed is left out and reported to
- * `onProblem`, and so are the keys that nothing here knows. Malformed rules for all agents become one rule with `ask` for everything: whoever meant to deny something
- * must not end up with it allowed.
+ * Reads the agents in a configuration document. A malformed agent is left out and reported to `onProblem`, and so are
+ * unknown keys. Malformed rules for all agents become one rule with `ask` for everything: something that was meant to
+ * be denied must not end up allowed.
  */
 export function readConfigDocument(value: unknown, onProblem: (problem: string) => void): AgentDocument {
   if (!isObject(value)) throw new DocumentError('the document is not an object')
@@ -34,8 +34,8 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
 }
 
 /**
- * Reads the agent of a Markdown file: parsed front matter and body. Unknown keys in the front matter make it the legacy
- * form. Throws DocumentError.
+ * Reads the agent in a Markdown file: its parsed front matter and its body. Unknown keys in the front matter make it
+ * the legacy form. Throws DocumentError.
  */
 export function readMarkdownAgent(matter: unknown, body: string, mode?: AgentMode): AgentEntry {
   const fields = matter ?? {}
@@ -44,7 +44,7 @@ export function readMarkdownAgent(matter: unknown, body: string, mode?: AgentMod
   return { ...entry, ...(body !== '' && { system: body }), ...(mode !== undefined && { mode }) }
 }
 
-/** Reads one agent; `at` names it in the messages. Throws DocumentError. */
+/** Reads one agent; `at` names it in messages. Throws DocumentError. */
 function readAgentEntry(value: unknown, at: string): AgentEntry {
   if (!isObject(value)) throw new DocumentError(`${at} is not an object`)
   const member = <T>(name: string, read: (value: unknown, at: string) => T): { [key: string]: T } =>

@@ -3,20 +3,20 @@ import { BUILTIN_AGENTS, DEFAULT_RULES } from './builtin-agents.ts'
 
 /** The agents of a location. */
 export interface AgentSet {
-  /** The default agent first, then as they were defined. */
+  /** The default agent first, then in order of definition. */
   readonly agents: readonly Agent[]
-  /** Undefined when no agent can be a session's. */
+  /** Undefined if no agent can be a session's. */
   readonly defaultId: string | undefined
 }
 
 const HOME_ACTIONS = new Set(['read', 'edit', 'external_directory'])
 
 /**
- * Merges the built-in agents and documents, low precedence first. Members of a later document replace those of an
- * earlier one; request overlays are merged name by name; rules add up in this order: defaults, those for the
- * tools of plugins, built-in agent, every
- * document's rules for all agents, every document's rules for the agent. A disabled agent is gone. The default agent
- * is the configured one when it can be a session's agent, else `build`, else the first that can.
+ * Merges the built-in agents and documents, lowest precedence first. Members of a later document replace those of an
+ * earlier one; request overlays are merged by name. Rules are concatenated in this order: defaults, those for tools of
+ * plugins, the built-in agent, every document's rules for all agents, every document's rules for this agent. A disabled
+ * agent is removed. The default agent is the configured one if it can be a session's agent, else `build`, else the
+ * first that can.
  */
 export function mergeAgents(
   documents: readonly AgentDocument[],

@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/json.ts'
 /** Where an agent may be used: as a session's agent, by another agent, or both. */
 export type AgentMode = 'primary' | 'subagent' | 'all'
 
-/** One permission rule; `*` is any run of characters, `?` is one. The last rule that matches wins. */
+/** A permission rule; `*` matches any sequence of characters, `?` matches one. The last matching rule wins. */
 export interface PermissionRule {
   readonly action: string
   readonly resource: string
@@ -17,7 +17,7 @@ export interface ModelRef {
   readonly variant: string | undefined
 }
 
-/** What is laid over the request to the provider. */
+/** What is added to requests to the provider. */
 export interface RequestOverlay {
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonObject
@@ -41,7 +41,7 @@ export interface Agent {
   readonly request: RequestOverlay
 }
 
-/** An agent as one document writes it; what is absent is left to earlier documents. */
+/** An agent as one document defines it; absent members are taken from earlier documents. */
 export interface AgentEntry {
   readonly name?: string
   readonly description?: string
@@ -56,7 +56,7 @@ export interface AgentEntry {
   readonly request?: Partial<RequestOverlay>
 }
 
-/** What one file says about agents. */
+/** What one file defines about agents. */
 export interface AgentDocument {
   /** Rules for all agents. */
   readonly permissions: readonly PermissionRule[]

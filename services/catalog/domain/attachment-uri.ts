@@ -1,18 +1,18 @@
-/** Characters of a `file:` URI: a path of 4 KiB in escapes, and more. */
+/** Maximum length of a `file:` URI, more than an escaped path of 4 KiB. */
 const MAX_FILE_URI = 16_384
 const PERCENT = 0x25
 const LINE_FEED = 0x0a
 
-/** More than two hexadecimal digits say. */
+/** Larger than any two hexadecimal digits. */
 const NO_DIGITS = 256
-/** Byte → what it says as a hexadecimal digit. */
+/** Byte → its value as a hexadecimal digit. */
 const DIGITS = new Uint16Array(256).fill(NO_DIGITS)
 for (const [value, digit] of [...'0123456789abcdef'].entries()) {
   DIGITS[digit.charCodeAt(0)] = value
   DIGITS[digit.toUpperCase().charCodeAt(0)] = value
 }
 
-/** What the URI of an attachment says. Lines are counted from 1. */
+/** The content of an attachment's URI. Lines are counted from 1. */
 export type AttachmentUri =
   | { readonly type: 'data'; readonly data: Uint8Array }
   | { readonly type: 'file'; readonly url: URL; readonly start: number | undefined; readonly end: number | undefined }
@@ -23,8 +23,8 @@ export class AttachmentUriError extends Error {
 }
 
 /**
- * Reads the URI of an attachment: `data:` with canonical base64 or percent-encoded content of at most `limit` bytes, or
- * `file:` with `?start=&end=`. Throws AttachmentUriError.
+ * Parses the URI of an attachment: `data:` with canonical base64 or percent-encoded content of at most `limit` bytes,
+ * or `file:` with `?start=&end=`. Throws AttachmentUriError.
  */
 export function readAttachmentUri(uri: string, limit: number): AttachmentUri {
   if (/^data:/i.test(uri)) return { type: 'data', data: readData(uri, limit) }
@@ -50,14 +50,15 @@ function readData(uri: string, limit: number): Uint8Array {
   return data
 }
 
-// Node reads nearly anything as base64; what does not come out again as it went in is not canonical.
+// Node accepts almost anything as base64; what is encoded differently afterwards was not canonical.
 function fromBase64(content: string): Uint8Array {
   const data = Buffer.from(content, 'base64')
   if (data.toString('base64') !== content) throw new AttachmentUriError('its base64 is not canonical')
   return data
 }
 
-// In one pass and in place, since what is decoded is never longer: a part of memory for each escape would take seconds.
+// In one pass and in place, since decoded content is never longer: a piece of memory for each escape would take
+// seconds.
 function fromPercent(content: string, limit: number): Uint8Array {
   const data = Buffer.from(content)
   let length = data.indexOf(PERCENT)
@@ -90,13 +91,13 @@ function lineOf(url: URL, name: string): number | undefined {
   return Number(text)
 }
 
-/** The lines `start` to `end` of a text, both included; a missing bound is the text's own. Copies nothing. */
+/** The lines `start` to `end` of a text, both inclusive; a missing bound is the text's own. Copies nothing. */
 export function sliceLines(text: Uint8Array, start = 1, end = Number.POSITIVE_INFINITY): Uint8Array {
   const from = skipLines(text, 0, start - 1)
   return text.subarray(from, skipLines(text, from, end - start + 1))
 }
 
-/** Where so many lines after `from` end. */
+/** Where this many lines after `from` end. */
 function skipLines(text: Uint8Array, from: number, count: number): number {
   if (count === Number.POSITIVE_INFINITY) return text.length
   let at = from

@@ -12,7 +12,7 @@ const ENVIRONMENT_FILES = [
   rule('read', '*.env.example', 'allow'),
 ]
 
-/** Rules that stand before all others (instance facts 3.12). */
+/** Rules that precede all others (instance facts 3.12). */
 export const DEFAULT_RULES: readonly PermissionRule[] = [
   rule('*', '*', 'allow'),
   rule('external_directory', '*', 'ask'),
@@ -30,7 +30,7 @@ const SEARCH_ONLY = [
   ...ENVIRONMENT_FILES,
 ]
 
-/** Agents that are there without configuration, in the order of the list. */
+/** Agents that exist without configuration, in the order of the list. */
 export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, AgentEntry>([
   ['build', { mode: 'primary', description: 'Works on the project with every tool that its permissions allow' }],
   [
@@ -41,7 +41,7 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
       system:
         'You are planning. Study the project, ask what is unclear, and write down what should be done and in which ' +
         'order. Change nothing: the only files that you may write are plans, as Markdown, in .opencode/plans/.',
-      // What lies in .opencode is guarded: permission is requested for a plan, too. A command may change anything.
+      // Files in .opencode are guarded, so permission is also requested for a plan. A command may change anything.
       permissions: [
         ...[rule('edit', '*', 'deny'), rule('edit', '.opencode/plans/*.md', 'allow'), rule('bash', '*', 'ask')],
         ...[rule('task', '*', 'deny'), rule('task', 'explore', 'allow')],

@@ -1,6 +1,6 @@
 /**
  * Splits a Markdown text into the YAML between its first two `---` lines and the body, both trimmed. A text that does
- * not begin with such a line is all body; one whose front matter does not end has none either.
+ * not begin with such a line is all body, and so is one whose front matter does not end.
  */
 export function splitFrontMatter(text: string): { readonly matter: string; readonly body: string } {
   const normal = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')

@@ -1,23 +1,23 @@
 import { isObject } from '#shared/json.ts'
 import type { PermissionRule } from './agent.ts'
 
-/** Keys of the present form. */
+/** Keys of the current form. */
 export const AGENT_KEYS: readonly string[] =
   'name model variant request system description mode hidden color steps disabled permissions'.split(' ')
 const KEYS = new Set(AGENT_KEYS)
 const LEGACY_KEYS = new Set('prompt tools permission disable options maxSteps'.split(' '))
-// One permission action guards every tool that changes files.
+// One permission action covers every tool that changes files.
 const EDITING_TOOLS = new Set(['write', 'edit', 'patch', 'multiedit'])
 
-/** Whether front matter has keys that only the older form knows, or that nobody knows. */
+/** Whether front matter has keys that only the older form knows, or that are unknown. */
 export function isLegacy(fields: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(fields).some((key) => !KEYS.has(key))
 }
 
 /**
- * Turns the older form of an agent into the present one: `prompt`, `disable`, `maxSteps`, `tools` (name → on or off) and
- * `permission` (action → effect, or → pattern → effect) get their present names; `options` and every unknown key
- * (`temperature`, `top_p`, …) go to the body of the provider request. A color by name has no present form.
+ * Converts the older form of an agent to the current one: `prompt`, `disable`, `maxSteps`, `tools` (name → on or off)
+ * and `permission` (action → effect, or → pattern → effect) get their current names; `options` and every unknown key
+ * (`temperature`, `top_p`, …) are moved to the body of the provider request. A named color has no current form.
  */
 export function fromLegacy(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const present: Record<string, unknown> = {}
@@ -48,7 +48,7 @@ function toolRules(tools: unknown): PermissionRule[] {
   }))
 }
 
-// What is not understood stays in the rule, and the reader of rules refuses the file.
+// Parts that are not understood stay in the rule, so that the parser of rules refuses the file.
 function permissionRules(permission: unknown): PermissionRule[] {
   if (permission === undefined) return []
   if (!isObject(permission)) return [{ action: '*', resource: '*', effect: permission as 'ask' }]

@@ -1,25 +1,25 @@
-/** Project of directories that belong to no repository with a commit. */
+/** Project of directories outside of any repository that has commits. */
 export const GLOBAL_PROJECT = 'global'
 
 /** A source repository, or the project `global`. */
 export interface Project {
   /** Root commit, or `global`. */
   readonly id: string
-  /** Root of the worktree; the location's directory for `global`. */
+  /** Root of the worktree; for `global`, the location's directory. */
   readonly directory: string
   /** Main checkout; differs from `directory` in a linked worktree. */
   readonly canonicalDirectory: string
 }
 
-/** A project directory, symbolic links resolved. */
+/** A project directory, with symbolic links resolved. */
 export interface Location {
   readonly directory: string
   readonly project: Project
-  /** Directory relative to the project's, with `/`; empty at its root. */
+  /** Path relative to the project's directory, with `/`; empty at its root. */
   readonly subpath: string
 }
 
-/** Picks the project id from the root commits of a repository: the first in order; undefined when there is none. */
+/** Picks the project id from the root commits of a repository: the first in order; undefined if there is none. */
 export function projectIdOf(rootCommits: string): string | undefined {
   return rootCommits
     .split('\n')

@@ -15,7 +15,7 @@ const SIGNATURES: readonly (readonly [mime: string, offset: number, bytes: strin
   ['video/webm', 0, '\x1a\x45\xdf\xa3'],
 ]
 
-/** Detects a media type from content: a known signature, else text when it is UTF-8 without null characters. */
+/** Detects a media type from content: a known signature, else text if it is UTF-8 without null characters. */
 export function detectMime(data: Uint8Array): string {
   for (const [mime, offset, bytes] of SIGNATURES) {
     if (startsWith(data, offset, bytes) && (mime !== 'image/bmp' || !isText(data))) return mime
@@ -23,7 +23,7 @@ export function detectMime(data: Uint8Array): string {
   return isText(data) ? 'text/plain' : 'application/octet-stream'
 }
 
-/** Whether bytes are UTF-8 without null characters. `partial`: the last character may be cut. */
+/** Whether bytes are UTF-8 without null characters. `partial`: the last character may be incomplete. */
 export function isText(data: Uint8Array, partial = false): boolean {
   if (data.includes(0)) return false
   try {

@@ -1,6 +1,8 @@
-/** A package of npm's registry, as a configuration names it: `name`, `name@range`, `name@tag`, with or without a scope. */
+/**
+ * A package of npm's registry, as a configuration names it: `name`, `name@range`, `name@tag`, with or without a scope.
+ */
 export interface PackageSpecifier {
-  /** As configured; what updates name it by. */
+  /** As configured; updates refer to it by this text. */
   readonly target: string
   readonly name: string
   /** A version, a range of versions or a tag. */
@@ -10,11 +12,17 @@ export interface PackageSpecifier {
 const MOST_CHARACTERS = 214
 const PART = '[a-z0-9~][a-z0-9._~-]*'
 const SPECIFIER = new RegExp(`^(?<name>(?:@${PART}/)?${PART})(?:@(?<wanted>.*))?$`, 's')
-/** A git address, a URL, a path, an alias and a repository of GitHub each have one of these; versions, ranges and tags have none. */
+/**
+ * Git addresses, URLs, paths, aliases and GitHub repositories contain one of these; versions, ranges and tags contain
+ * none.
+ */
 const ELSEWHERE = /[:/\\%]/
 const WANTED = /^[\w.+~^<>=*|\s-]*$/
 
-/** Reads a specifier. Throws PackageError for what is not a package of the registry: git, URLs, files, aliases. */
+/**
+ * Parses a specifier. Throws PackageError for anything that is not a package of the registry: git, URLs, files,
+ * aliases.
+ */
 export function parsePackageSpecifier(target: string): PackageSpecifier {
   const { name, wanted } = SPECIFIER.exec(target)?.groups ?? {}
   const shown = JSON.stringify(target.slice(0, MOST_CHARACTERS))
@@ -30,7 +38,7 @@ export function parsePackageSpecifier(target: string): PackageSpecifier {
   return { target, name, wanted: wanted?.trim() || 'latest' }
 }
 
-/** Why a package cannot be had, for people. */
+/** Why a package is not available, for people. */
 export class PackageError extends Error {
   override readonly name = 'PackageError'
 }

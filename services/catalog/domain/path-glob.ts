@@ -3,15 +3,15 @@ type Token = { readonly any: true } | { readonly any: false; readonly matches: (
 
 const MAX_ALTERNATIVES = 256
 
-/** A glob pattern that cannot be understood. */
+/** A glob pattern that is invalid. */
 export class GlobError extends Error {
   override readonly name = 'GlobError'
 }
 
 /**
- * Compiles a path pattern: `*` and `?` within a segment, `**` over segments, `[a-z]`, `[!a]`, `{a,b}`, `\` before a
- * character that means itself. Names that begin with a dot are nothing special. No regular expression is built, and a
- * match costs at most pattern × path steps, whoever wrote the pattern. Throws GlobError.
+ * Compiles a path pattern: `*` and `?` within a segment, `**` across segments, `[a-z]`, `[!a]`, `{a,b}`, and `\` before
+ * a literal character. Names that begin with a dot are not special. No regular expression is built, and a match takes
+ * at most pattern × path steps, whoever wrote the pattern. Throws GlobError.
  */
 export function compileGlob(pattern: string): Matcher {
   const alternatives = expandBraces(pattern).map((text) => text.split('/').map(compileSegment))
@@ -31,7 +31,7 @@ function compileSegment(segment: string): Matcher | '**' {
     )
 }
 
-// Matches a sequence against parts, where `**` stands for any number of them: greedy, going back to the last one only.
+// Matches a sequence against parts, where `**` matches any number of them: greedy, backtracking only to the last one.
 function matchSequence(matchers: readonly (Matcher | '**')[], parts: readonly string[]): boolean {
   let at = 0
   let part = 0
@@ -92,7 +92,7 @@ function expandBraces(pattern: string): string[] {
   const done: string[] = []
   const open = [pattern]
   for (let text = open.pop(); text !== undefined; text = open.pop()) {
-    // The innermost group first: it holds no other.
+    // The innermost group first: it contains no other.
     const group = /\{([^{},]*(?:,[^{},]*)+)\}/.exec(text)
     if (group === null) done.push(text)
     else for (const choice of (group[1] ?? '').split(',').reverse()) open.push(text.replace(group[0], () => choice))

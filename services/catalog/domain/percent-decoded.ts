@@ -1,4 +1,4 @@
-/** The text that a part of a URI stands for, or the part itself where that is not well-formed. */
+/** Decodes a part of a URI; a malformed part is returned unchanged. */
 export function percentDecoded(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -1,16 +1,16 @@
-/** What became of a text, or why nothing did. */
+/** The resulting text, or why there is none. */
 export type Replacement =
   | { readonly type: 'replaced'; readonly text: string; readonly count: number }
   | { readonly type: 'missing' }
   | { readonly type: 'ambiguous'; readonly count: number }
   | { readonly type: 'too-long' }
 
-/** Most characters of a text after a replacement: many short passages may be replaced by a long one. */
+/** Maximum length of a text after a replacement, since many short passages may be replaced by a long one. */
 export const MAX_REPLACED_LENGTH = 5 << 20
 
 /**
- * Replaces a passage that occurs exactly once, or every occurrence. Line ends may be given as `\n` for a text that has
- * `\r\n` throughout the passage.
+ * Replaces a passage that occurs exactly once, or every occurrence. If a text uses `\r\n` throughout the passage, `\n`
+ * may be given instead.
  */
 export function replaceText(text: string, from: string, to: string, all: boolean): Replacement {
   const found = replaceExact(text, from, to, all)

@@ -1,25 +1,25 @@
 import { matches } from '#shared/permission-pattern.ts'
 import type { PermissionRule } from './agent.ts'
 
-/** Instructions for one kind of work, which a model reads when it comes to that. */
+/** Instructions for one kind of work, which a model reads when it gets to that. */
 export interface Skill {
-  /** Path of its folder, relative to the folder of skills it lies in, with `/`. */
+  /** Path of its folder, relative to the folder of skills that contains it, with `/`. */
   readonly id: string
-  /** For people; the id where its file gives none. */
+  /** For people; the id if its file has no name. */
   readonly name: string
-  /** When it is of use; undefined: its file says nothing. */
+  /** When it is useful; undefined: its file does not say. */
   readonly description: string | undefined
   readonly text: string
-  /** Absolute path of its file. What else lies in that folder belongs to it. */
+  /** Absolute path of its file. Everything else in that folder belongs to it. */
   readonly path: string
 }
 
-/** Characters of the list that a model is shown. */
+/** Maximum number of characters of the list that a model is shown. */
 const MAX_LIST = 16 << 10
 
 /**
- * Which skills there are, for a model; undefined: none that it may read. What the agent's rules deny is left out, since the model
- * could only try it in vain; what they request is not.
+ * Lists the skills for a model; undefined: it may read none. Skills that the agent's rules deny are left out, since the
+ * model could only try them in vain; those that require a permission request are not.
  */
 export function skillList(skills: readonly Skill[], rules: readonly PermissionRule[]): string | undefined {
   const lines = skills.filter(({ id }) => !isDenied(rules, id)).map(lineOf)

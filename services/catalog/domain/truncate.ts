@@ -1,15 +1,15 @@
-/** Most lines that a tool answers with. */
+/** Maximum number of lines in a tool's result. */
 export const MAX_LINES = 2000
-/** Most bytes of text that a tool answers with. */
+/** Maximum number of bytes of text in a tool's result. */
 export const MAX_BYTES = 50 << 10
 
-/** Text that fits, and whether something was left out. */
+/** Text within the limits, and whether something was left out. */
 export interface Truncated {
   readonly text: string
   readonly truncated: boolean
 }
 
-/** Keeps the first lines of a list, at most 2,000 and 50 KiB, and adds `note` when some are left out. */
+/** Keeps the first lines of a list, at most 2,000 and 50 KiB, and adds `note` if some are left out. */
 export function truncateLines(lines: readonly string[], note: string, more = false): Truncated {
   const kept: string[] = []
   let bytes = 0
@@ -23,14 +23,14 @@ export function truncateLines(lines: readonly string[], note: string, more = fal
 }
 
 /**
- * Keeps the beginning and the end of a stream of bytes and forgets the middle: what a command prints first and last is
- * what says most. Holds no more than `limit` bytes, which are allocated once, and copies what it keeps.
+ * Keeps the beginning and the end of a stream of bytes and drops the middle: the first and last lines of a command are
+ * the most useful. It holds at most `limit` bytes, which are allocated once, and copies what it keeps.
  */
 export class OutputWindow {
   readonly #half: number
   #head: Buffer | undefined
   #headBytes = 0
-  /** A ring: the byte after the newest one is the oldest. */
+  /** A ring buffer: the byte after the newest one is the oldest. */
   #ring: Buffer | undefined
   /** Bytes that were not for the head. */
   #restBytes = 0
@@ -95,7 +95,7 @@ function middleOut(text: string): Truncated {
   return { text: [...lines.slice(0, half), note, ...lines.slice(-half)].join('\n'), truncated: true }
 }
 
-// A character that is cut at either end of a window becomes U+FFFD there; those are dropped.
+// A character that is cut at either end of a window becomes U+FFFD there, and is dropped.
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).replace(/^\uFFFD{1,3}|\uFFFD$/g, '')
 }

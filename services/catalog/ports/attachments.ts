@@ -7,11 +7,12 @@ export interface Attachment {
   readonly name: string | undefined
 }
 
-/** Reads what a prompt attaches. */
+/** Reads attachments of prompts. */
 export interface Attachments {
   /**
-   * Reads a `data:` or `file:` URI, the latter within the location only. Rejects with ATTACHMENT_INVALID (metadata
-   * problem): another scheme, not canonical, unreadable, outside the location, or more than 20 MiB.
+   * Reads a `data:` or `file:` URI, the latter only within the location. Rejects with ATTACHMENT_INVALID (metadata
+   * problem) for another scheme, non-canonical encoding, an unreadable file, one outside of the location, or more than
+   * 20 MiB.
    */
   read(location: Location, uri: string): Promise<Attachment>
 }

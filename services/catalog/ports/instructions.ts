@@ -1,4 +1,4 @@
 import type { Source } from './source.ts'
 
-/** Knows what whoever works in a location is instructed to do, most general first, whichever agent it is. */
+/** Knows the instructions for all agents in a location, most general first. */
 export type InstructionSource = Source<readonly string[]>

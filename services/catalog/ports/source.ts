@@ -1,19 +1,21 @@
 import type { Location } from '../domain/location.ts'
 
-/** One kind of thing that locations offer: agents, tools. A location holds an open one of each. */
+/** A kind of thing that locations offer, such as agents or tools. A location has an open source of each. */
 export interface Source<T> {
   /**
-   * Begins to look after a location. Sources that are given one object as their location may share what they need. `changed` is called, any number of times, when reading may return something else:
-   * soon after the change where the system notices changes, later where it has to be looked for.
+   * Opens the source for a location. Sources that get one object as their location may share what they need. `changed`
+   * is called, any number of times, when reading may return something else: soon after the change if the system reports
+   * changes, later if they must be polled for.
    */
   open(location: Location, changed: () => void): OpenSource<T>
 }
 
-/** A source that looks after one location. Disposing it releases what it watches. */
+/** A source of one location. Disposing it ends its watches. */
 export interface OpenSource<T> extends Disposable {
   /**
-   * What is offered at this moment, whether `changed` was called or not. May be called again while it reads. `start`: what has to
-   * be started before it can be known is started, and waited for, some seconds at most; else what is known of it counts.
+   * What is offered at this moment, whether or not `changed` was called. May be called again while it reads. `start`:
+   * whatever must be started before the offer is known is started, and waited for, for at most some seconds; otherwise
+   * the offer contains what is known.
    */
   read(start?: boolean): Promise<Offer<T>>
 }
@@ -21,8 +23,8 @@ export interface OpenSource<T> extends Disposable {
 /** What a source offers. */
 export interface Offer<T> {
   readonly value: T
-  /** Differs whenever the value says something else; the same for the same, in every process. */
+  /** Different for different values, and the same for equal ones, in every process. */
   readonly digest: string
-  /** Why configuration that is there could not be read, so that it counts as it was before, if it was. */
+  /** Why existing configuration could not be read, so that its last content, if there is any, still applies. */
   readonly problems?: readonly string[] | undefined
 }

@@ -9,7 +9,7 @@ import type { OpenLocations } from '../run/open-locations.ts'
 import { locationToProto } from './convert.ts'
 import { pluginToProto } from './list-plugins.ts'
 
-/** Asks whether there are newer versions of one plugin that is a package, or of all, and lists the plugins of the location. */
+/** Checks for newer versions of one plugin that is a package, or of all, and lists the plugins of the location. */
 export function checkPlugins(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations

@@ -32,7 +32,6 @@ const statuses = enumTable({
 })
 const effects = enumTable({ allow: RuleEffect.ALLOW, deny: RuleEffect.DENY, ask: RuleEffect.ASK })
 
-/** A location as a message. */
 export function locationToProto(location: Location): MessageInitShape<typeof LocationSchema> {
   const { id, directory, canonicalDirectory } = location.project
   return {
@@ -42,7 +41,6 @@ export function locationToProto(location: Location): MessageInitShape<typeof Loc
   }
 }
 
-/** An agent as a message. */
 export function agentToProto(agent: Agent): MessageInitShape<typeof AgentSchema> {
   const { id, mode, permissions, request, model, ...rest } = agent
   return {
@@ -57,12 +55,10 @@ export function agentToProto(agent: Agent): MessageInitShape<typeof AgentSchema>
   }
 }
 
-/** A skill as a message. */
 export function skillToProto({ id, ...rest }: Skill): MessageInitShape<typeof SkillSchema> {
   return { ...rest, skillId: id }
 }
 
-/** An MCP server as a message. */
 export function mcpServerToProto(server: McpServerState): MessageInitShape<typeof McpServerSchema> {
   const { name, status, error, tools, omitted, omittedCount } = server
   return {
@@ -75,7 +71,6 @@ export function mcpServerToProto(server: McpServerState): MessageInitShape<typeo
   }
 }
 
-/** What a running call reports, as a message. */
 export function callEventToProto(event: CallEvent): MessageInitShape<typeof RunToolResponseSchema> {
   if (event.type === 'progressed') return { event: { case: 'progressed', value: { metadata: event.metadata } } }
   const { metadata } = event
@@ -90,7 +85,6 @@ function contentToProto(content: ToolContent): MessageInitShape<typeof ToolConte
   return { content: { case: 'file', value: { data: data as Uint8Array<ArrayBuffer>, mime, name } } }
 }
 
-/** An event as a message. */
 export function eventToProto(event: CatalogEvent): MessageInitShape<typeof CatalogEventSchema> {
   const { id, timeCreated, directory } = event
   return { eventId: id, createTime: timestampFromMs(timeCreated), directory, event: changeToProto(event) }

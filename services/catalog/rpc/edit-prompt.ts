@@ -29,7 +29,7 @@ export function editPrompt(dependencies: {
     const known = { agents: idsOf(ofLocation.agents), skills: idsOf(offered) }
     const { prompt: edited, changedBy } = await plugins.prompt(prompt, { sessionId, known }, context.signal)
     const { delivery, metadata: wanted, agents, skills } = edited
-    // Plugins are given an object where there is none.
+    // Plugins get an object even if there is none.
     const isNone = metadata === undefined && Object.keys(wanted).length === 0
     const rest = isNone ? {} : { metadata: wanted }
     const named = { agents: [...agents], skills: [...skills] }

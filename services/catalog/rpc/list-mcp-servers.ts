@@ -6,7 +6,7 @@ import type { McpServers } from '../ports/mcp-servers.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import { locationToProto, mcpServerToProto } from './convert.ts'
 
-/** Lists the MCP servers of a location, after those that may run have been started, or waited for. */
+/** Lists the MCP servers of a location, after starting those that may run and waiting for them. */
 export function listMcpServers(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations

@@ -8,7 +8,7 @@ import type { Locations } from '../ports/locations.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import { locationToProto } from './convert.ts'
 
-/** Lists the plugins of a location, those that have failed too, once it is known which these are. */
+/** Lists the plugins of a location, including failed ones, once their states are known. */
 export function listPlugins(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations
@@ -24,7 +24,6 @@ export function listPlugins(dependencies: {
   }
 }
 
-/** A plugin as a message. */
 export function pluginToProto(info: PluginInfo): MessageInitShape<typeof PluginSchema> {
   const { id, origin, version, outdated, updating, failure } = info
   return {

@@ -4,7 +4,7 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Locations } from '../ports/locations.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 
-/** Checks the input of a tool call and says what it needs permission for. */
+/** Checks the input of a tool call, and returns what it requires permission for. */
 export function prepareTool(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations

@@ -1,4 +1,4 @@
-// A process of its own: it measures how long the event loop is held.
+// In a process of its own, since it measures how long the event loop is blocked.
 import assert from 'node:assert/strict'
 import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -92,11 +92,11 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
   }
 })
 
-/** What to look through 20 MiB may take without a turn, in milliseconds of CPU time; a slip takes seconds. */
+/** How many milliseconds of CPU time examining 20 MiB may take within a turn; a mistake would take seconds. */
 const MOST_MS = 500
 
 test('20 MiB of whatever content hold nobody up, also when several are read at once', async () => {
-  // What is encoded in between would be counted, too.
+  // Encoding in between would be counted, too.
   const connect = async (...routes: Routes[]) => ({
     transport: createLocalTransport(...routes),
     async [Symbol.asyncDispose]() {},

@@ -26,7 +26,7 @@ test('a reload is one of the locations that the caller may use, each with an eve
   hungUp.abort()
 })
 
-/** Asserts that a reload fails, and with what. */
+/** Asserts that a reload fails, and with which error. */
 async function assertFails(catalog: Awaited<ReturnType<typeof openCatalog>>, ...problems: readonly string[]) {
   await assert.rejects(catalog.client.reloadLocations({}, asOperator), (error) => {
     const { reason, metadata } = reasonOf(error) ?? assert.fail()

@@ -5,10 +5,10 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Locations } from '../ports/locations.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 
-/** Characters of what is said of all failures together: an error travels in headers. */
+/** Maximum number of characters for all failures together, since an error travels in headers. */
 const MAX_PROBLEMS = 4_000
 
-/** Builds the open locations of a principal anew. */
+/** Rebuilds the open locations of a principal. */
 export function reloadLocations(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations

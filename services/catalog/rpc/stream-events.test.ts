@@ -23,7 +23,7 @@ async function listen({ client }: Pick<CatalogFixture, 'client'>, as = asOperato
   assert.equal((await next()).case, 'connected')
   return {
     next,
-    /** The directory of the next event, which says that these were updated. */
+    /** The directory of the next event, which must be of this kind. */
     async updated(kind: 'agentsUpdated' | 'skillsUpdated' = 'agentsUpdated'): Promise<string> {
       const message = await next()
       assert.ok(message.case === 'event' && message.value.event.case === kind, message.case)
@@ -68,7 +68,7 @@ catalogTest(
     using events = await listen(catalog)
     for (const [name, change] of Object.entries(changes)) {
       await change()
-      // Nothing asks the catalog for agents meanwhile: it has to notice by itself. What is written in two acts may be two events.
+      // Nobody requests agents from the catalog meanwhile: it has to notice by itself. Two writes may cause two events.
       assert.equal(await events.updated(), catalog.project, name)
       const generation = await settled(catalog, events)
       assert.equal(seen.has(generation), false, name)
@@ -77,10 +77,10 @@ catalogTest(
   },
 )
 
-/** The generation once all events of a change have come. */
+/** The generation after all events of a change have come. */
 async function settled(catalog: CatalogFixture, events: Awaited<ReturnType<typeof listen>>): Promise<string> {
   const generation = await generationOf(catalog)
-  // A change of our own comes last.
+  // A change of the test's own comes last.
   await writeFiles(catalog.project, { 'opencode.jsonc': JSON.stringify({ agents: { last: { system: generation } } }) })
   const last = await generationOf(catalog)
   assert.notEqual(last, generation)
@@ -139,7 +139,7 @@ catalogTest('a file that is half written counts as it was, also what it forbids'
   }
   await writeFiles(catalog.project, { '.opencode/agents/own.md': '---\ndescription: [o\n---\n' })
   assert.equal(await describe(catalog), 'one')
-  // A reload may also have met a file while it was written.
+  // A reload may also have found a file that was half written.
   assert.equal(new Set(catalog.warnings.map(({ problem }) => problem)).size, 5, 'each time it is logged')
   await rm(join(catalog.project, 'opencode.json'))
   assert.notEqual(await generationOf(catalog), before, 'one that is gone is gone')

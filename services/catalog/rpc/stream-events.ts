@@ -7,7 +7,10 @@ import type { HubItem } from '../run/event-hub.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 import { eventToProto } from './convert.ts'
 
-/** Streams the events of the principal's locations, or of one, until the caller leaves or the server stops (SERVICE_CLOSING). */
+/**
+ * Streams the events of the principal's locations, or of one, until the caller leaves or the server stops
+ * (SERVICE_CLOSING).
+ */
 export function streamEvents(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations

@@ -7,7 +7,7 @@ import type { Locations } from '../ports/locations.ts'
 import type { PluginPackages } from '../ports/plugin-packages.ts'
 import type { OpenLocations } from '../run/open-locations.ts'
 
-/** Updates plugins that are packages. Locations that have them notice it by themselves. */
+/** Updates plugins that are packages. Locations that use them notice it by themselves. */
 export function updatePlugins(dependencies: {
   readonly locations: Locations
   readonly opened: OpenLocations
@@ -39,7 +39,7 @@ export function updatePlugins(dependencies: {
   }
 }
 
-/** Throws the signal's reason when it has aborted. */
+/** Throws the signal's reason if it has aborted. */
 function problemOf(error: unknown, signal: AbortSignal): string {
   signal.throwIfAborted()
   return error instanceof Error ? error.message : String(error)

@@ -1,12 +1,12 @@
 import type { CatalogEvent } from '../domain/catalog-event.ts'
 
-/** What a subscriber receives: `ready` first, `missed` where it fell behind. */
+/** What a subscriber receives: `ready` first, `missed` after it fell behind. */
 export type HubItem = { readonly type: 'ready' | 'missed' } | { readonly type: 'event'; readonly event: CatalogEvent }
 
-/** Events that may wait for a reader, each of another location, kind or MCP server. */
+/** How many events, each of another location, kind or MCP server, may wait for a reader. */
 const MAX_WAITING = 1_000
 
-/** Passes events on to those who listen. */
+/** Passes events on to subscribers. */
 export class EventHub {
   readonly #subscribers = new Set<Subscriber>()
 
@@ -15,13 +15,14 @@ export class EventHub {
   }
 
   /**
-   * Events of the directories that `wanted` admits, from now on, until the signal aborts. An event that waits is replaced
-   * by one that says the same of the same location; when more than 1,000 wait they are dropped, and `missed` says so.
+   * Events of the directories that `wanted` admits, from now on, until the signal aborts. A waiting event is replaced
+   * by a later one that says the same about the same location. If more than 1,000 wait, they are dropped, and a
+   * `missed` follows.
    */
   async *subscribe(wanted: (directory: string) => boolean, signal: AbortSignal): AsyncGenerator<HubItem> {
     const subscriber = new Subscriber(wanted)
     this.#subscribers.add(subscriber)
-    // A generator that stands at a `yield` does not observe an abort: what it holds is given up here.
+    // A generator at a `yield` does not observe an abort, so what it holds is released here.
     const leave = (): void => {
       this.#subscribers.delete(subscriber)
       subscriber.wake()

@@ -5,7 +5,10 @@ import { freeName } from '../domain/free-name.ts'
 import type { Location } from '../domain/location.ts'
 import type { PreparedCall, ToolDescription, ToolSource, Tools } from '../ports/tools.ts'
 
-/** Offers the tools of several sources, in this order. Of tools with one name the first source's keeps it, and the others get another. */
+/**
+ * Offers the tools of several sources, in this order. Of several tools with the same name, the first source's keeps it,
+ * and the others get different ones.
+ */
 export function joinTools(sources: readonly ToolSource[]): ToolSource {
   return {
     open(location, changed) {
@@ -24,13 +27,13 @@ export function joinTools(sources: readonly ToolSource[]): ToolSource {
   }
 }
 
-/** The same of tools that are offered already. */
+/** The same for tools that are offered already. */
 export function joined(parts: readonly Tools[]): Tools {
   return new JoinedTools(parts)
 }
 
 class JoinedTools implements Tools {
-  /** By the names that they are offered under; `name`: what their owner calls them. */
+  /** By the names under which they are offered; `name`: the owner's name for the tool. */
   readonly #owners = new Map<string, { readonly tools: Tools; readonly name: string }>()
   readonly #descriptions: ToolDescription[] = []
 

@@ -8,7 +8,7 @@ import type { PluginSource, Plugins } from '../ports/plugins.ts'
 import type { SkillSource } from '../ports/skills.ts'
 import type { ToolSource, Tools } from '../ports/tools.ts'
 
-/** What a location offers at one time, by its kind. */
+/** What a location offers at one time, by kind. */
 export interface Offered {
   readonly agents: AgentSet
   readonly skills: readonly Skill[]
@@ -18,10 +18,10 @@ export interface Offered {
   readonly tools: Tools
 }
 
-/** What a location offers is of these kinds. */
+/** The kinds of things that a location offers. */
 export type Kind = keyof Offered
 
-/** What locations offer comes from these. */
+/** The sources of what locations offer. */
 export interface Sources {
   readonly agents: AgentSource
   readonly skills: SkillSource
@@ -30,16 +30,16 @@ export interface Sources {
   readonly tools: ToolSource
 }
 
-/** What is offered at one time, under a name. */
+/** What is offered at one time, under an id. */
 export interface Generation extends Offered {
-  /** The same for the same offer, in every process and whether the location was closed meanwhile or not. */
+  /** The same for the same offer, in every process, and even if the location was closed meanwhile. */
   readonly id: string
 }
 
-/** What the sources offered, by digests. */
+/** Digests of what the sources offered. */
 export type Digests = Readonly<Record<Kind, string>>
 
-/** The event that says that another one is offered than before; undefined: clients are not shown it. */
+/** The event for a change of each kind; undefined: clients are not notified. */
 export const UPDATES: Readonly<Record<Kind, CatalogChange | undefined>> = {
   agents: { type: 'agents-updated' },
   skills: { type: 'skills-updated' },
@@ -48,7 +48,7 @@ export const UPDATES: Readonly<Record<Kind, CatalogChange | undefined>> = {
   tools: undefined,
 }
 
-/** What plugins know the events by. */
+/** The names of events for plugins. */
 export const EVENTS: Readonly<Partial<Record<CatalogChange['type'], PluginEvent>>> = {
   'agents-updated': 'agent.updated',
   'skills-updated': 'skill.updated',

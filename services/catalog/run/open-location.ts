@@ -11,37 +11,39 @@ import { type Digests, EVENTS, type Generation, type Kind, type Offered, type So
 
 const KINDS = Object.keys(UPDATES) as readonly Kind[]
 
-/** Generations of a location that are kept, the ones that were used last: a step that names another has to begin anew. */
+/**
+ * How many of a location's most recently used generations are kept: a step that names another one has to begin again.
+ */
 const KEPT_GENERATIONS = 16
 
-/** How long changes are collected before they are looked at, in milliseconds (instance facts 3.12). */
+/** How long changes are collected before they are read, in milliseconds (instance facts 3.12). */
 const DEBOUNCE_MS = 100
 
 interface Options {
   readonly sources: Sources
-  /** The tools by which a model reads skills. */
+  /** The tools with which a model reads skills. */
   readonly skillTools: (skills: readonly Skill[]) => Tools
-  /** Called when something may have changed: whoever owns the location is to reload it. */
+  /** Called when something may have changed, so that the owner reloads the location. */
   readonly onSignal: () => void
-  /** Called after a reload that found something else than the one before, or than `before` says. */
+  /** Called after a reload that found something else than the previous one, or than `before`. */
   readonly onUpdate: (change: CatalogChange) => void
   /** What it offered when it was last open. */
   readonly before: Digests | undefined
   readonly clock: Clock
 }
 
-/** A directory in use: its sources are open and watch for changes, and what they offer makes up its generations. */
+/** A directory in use: its sources are open and watch for changes, and their offers form its generations. */
 export class OpenLocation implements Disposable {
   readonly location: Location
   /** Monotonic time at which it was last used. */
   usedAt: number
   readonly #options: Options
   readonly #sources: readonly (readonly [kind: Kind, source: OpenSource<Offered[Kind]>])[]
-  /** Id → generation, the one that was used last at the end. */
+  /** Id → generation, the most recently used one last. */
   readonly #generations = new Map<string, Generation>()
   #digests: Digests | undefined
   #problems: readonly string[] = []
-  /** Reloads that began, and the last of them that counted. */
+  /** Numbers of the last reload that began, and of the last one whose result counted. */
   #begun = 0
   #counted = 0
   #uses = 0
@@ -63,22 +65,22 @@ export class OpenLocation implements Disposable {
     this.#sources = KINDS.map((kind) => [kind, options.sources[kind].open(this.location, changed)])
   }
 
-  /** What it offered when that was last looked at; undefined: it never was. */
+  /** What it offered when it was last read; undefined: it never was. */
   get digests(): Digests | undefined {
     return this.#digests
   }
 
-  /** Why configuration could not be read when it was last looked at: what it said before counts. */
+  /** Why configuration could not be read the last time, so that its last content applies. */
   get problems(): readonly string[] {
     return this.#problems
   }
 
-  /** Whether a call goes on in it. */
+  /** Whether a call is in progress in it. */
   get inUse(): boolean {
     return this.#uses > 0
   }
 
-  /** Keeps the location open until what it returns is disposed of. */
+  /** Keeps the location open until the returned object is disposed. */
   use(): Disposable {
     this.#uses++
     return {
@@ -90,7 +92,10 @@ export class OpenLocation implements Disposable {
     }
   }
 
-  /** Closes the location once no call goes on in it any more. It says nothing of changes from now on: another one may be in its place. */
+  /**
+   * Closes the location once no call is in progress in it any more. It reports no changes from now on, since another
+   * one may be in its place.
+   */
   retire(): void {
     this.#retired = true
     clearTimeout(this.#signal)
@@ -98,20 +103,21 @@ export class OpenLocation implements Disposable {
   }
 
   /**
-   * The generation with this id, else the present one: what the sources offer at this moment. Rejects with
-   * LOCATION_GENERATION_GONE when that id is neither kept nor the present one's. `start`: as when sources are read.
+   * The generation with this id, or the present one, which is what the sources offer at this moment. Rejects with
+   * LOCATION_GENERATION_GONE if the id is neither that of a kept generation nor the present one's. `start`: as for
+   * reading sources.
    */
   async generation(id?: string, start = false): Promise<Generation> {
     using _ = this.use()
     const kept = id === undefined ? undefined : this.#generations.get(id)
     if (kept !== undefined) return this.#keep(kept)
-    // Whoever names a generation has seen what was started.
+    // A caller that names a generation has seen what was started.
     const present = await this.reload(start || id !== undefined)
     if (id === undefined || present.id === id) return present
     throw new Rejection('LOCATION_GENERATION_GONE', { directory: this.location.directory, generation: id })
   }
 
-  /** Reads the sources again, and begins a new generation when they offer something else. */
+  /** Reads the sources again, and begins a new generation if their offers have changed. */
   async reload(start = false): Promise<Generation> {
     const turn = ++this.#begun
     const offers = await Promise.all(
@@ -121,7 +127,7 @@ export class OpenLocation implements Disposable {
     const id = hash('sha256', JSON.stringify(digests), 'hex').slice(0, 32)
     const offered = byKind(offers, ({ value }) => value) as Offered
     const generation = this.#keep(this.#generations.get(id) ?? this.#begin(id, offered))
-    // One that began later may have ended earlier, and knows better.
+    // A reload that began later has ended earlier, and its result is newer.
     if (turn < this.#counted || this.#retired) return generation
     this.#counted = turn
     this.#problems = offers.flatMap(([, { problems }]) => problems ?? [])

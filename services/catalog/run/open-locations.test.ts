@@ -8,7 +8,7 @@ import type { Offer, Source } from '../ports/source.ts'
 import type { Sources } from './offered.ts'
 import { OpenLocations } from './open-locations.ts'
 
-/** Locations whose agents are a number that the test sets; its timers are the test's. */
+/** Locations whose agents are a number that the test sets; the test controls their timers. */
 function begin(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
   const world = {
@@ -92,7 +92,7 @@ test('a generation that is not kept any more, or never was, is LOCATION_GENERATI
   const [oldest = '', ...kept] = ids
   for (const id of kept) assert.equal((await open.generation(id)).id, id)
   const reason = 'LOCATION_GENERATION_GONE'
-  // The one that was used last is kept longest.
+  // The most recently used one is kept longest.
   await open.generation(ids[1])
   world.offered = 18
   await open.generation()

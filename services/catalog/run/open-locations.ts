@@ -13,39 +13,42 @@ import { type ReloadFailure, reloadFailure } from './reload-failure.ts'
 
 interface Dependencies {
   readonly sources: Sources
-  /** The tools by which a model reads skills. */
+  /** The tools with which a model reads skills. */
   readonly skillTools: (skills: readonly Skill[]) => Tools
-  /** How long a location stays open that nobody uses, in milliseconds. */
+  /** How long an unused location stays open, in milliseconds. */
   readonly idleMs: number
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** What a directory is at this moment. Rejects when that is nothing that can be worked in. */
+/** The present state of a directory. Rejects if nobody can work in it. */
 type Look = (directory: string) => Promise<Location>
 
-/** How often idle ones are looked for at most, in milliseconds. */
+/** Longest interval between checks for idle locations, in milliseconds. */
 const SWEEP_MS = 30_000
 
-/** How long the others whose sources have signalled a change wait for one of them, in milliseconds. */
+/** How long one location delays the others whose sources have also signalled a change, in milliseconds. */
 const TURN_MS = 50
 
-/** Locations that may be open; more are only while calls go on in them. */
+/** How many locations may be open; more are open only while calls are in progress in them. */
 const MAX_OPEN = 1_024
 
-/** Closed locations of which it is known what they offered. */
+/** For how many closed locations it is remembered what they offered. */
 const MAX_CLOSED = 16_384
 
-/** The directories in use, one object each. Those that nobody has used for a time are closed. */
+/** The directories in use, one object each. Those that nobody has used for a while are closed. */
 export class OpenLocations implements Disposable {
-  /** What changes in open locations. */
+  /** Changes in open locations. */
   readonly events = new EventHub()
   readonly #dependencies: Dependencies
   /** Directory → its object, the one that was opened least recently first. */
   readonly #open = new Map<string, OpenLocation>()
   /** Directory → what it offered when it was closed, so that a change meanwhile is noticed. */
   readonly #closed = new Map<string, Digests>()
-  /** Locations whose sources have signalled a change. They are reloaded in turns: a file may be part of all. */
+  /**
+   * Locations whose sources have signalled a change. They are reloaded one after the other, since a file may belong to
+   * all of them.
+   */
   readonly #signalled = new Set<OpenLocation>()
   #reloading = false
   readonly #sweep: NodeJS.Timeout
@@ -60,7 +63,7 @@ export class OpenLocations implements Disposable {
     return this.#open.size
   }
 
-  /** The object of a location, opened when it is not open. One whose project has become another is opened anew. */
+  /** The object of a location, which is opened if necessary. If its project has changed, it is opened anew. */
   open(location: Location): OpenLocation {
     const { directory } = location
     const before = this.#open.get(directory)
@@ -80,9 +83,9 @@ export class OpenLocations implements Disposable {
   }
 
   /**
-   * Builds the open locations that `wanted` admits anew, all at the same time, as what `look` finds, and puts each in the place of the
-   * one before, in which calls that go on end. Resolves when each is built or has failed: then the one before stays, unless its
-   * directory is gone. Returns what failed, and why.
+   * Rebuilds the open locations that `wanted` admits, concurrently, in the state that `look` finds, and replaces the
+   * previous ones, in which calls in progress end. Resolves when each is rebuilt or has failed; then the previous one
+   * remains, unless its directory is gone. Returns the failures and their causes.
    */
   async reload(wanted: (directory: string) => boolean, look: Look): Promise<readonly ReloadFailure[]> {
     const former = [...this.#open].filter(([directory]) => wanted(directory))

@@ -5,7 +5,7 @@ import { type ProcessPlace, ProcessPlaces } from './process-places.ts'
 const NEVER = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Places of which the test sees who is asked to give one back. */
+/** Places; the test sees which holder is asked to give its own back. */
 function begin(size: number, starts = size) {
   const places = new ProcessPlaces(size, starts)
   const asked: string[] = []

@@ -2,9 +2,9 @@ import { Places } from '#shared/places.ts'
 
 /** The right to have one process alive. Disposing it, once the process has ended, gives it back. */
 export interface ProcessPlace extends Disposable {
-  /** The process has started: the next one may. */
+  /** The process has started, so the next one may. */
   started(): void
-  /** The process is at work until what this returns is disposed of. */
+  /** The process is working until the returned object is disposed. */
   use(): Disposable
 }
 
@@ -17,19 +17,19 @@ interface Holder {
   wanted: boolean
 }
 
-/** How long the start of one process keeps others from starting, at most. */
+/** How long the start of one process may delay others. */
 const START_MS = 2_000
 
 /**
- * A number of places for processes that stay: whoever needs one and finds none free takes that of the process that has been
- * idle for longest, as soon as it has ended, or waits until one is idle; in the order in which they came. A process is idle
- * between the ends of its uses and the next one, and not before its first use: that is its start. Few start at a time: all at
- * once, none would be ready in time.
+ * A number of places for processes that stay. Whoever needs one and finds none free takes that of the process that has
+ * been idle longest, once it has ended, or waits until one is idle, in order of arrival. A process is idle between the
+ * end of a use and the beginning of the next, but not before its first use, when it is starting. Few start at a time:
+ * if all did at once, none would be ready in time.
  */
 export class ProcessPlaces {
   readonly #places: Places
   readonly #starts: Places
-  /** Who has a place; the one that was used least recently first. */
+  /** The holders of places; the least recently used first. */
   readonly #holders = new Set<Holder>()
 
   /** `starts`: how many may start at a time. */
@@ -39,8 +39,8 @@ export class ProcessPlaces {
   }
 
   /**
-   * Takes a place. `onWanted` is called once at most, while the process is idle: it is to be ended, and the place to be
-   * disposed of. Throws the signal's reason.
+   * Takes a place. `onWanted` is called at most once, while the process is idle: it must be ended, and the place
+   * disposed. Throws the signal's reason.
    */
   async take(signal: AbortSignal, onWanted: () => void): Promise<ProcessPlace> {
     const taking = this.#places.take(signal)
@@ -59,7 +59,7 @@ export class ProcessPlaces {
     }
   }
 
-  /** Returns what is called when it has started. */
+  /** Returns a function to be called when it has started. */
   async #mayStart(place: Disposable, signal: AbortSignal): Promise<() => void> {
     let start: Disposable | undefined
     try {
@@ -93,7 +93,7 @@ export class ProcessPlaces {
     }
   }
 
-  /** Asks as many idle processes to end as are waited for. */
+  /** Requests as many idle processes to end as callers are waiting. */
   #askIdle(): void {
     let missing = this.#places.waiting
     for (const { wanted } of this.#holders) if (wanted) missing--

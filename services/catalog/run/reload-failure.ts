@@ -6,7 +6,7 @@ export interface ReloadFailure {
   readonly problem: string
 }
 
-/** What kept a location from being reloaded, in words. */
+/** Describes what prevented a location from being reloaded. */
 export function reloadFailure(directory: string, error: unknown): ReloadFailure {
   if (error instanceof Rejection)
     return { directory, problem: error.metadata.problem ?? 'it is gone, or cannot be read' }

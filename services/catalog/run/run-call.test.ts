@@ -21,7 +21,7 @@ const COMPLETED: ToolOutcome = { type: 'completed', content: [], metadata: {} }
 
 type Run = PreparedCall['run']
 
-/** Tools of which each call is this one; `prepared` is awaited before it is answered. */
+/** Tools of which each call is this one; `prepared` is awaited before preparing returns. */
 function toolsOf(run: Run, prepared: Promise<void> = Promise.resolve()): Tools {
   return {
     list: () => [],
@@ -32,7 +32,7 @@ function toolsOf(run: Run, prepared: Promise<void> = Promise.resolve()): Tools {
   }
 }
 
-/** Ways to go on printing after the end was asked for, each over many turns of the event loop. */
+/** Ways to keep printing after the end was requested, each over many turns of the event loop. */
 const PRINTERS: Readonly<Record<string, Run>> = {
   'from a timer': async (signal, progress) => {
     for (let count = 0, left = 20; left > 0; count++) {

@@ -5,7 +5,7 @@ import type { Location } from '../domain/location.ts'
 import type { CallIdentity, ToolOutcome, Tools } from '../ports/tools.ts'
 import type { AdmittedCall } from './tool-calls.ts'
 
-/** What is to be run. */
+/** A call to be run. */
 export interface CallRequest {
   readonly name: string
   readonly input: JsonObject
@@ -16,14 +16,14 @@ export interface CallRequest {
   readonly after: (outcome: ToolOutcome, signal: AbortSignal) => Promise<ToolOutcome>
 }
 
-/** What a running call reports: how far it is, any number of times, and at last how it ended. */
+/** What a running call reports: its progress, any number of times, and finally how it ended. */
 export type CallEvent = { readonly type: 'progressed'; readonly metadata: JsonObject } | ToolOutcome
 
 /**
- * Runs an admitted call. The work does not depend on anybody pulling: it goes on, and settles the call, by itself. Of
- * what is reported of the progress only the newest is kept for a slow reader. Aborting the caller's signal, or leaving the
- * iteration, ends the work; the iteration ends, by a throw of the signal's reason, when nothing of it is left.
- * Rejects with TOOL_ACCESS_CHANGED when the call touches something else than permission was given for.
+ * Runs an admitted call. The work does not depend on anybody pulling: it continues, and settles the call, by itself.
+ * For a slow reader, only the newest progress is kept. Aborting the caller's signal, or leaving the iteration, ends the
+ * work; the iteration ends, by throwing the signal's reason, when nothing of it is left. Rejects with
+ * TOOL_ACCESS_CHANGED if the call touches something else than permission was given for.
  */
 export async function* runCall(
   tools: Tools,
@@ -51,7 +51,8 @@ export async function* runCall(
   try {
     while (!ended) {
       await woken.promise
-      // What woke us is taken whether it is passed on or not: a promise that stays resolved would never let go of the thread.
+      // The wake-up is consumed whether or not anything is passed on: a promise that stays resolved would never let go
+      // of the thread.
       woken = Promise.withResolvers()
       const metadata = newest
       newest = undefined

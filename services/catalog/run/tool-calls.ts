@@ -1,10 +1,10 @@
 import { Rejection } from '#shared/rejection.ts'
 
-/** A call that may run. Whoever has it must settle it. */
+/** A call that may run. Whoever gets it must settle it. */
 export interface AdmittedCall {
   /** Aborts when the caller is gone, a newer fence ends the call, or the service closes. */
   readonly signal: AbortSignal
-  /** Nothing of the call is left. `forget`: it was never started, so that its id may be used again. */
+  /** Nothing of the call is left. `forget`: it was never started, so its id may be used again. */
   settle(forget: boolean): void
 }
 
@@ -25,9 +25,9 @@ const MAX_IDLE_SESSIONS = 10_000
 const MAX_ENDED_CALLS = 10_000
 
 /**
- * Sees to it that a session's calls run under one fence at a time, and each call at most once.
- * Memory is bounded: a session's ended calls are remembered until its next fence, the last 10,000 of them, and so are
- * the last 10,000 sessions, fences included; what runs is never forgotten.
+ * Ensures that a session's calls run under one fence at a time, and each call at most once. Memory is bounded: the last
+ * 10,000 ended calls of a session are remembered until its next fence, and so are the last 10,000 sessions with their
+ * fences; running calls are never forgotten.
  */
 export class ToolCalls implements AsyncDisposable {
   /** The least recently used first. */
@@ -36,7 +36,7 @@ export class ToolCalls implements AsyncDisposable {
 
   /**
    * Admits a call: raises the session's fence, and waits until what an older one left running has ended. Rejects with
-   * TOOL_FENCED when a newer fence is known and TOOL_CALL_STARTED when the call was admitted before.
+   * TOOL_FENCED if a newer fence is known, and TOOL_CALL_STARTED if the call was admitted before.
    */
   async begin(workspace: string, sessionId: string, callId: string, fence: bigint): Promise<AdmittedCall> {
     await this.endOlder(workspace, sessionId, fence)
@@ -61,7 +61,7 @@ export class ToolCalls implements AsyncDisposable {
 
   /**
    * Raises the session's fence and ends its calls under older ones. Resolves with their ids when nothing of them is
-   * left. Rejects with TOOL_FENCED when a newer fence is known.
+   * left. Rejects with TOOL_FENCED if a newer fence is known.
    */
   async endOlder(workspace: string, sessionId: string, fence: bigint): Promise<string[]> {
     const session = this.#session(workspace, sessionId)
@@ -74,7 +74,7 @@ export class ToolCalls implements AsyncDisposable {
     return older.map(([id]) => id)
   }
 
-  /** Admits no call from now on, ends all that run, and resolves when nothing of them is left. */
+  /** Admits no calls from now on, ends all that are running, and resolves when nothing of them is left. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
     const running = [...this.#sessions.values()].flatMap(({ running }) => [...running.values()])

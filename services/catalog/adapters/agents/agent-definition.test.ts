@@ -10,7 +10,7 @@ import { FileSource } from '../definitions/file-source.ts'
 import { DirectoryWatchers } from '../watch/directory-watchers.ts'
 import { agentFiles } from './agent-definition.ts'
 
-/** Agents of locations below a folder of the test, watched by at most so many watches. */
+/** Agents of locations in a folder of the test, with at most this many watches. */
 async function begin(t: TestContext, limit?: number) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'portico-agents-')))
   t.after(() => rm(folder, { recursive: true }))
@@ -29,7 +29,7 @@ async function begin(t: TestContext, limit?: number) {
   return { folder, watchers, open }
 }
 
-/** Waits until a location is watched: it signals once that it stands. */
+/** Waits until a location is watched: it signals once when its watch begins. */
 const watched = ({ signals }: { signals: { count: number } }) => waitFor('a watch', () => signals.count > 0)
 
 test('a thousand locations hold a bounded number of watches, notice changes, and release all', async (t) => {
@@ -38,7 +38,7 @@ test('a thousand locations hold a bounded number of watches, notice changes, and
   for (const location of locations) await location.digest()
   await Promise.all(locations.map(watched))
   assert.equal(watchers.size, 960)
-  // One that is watched, and one that has to look for itself.
+  // One that is watched, and one that has to poll.
   for (const location of [locations[0], locations[999]]) {
     assert.ok(location)
     const before = await location.digest()
@@ -60,7 +60,7 @@ test('what lies beside the places of agents is no signal', async (t) => {
   await writeFiles(location.directory, { 'README.md': '', 'src/a.ts': '', 'node_modules/b/opencode.json': '' })
   await writeFiles(location.directory, { 'opencode.jsonc': '{}' })
   await waitFor('a signal', () => location.signals.count > count)
-  // The system reports in order, and one file is at most: made, changed, changed.
+  // The system reports in order, and a file causes at most these: created, changed, changed.
   assert.ok(location.signals.count <= count + 3, `${location.signals.count - count} signals`)
 })
 
@@ -101,7 +101,7 @@ test('a file that vanishes while it is looked for is passed by', { skip: process
   const location = await open('project')
   const path = join(folder, 'vanished.md')
   await writeFiles(location.directory, { '.opencode/agent/stays.md': 'Stay.' })
-  // It can be looked at, but has no path any more.
+  // It has a size, but no path any more.
   await using file = await openFile(path, 'w')
   await rm(path)
   await symlink(`/proc/self/fd/${file.fd}`, join(location.directory, '.opencode/agent/gone.md'))

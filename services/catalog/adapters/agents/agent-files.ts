@@ -5,18 +5,21 @@ import { entriesOf, type FoundFile, findFile } from '../files/find-file.ts'
 
 /** A file that defines agents. */
 export interface AgentFile extends FoundFile {
-  /** `config`: a JSON document; `agent`, `mode`: a Markdown file, the latter always of a primary agent. */
+  /** `config`: a JSON document; `agent`, `mode`: a Markdown file, where `mode` is always a primary agent. */
   readonly kind: 'config' | 'agent' | 'mode'
-  /** Id of the agent of a Markdown file. */
+  /** Id of the agent in a Markdown file. */
   readonly id: string
 }
 
-/** What was found, and where it was looked for. */
+/** The files that were found, and where they were looked for. */
 export interface AgentFiles {
   readonly files: readonly AgentFile[]
-  /** Every directory and file that was looked for, there or not, by its own name: whoever writes where one leads to defines agents. */
+  /**
+   * Every directory and file that was looked for, existing or not, by its own name: whoever writes to the target of a
+   * link among them defines agents.
+   */
   readonly places: readonly string[]
-  /** Those of the places, there or not, in which every Markdown file defines an agent. */
+  /** Those of the places, existing or not, in which every Markdown file defines an agent. */
   readonly folders: readonly string[]
 }
 
@@ -24,10 +27,10 @@ const MAX_FILES = 1000
 const MAX_DEPTH = 8
 
 /**
- * The files that define agents for a location, low precedence first: the global configuration directory; the documents
- * of the project, from its root down to the location; the `.opencode` directories, likewise. A link that leads out of
- * the project is not followed. At most 1,000 Markdown files in one directory, at most 8 levels deep. Throws when the system
- * has no descriptors left to look with.
+ * Finds the files that define agents for a location, lowest precedence first: the global configuration directory; the
+ * documents of the project, from its root down to the location; the `.opencode` directories in the same order. A link
+ * out of the project is not followed. At most 1,000 Markdown files per directory, at most 8 levels deep. Throws if the
+ * system has no descriptors left.
  */
 export async function findAgentFiles(configDirectory: string, location: Location): Promise<AgentFiles> {
   const project = location.project.directory
@@ -46,7 +49,7 @@ export async function findAgentFiles(configDirectory: string, location: Location
   }
 }
 
-/** Looks for files, of which those count that lie within a directory, and keeps in mind where. */
+/** Searches for files, of which only those within a directory count, and records where it searched. */
 class Search {
   readonly places: string[] = []
   readonly folders: string[] = []

@@ -8,9 +8,9 @@ import type { AgentFile } from './agent-files.ts'
 const MAX_MARKDOWN_BYTES = 256 << 10
 
 /**
- * Reads a file that defines agents: a JSON document of at most 1 MiB, or a Markdown file of at most 256 KiB, its front
- * matter of at most 16 KiB. Parts that are
- * malformed are left out and reported to `onProblem`; throws when nothing can be made of the file.
+ * Reads a file that defines agents: a JSON document of at most 1 MiB, or a Markdown file of at most 256 KiB with a
+ * front matter of at most 16 KiB. Malformed parts are left out and reported to `onProblem`; throws if the file cannot
+ * be used at all.
  */
 export async function readAgentFile(
   { path, kind, id }: AgentFile,

@@ -33,7 +33,7 @@ const STARTERS: readonly (readonly [
   ],
 ]
 
-/** Ways to stay, as commands that sleep so long. */
+/** Ways to survive, as commands that sleep for this long. */
 const LEAVING: Readonly<Record<string, (tag: string) => string>> = {
   'in the background': (tag) => `sleep ${tag} & nohup sleep ${tag} >/dev/null 2>&1 & disown -a`,
   'in a session of its own': (tag) => `(setsid sh -c 'trap "" TERM HUP INT; sleep ${tag}; sleep ${tag}' &)`,
@@ -50,7 +50,7 @@ const HIDING: Readonly<Record<string, (tag: string) => string>> = {
     `env -i setsid sh -c 'n=0; while [ $n -lt 60 ]; do n=$((n+1)); setsid sleep ${tag} & done; wait' >/dev/null 2>&1 & sleep 0.3`,
 }
 
-/** What a command does last before the server is killed: it says so when it is done. */
+/** The last thing that a command does before the server is killed; it reports when it is done. */
 const LAST_DEEDS: Readonly<Record<string, string>> = {
   '': 'echo up $outer $inner; sleep TAG',
   ' and the outer supervisor is stopped': 'kill -STOP $outer; echo up $outer $inner; sleep TAG',
@@ -71,7 +71,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
   const reaped = supervisor !== undefined
   const ways = Object.entries({ ...LEAVING, ...(reaped ? HIDING : {}) })
 
-  // Each waits for most of its time, and sees its own processes alone.
+  // Each waits for most of its time, and sees only its own processes.
   describe('what stays', { concurrency: true }, () => {
     for (const [way, command] of ways) {
       test(`${way} ends with the command, and when it is disposed before`, async () => {
@@ -100,7 +100,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
 
   test('it sees its own output and nothing else, and reads nothing', async () => {
     const { text } = await run(start, 'cat; ls /proc/self/fd')
-    // Whoever runs the tests may have left descriptors open for everybody.
+    // Whoever runs the tests may have left inheritable descriptors open.
     const plain = spawnSync('/bin/bash', ['-c', 'cat; ls /proc/self/fd'], { stdio: ['ignore', 'pipe', 'ignore'] })
     assert.equal(text, plain.stdout.toString())
     const big = await run(start, `echo '${'x'.repeat(100_000)}' | wc -c; echo a | tee /dev/stderr`)
@@ -111,7 +111,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     const tag = longSleep()
     const { command, printed } = await begin(start, `: ${tag}; echo up; sleep 1000; :`)
     await printed('up')
-    // Until it has become `sleep`, what the shell forks has its words, too.
+    // Until it has become `sleep`, the process that the shell forks also has its command line.
     const one = async () => (await processesWith(tag)).length === 1
     await waitFor('the shell alone', one, () => processesWith(tag))
     await command[Symbol.asyncDispose]()
@@ -133,14 +133,14 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     const [children, open] = [ownChildren(), descriptors()]
     await Promise.all(Array.from({ length: 8 }, () => run(start, '(sleep 0.05 &) ; (true &) ; echo a')))
     const more = () => ownChildren().filter((pid) => !children.includes(pid))
-    // What a test before had open may be closed only now.
+    // What an earlier test had open may be closed only now.
     const over = () => more().length === 0 && descriptors() <= open
     await waitFor('the end of all', over, () => ({ children: more(), descriptors: descriptors(), open }))
   })
 
   test('many that are started faster than they are counted end', async () => {
     const tag = longSleep()
-    // Each of 6 starts another one again and again, 40 times; at most 240 at a time.
+    // Each of 6 starts another one 40 times in a row; at most 240 at a time.
     const bomb = `spawn() { n=0; while [ $n -lt 40 ]; do n=$((n+1)); (${reaped ? 'env -i setsid' : 'setsid'} sleep ${tag} &); done; }
       for i in 1 2 3 4 5 6; do spawn & done; echo up; wait`
     const cut = await begin(start, bomb)
@@ -181,7 +181,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
   ] as const) {
     test(`a command that kills its outer supervisor${how} and ends at once leaves nothing`, async () => {
       const tag = longSleep()
-      // Which of the two ends is noticed first is a matter of luck: six have it at once.
+      // Which of the two deaths is noticed first is random, so six do it at once.
       const deed = `${hide(tag)}; outer=${outer}; ${first}kill -9 $outer; exit 0`
       const begun = await Promise.all(Array.from({ length: 6 }, () => begin(start, deed)))
       await Promise.allSettled(begun.map(({ command }) => command.ended))
@@ -217,7 +217,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
       void begun.command.ended.then((how) => {
         end = how
       })
-      // Nobody disposes it, which would continue them as well.
+      // It is not disposed, since that would also continue them.
       await waitFor('the end of the command', () => end !== undefined)
       assert.deepEqual(end, { code: 3, signal: null })
       await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
@@ -269,7 +269,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
 interface Begun {
   readonly command: Command
   text(): string
-  /** Resolves when the command has printed that. */
+  /** Resolves when the command has printed a text. */
   printed(text: string): Promise<void>
 }
 
@@ -295,7 +295,7 @@ async function run(start: StartCommand, command: string): Promise<{ text: string
   }
 }
 
-/** Children of this process, zombies included. */
+/** Children of this process, including zombies. */
 function ownChildren(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

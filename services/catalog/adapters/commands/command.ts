@@ -23,24 +23,24 @@ export interface CommandEnd {
 }
 
 /**
- * A shell command in a process group of its own, that ends with all it started when it is disposed, and also when this
- * process is killed with SIGKILL. This is supervision, not a sandbox: a command can do whatever the
- * user can that runs Portico.
+ * A shell command in a process group of its own. It ends, with everything that it started, when it is disposed or when
+ * this process is killed (SIGKILL). This is supervision, not a sandbox: a command can do whatever the user can that
+ * runs Portico.
  */
 export interface Command extends AsyncDisposable {
-  /** Standard output and error, in the order in which they were written. */
+  /** Standard output and standard error, in the order in which they were written. */
   readonly output: Readable
-  /** Our end of the channel, when one was wanted. It may stay open after the command has ended. */
+  /** Our end of the channel, if one was requested. It may stay open after the command has ended. */
   readonly channel: Duplex | undefined
-  /** Resolves when the command itself has ended; rejects with ToolError when its supervision failed. */
+  /** Resolves when the command itself has ended; rejects with ToolError if its supervision failed. */
   readonly ended: Promise<CommandEnd>
-  /** Asks the whole group to end, and waits for the command at most `graceMs`. */
+  /** Terminates the whole group, and waits for the command for at most `graceMs`. */
   terminate(graceMs: number): Promise<void>
-  /** Ends everything that the command started, and resolves when it has ended and its output has been read. */
+  /** Ends everything that the command started, and resolves when all of it has ended and its output has been read. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Starts a command. Throws ToolError when the system cannot. */
+/** Starts a command. Throws ToolError if the system cannot. */
 export type StartCommand = (options: CommandOptions) => Promise<Command>
 
 /** Our end of the channel of a process that was started with one. */
@@ -51,7 +51,7 @@ export function channelOf(child: ChildProcess): Duplex | undefined {
 
 const OUTPUT_GRACE_MS = 500
 
-/** Waits until a promise settles, at most so long; returns whether it did. */
+/** Waits until a promise settles, for a limited time; returns whether it did. */
 export async function settledWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>()
   const timer = setTimeout(late.resolve, milliseconds, false)
@@ -62,7 +62,7 @@ export async function settledWithin(promise: Promise<unknown>, milliseconds: num
   return await Promise.race([settled, late.promise]).finally(() => clearTimeout(timer))
 }
 
-/** Waits until everything has been read; a process that nobody sees may hold the output open, and is not waited for. */
+/** Waits until everything has been read, but not for a hidden process that may hold the output open. */
 export async function readToEnd(output: Readable): Promise<void> {
   if (output.readableEnded || output.destroyed) return
   output.resume()

@@ -17,22 +17,22 @@ const PRCTL: Readonly<Record<string, number>> = {
   s390x: 172,
   mips64el: 5153,
 }
-/** Where a system keeps its own; before PATH, where there may be a wrapper that takes long. */
+/** Where a system keeps its own programs; searched before PATH, which may contain a slow wrapper. */
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin']
 const PROBE_MS = 5_000
-/** What a probe ends with: nothing else does by chance. */
+/** The exit code of a probe, which nothing else has by chance. */
 const PROBE_CODE = 97
 
 /**
- * Looks for a program that can supervise commands, and tries it: perl, which starts quickest, or else python3. `path` is a
- * PATH. Undefined: there is none, or the system has no reapers (it is not Linux).
+ * Finds a program that can supervise commands, and tries it: perl, which starts fastest, or else python3. `path` is a
+ * PATH. Undefined: there is none, or the system has no subreapers (it is not Linux).
  */
 export async function findSupervisor(path: string): Promise<Supervisor | undefined> {
   for (const supervisor of await supervisors(path)) if (await works(supervisor)) return supervisor
   return undefined
 }
 
-/** Those that could be tried, the best first. */
+/** The candidates, the best first. */
 export async function supervisors(path: string): Promise<Supervisor[]> {
   const prctl = PRCTL[process.arch]
   if (process.platform !== 'linux' || prctl === undefined) return []

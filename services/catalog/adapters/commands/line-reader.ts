@@ -2,12 +2,12 @@ import { MessageGauge } from './message-gauge.ts'
 
 const NEWLINE = 0x0a
 
-/** Cuts a stream of bytes into lines, none of which is too large to be parsed. */
+/** Splits a stream of bytes into lines, none of which is too large to be parsed. */
 export class LineReader {
   readonly #gauge = new MessageGauge()
   #parts: Uint8Array[] = []
 
-  /** The lines that end with these bytes, without their ends. Throws MessageError. */
+  /** Returns the lines that these bytes complete, without line ends. Throws MessageError. */
   push(chunk: Uint8Array): string[] {
     const lines: string[] = []
     let from = 0

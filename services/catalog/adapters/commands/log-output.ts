@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 
-/** Bytes that are read in a second: whoever prints more has to wait. */
+/** How many bytes are read per second: a process that prints more has to wait. */
 const MAX_READ = 1 << 20
 const SECOND_MS = 1_000
-/** Bytes that are logged in a minute, and at once. */
+/** How many bytes are logged per minute, and at once. */
 const MAX_LOGGED = 64 << 10
 const MAX_LOGGED_AT_ONCE = 4 << 10
 const MINUTE_MS = 60_000
 
-/** Logs what a process prints, slowly and not all of it, if that is much; that something is left out is logged, too. */
+/** Logs what a process prints, at a limited rate; if parts are left out, that is logged, too. */
 export function logOutput(output: Readable, log: (text: string) => void): void {
   let read = 0
   let minute = 0

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { LineReader } from './line-reader.ts'
 import { MessageError } from './message-gauge.ts'
 
-/** Reads a line that comes byte by byte. */
+/** Reads a line that arrives byte by byte. */
 function read(line: string): string[] {
   const reader = new LineReader()
   return [...Buffer.from(`${line}\n`)].flatMap((byte) => reader.push(Uint8Array.of(byte)))

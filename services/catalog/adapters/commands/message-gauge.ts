@@ -1,24 +1,24 @@
 import { randomInt } from 'node:crypto'
 
-/** Most bytes of one message of a server. */
+/** Maximum size of one message from a server. */
 export const MAX_MESSAGE_BYTES = 16 << 20
 const MAX_MEMBERS = 100_000
-/** Of members, each counted once: those that differ take several times as long to parse as those that are repeated. */
+/** Distinct member names, each counted once: they take several times as long to parse as repeated ones. */
 const MAX_NAMES = 20_000
 const MAX_DEPTH = 64
 
 const [QUOTE, BACKSLASH, COMMA, COLON, NEWLINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x0a]
-/** Names are compared by a hash that whoever chooses them cannot predict. */
+/** Names are distinguished by a hash that whoever chooses them cannot predict. */
 const FACTOR = 2 * randomInt(2 ** 30) + 1
 
-/** A message that is not read. */
+/** A message is too large to be read. */
 export class MessageError extends Error {
   override readonly name = 'MessageError'
 }
 
 /**
- * Measures a JSON text while its bytes come, so that none is parsed that would hold the event loop or fill the memory: at
- * most 16 MiB, 100,000 members and items, 20,000 different names of members, and 64 levels.
+ * Measures a JSON text as its bytes arrive, so that none is parsed that would block the event loop or fill the memory:
+ * at most 16 MiB, 100,000 members and items, 20,000 distinct member names, and 64 levels.
  */
 export class MessageGauge {
   readonly #limit: number
@@ -27,7 +27,7 @@ export class MessageGauge {
   #depth = 0
   #quoted = false
   #escaped = false
-  /** Of the string that was last begun. */
+  /** Hash of the string that began last. */
   #hash = 0
   readonly #names = new Set<number>()
 
@@ -35,7 +35,7 @@ export class MessageGauge {
     this.#limit = limit
   }
 
-  /** Counts further bytes of the text. Throws MessageError. */
+  /** Counts more bytes of the text. Throws MessageError. */
   add(bytes: Uint8Array): void {
     this.#bytes += bytes.length
     if (this.#bytes > this.#limit) throw new MessageError(`it sent a message of more than ${this.#limit} bytes`)
@@ -47,7 +47,7 @@ export class MessageGauge {
         this.#quoted = !this.#quoted
         if (this.#quoted) this.#hash = 0
       }
-      // No string of JSON contains one.
+      // Strings in JSON contain no line breaks.
       else if (byte === NEWLINE) this.#quoted = false
       else if (this.#quoted) {
         this.#escaped = byte === BACKSLASH
@@ -74,7 +74,7 @@ export class MessageGauge {
   }
 
   #structure(byte: number): void {
-    // `[` and `{`, `]` and `}` differ in one bit.
+    // `[` and `{` differ in one bit, and so do `]` and `}`.
     const folded = byte | 0x20
     if (folded === 0x7b) {
       this.#depth++

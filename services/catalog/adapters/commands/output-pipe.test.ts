@@ -12,7 +12,7 @@ import { openOutputPipe } from './output-pipe.ts'
 
 const module = fileURLToPath(new URL('output-pipe.ts', import.meta.url))
 
-/** A folder with a mkfifo of its own, to be found first. */
+/** A folder with its own mkfifo, which is found first. */
 function withMkfifo(script: string) {
   const folder = scratchDirectory()
   const [bin, temporary] = [join(folder.path, 'bin'), join(folder.path, 'tmp')]
@@ -44,7 +44,7 @@ test('a start leaves alone the pipes of processes that are alive, and what is no
   const opening = openOutputPipe(folder.temporary, folder.path)
   await waitFor('the folder of the pipe', () => readdirSync(folder.temporary).length === 1)
   const [name = ''] = readdirSync(folder.temporary)
-  // Of another container, whose process ids mean nothing here; and one of long ago.
+  // Of another container, whose process ids mean nothing here; and an old one.
   const [foreign, old] = [`portico-pipe-1-${2 ** 22 + 1}-abcdef`, 'portico-pipe-abcdef']
   for (const directory of [foreign, old, 'somebody-elses']) mkdirSync(join(folder.temporary, directory))
   utimesSync(join(folder.temporary, old), new Date(0), new Date(0))

@@ -10,7 +10,7 @@ import { ownerOf, processMark } from '../files/process-mark.ts'
 /** A pipe: what is written to one end comes out of the other. */
 export interface OutputPipe {
   readonly reader: Readable
-  /** Descriptor for a child process; to be closed by `closeWriter` when the child has it. */
+  /** Descriptor for a child process; must be closed by `closeWriter` once the child has it. */
   readonly writer: number
   closeWriter(): Promise<void>
 }
@@ -20,13 +20,15 @@ const closeFile = promisify(close)
 const run = promisify(execFile)
 
 const PREFIX = 'portico-pipe-'
-/** A name is there for some milliseconds: whose owner cannot be known is surely a remnant after this time. */
+/**
+ * A name exists for some milliseconds: after this time, one whose owner cannot be determined is certainly a remnant.
+ */
 const REMNANT_MS = 3_600_000
 
 /**
- * Makes a pipe. What Node gives a child process for its output is a socket, and a socket cannot be opened by name: with
- * one, `tee /dev/stderr` and `> /dev/stdout` fail. `folder` is where the pipe has a name for a moment; `path` is the PATH
- * that mkfifo(1) is looked for in.
+ * Makes a pipe. Node gives a child process a socket for its output, and a socket cannot be opened by name, so `tee
+ * /dev/stderr` and `> /dev/stdout` would fail. `folder` is where the pipe has a name for a moment; `path` is the PATH
+ * in which mkfifo(1) is found.
  */
 export async function openOutputPipe(folder: string, path: string): Promise<OutputPipe> {
   const directory = await mkdtemp(join(folder, `${PREFIX}${await processMark()}-`))
@@ -47,8 +49,8 @@ export async function openOutputPipe(folder: string, path: string): Promise<Outp
 }
 
 /**
- * Removes the names of pipes that killed processes left in a folder; `now` in milliseconds since the epoch. Those of
- * processes that are alive stay; so do, for an hour, those of other containers, whose process ids mean nothing here.
+ * Removes the names of pipes that killed processes left in a folder; `now` is in milliseconds since the epoch. Those of
+ * living processes are kept and, for an hour, those of other containers, whose process ids mean nothing here.
  */
 export async function sweepOutputPipes(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {

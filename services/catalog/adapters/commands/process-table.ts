@@ -8,13 +8,13 @@ const MAX_PAUSE_MS = 25
 const PROCESSES_AT_ONCE = 64
 
 /**
- * Kills every process of a group, and on Linux every process whose environment began with `mark` in it, wherever it has
- * moved to; resolves when none is left. New ones that appear meanwhile are killed too. After some seconds it gives up:
- * what the kernel does not let go cannot be ended by anybody. Elsewhere than on Linux, what left the group is not found.
+ * Kills every process of a group and, on Linux, every process whose environment began with `mark`, wherever it has
+ * moved; resolves when none is left. New ones that appear meanwhile are killed, too. After some seconds it gives up:
+ * nobody can end what the kernel does not let go. On other systems, processes that left the group are not found.
  */
 export async function killAll(group: number, mark: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    // Stopped before any is killed: none goes on because another one, for which it waited, has ended.
+    // All are stopped before any is killed, so that none continues because another one, for which it waited, has ended.
     signalGroup(group, 'SIGSTOP')
     const pids = process.platform === 'linux' ? await livingProcesses(group, mark) : []
     for (const pid of pids ?? []) kill(pid, 'SIGSTOP')
@@ -25,7 +25,7 @@ export async function killAll(group: number, mark: string): Promise<void> {
   }
 }
 
-/** Sends a signal to every process of a group; returns whether there was one (on Linux, a dead one counts too). */
+/** Sends a signal to every process of a group; returns whether there was one (on Linux, dead ones count, too). */
 export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(-group, signal)
@@ -36,7 +36,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-// Undefined: this process has no descriptor left to look with.
+// Undefined: this process has no descriptors left.
 async function livingProcesses(group: number, mark: string): Promise<number[] | undefined> {
   try {
     return await findProcesses(group, mark)
@@ -50,7 +50,7 @@ async function findProcesses(group: number, mark: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const found: number[] = []
   for (const [index, pid] of pids.entries()) {
-    // Files in /proc cost the thread pool ten times what reading them here does; a break now and then lets others work.
+    // Files in /proc cost the thread pool ten times as much as reading them here; an occasional pause lets others work.
     if (index % PROCESSES_AT_ONCE === PROCESSES_AT_ONCE - 1) await setImmediate()
     if (isMine(pid, group, mark)) found.push(pid)
   }
@@ -66,7 +66,7 @@ function isMine(pid: number, group: number, mark: string): boolean {
     return Number(processGroup) === group || readFileSync(`/proc/${pid}/environ`).includes(mark)
   } catch (error) {
     if (isOutOfDescriptors(error)) throw error
-    // Ended meanwhile, or somebody else's.
+    // It has ended meanwhile, or belongs to somebody else.
     return false
   }
 }

@@ -1,4 +1,4 @@
-/** One word for a shell. */
+/** Quotes a word for a shell. */
 export function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`
 }

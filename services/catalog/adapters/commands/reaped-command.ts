@@ -13,23 +13,24 @@ import { killAll, signalGroup } from './process-table.ts'
 import { notStarted, startProcess } from './start-process.ts'
 
 const openFile = promisify(open)
-/** Within it a supervisor has said where the output is to be read. */
+/** How long a supervisor may take to report where the output is read. */
 const START_MS = 10_000
-/** Within it the supervisors end everything, or give up. */
+/** How long the supervisors may take to end everything, before they give up. */
 const END_MS = 12_000
 const RESUME_EVERY_MS = 50
 const SIGNALS = new Map(Object.entries(systemConstants.signals).map(([name, number]) => [number, name]))
 
-/** A program that runs a supervisor script, and its words up to the shell. */
+/** A program that runs a supervisor script, and its arguments up to the shell. */
 export interface Supervisor {
   readonly program: string
   readonly words: readonly string[]
 }
 
 /**
- * A command below two supervisors that adopt whatever loses its parent (`supervisor.pl`, `supervisor.py`; Linux): nothing
- * that it starts leaves their tree, so that all of it is found, whatever it does to its group, session, descriptors or environment.
- * The supervisors end it all when this process closes their pipe or is gone, and each of them when the other one is gone.
+ * A command below two supervisors that adopt whatever loses its parent (`supervisor.pl`, `supervisor.py`; Linux).
+ * Nothing that it starts leaves their tree, so all of it is found, whatever it does to its group, session, descriptors
+ * or environment. The supervisors end all of it when this process closes their pipe or is gone, and each of them does
+ * so when the other one is gone.
  */
 export class ReapedCommand implements Command {
   readonly output: Readable
@@ -48,16 +49,16 @@ export class ReapedCommand implements Command {
     this.ended = reports.end
   }
 
-  /** Starts a command. Throws ToolError when the system cannot. */
+  /** Starts a command. Throws ToolError if the system cannot. */
   static async start(supervisor: Supervisor, options: CommandOptions): Promise<ReapedCommand> {
     const name = 'CATALOG_TOOL_CALL'
     const value = randomUUID()
     const child = await startProcess(supervisor.program, [...supervisor.words, options.shell], {
       cwd: options.directory,
-      // A session of its own: what ends groups or sessions around this process does not meet it.
+      // In a session of its own, so that it is not affected when groups or sessions around this process end.
       detached: true,
       env: { ...options.environment, PWD: options.directory, [name]: value },
-      // The supervisors pass on what else they inherit.
+      // The supervisors pass on all other descriptors that they inherit.
       stdio: ['pipe', 'ignore', 'ignore', 'pipe', ...(options.channel ? ['pipe' as const] : [])],
     })
     const reports = new Reports(child.stdio[3] as Readable)
@@ -92,16 +93,16 @@ export class ReapedCommand implements Command {
     const inTime = await settledWithin(gone, END_MS)
     clearInterval(resume)
     if (!inTime) child.kill('SIGKILL')
-    // One that was killed could not see to everything.
+    // A supervisor that was killed could not finish its work.
     const { group } = this.#reports
     if (child.exitCode !== 0 && group !== undefined) await killAll(group, this.#mark)
     await readToEnd(this.output)
   }
 }
 
-/** What the supervisors say. */
+/** The reports of the supervisors. */
 class Reports {
-  /** The descriptor of theirs that the output is read from; rejects when they end before. */
+  /** Their descriptor from which the output is read; rejects if they end before. */
   readonly pipe: Promise<number>
   readonly end: Promise<CommandEnd>
   /** Resolves when no supervisor is left. */

@@ -5,16 +5,16 @@ import { codeOf } from '../files/paths.ts'
 import { ToolError } from '../tools/tool.ts'
 
 /**
- * Starts a process, in a turn of the event loop of its own. Throws ToolError `not_started` when the system cannot, whichever way Node says so: it throws, or emits
- * an error later, which would end this process if nobody listened; and without free descriptors the child has no pipes.
- * What goes wrong with the process or its pipes after that is not reported.
+ * Starts a process, in its own turn of the event loop. Throws ToolError `not_started` if the system cannot, in
+ * whichever way Node reports that: it throws, or emits an error later, which would end this process if nobody listened;
+ * and without free descriptors the child has no pipes. Later errors of the process or its pipes are not reported.
  */
 export async function startProcess(
   program: string,
   words: readonly string[],
   options: SpawnOptions,
 ): Promise<ChildProcess> {
-  // It holds the event loop for milliseconds.
+  // It blocks the event loop for milliseconds.
   await ownTurn()
   try {
     const child = spawn(program, words, options)
@@ -27,7 +27,7 @@ export async function startProcess(
   }
 }
 
-/** What the model reads of a process that the system did not start for this reason. */
+/** The message for the model about a process that the system did not start. */
 export function notStarted(error: unknown): ToolError {
   const code = codeOf(error)
   return new ToolError('not_started', `The system cannot start a process now${code === undefined ? '' : `: ${code}`}`)

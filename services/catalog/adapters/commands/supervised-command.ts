@@ -11,11 +11,12 @@ import { startProcess } from './start-process.ts'
 
 const SHELL = '/bin/sh'
 
-// Waits for the word to go, with the write end of pipe 3 held by the server alone: without a server there is no word.
+// Waits for a line that allows it to start, from pipe 3, whose write end only the server has: without a server it never
+// starts.
 const GATE = 'IFS= read -r word <&3 || exit 125; exec 3<&-; exec "$0" -c "$1"'
 
-// Lies outside of the group that it watches, and blocks on a pipe whose other end only the server has. `end` is said when
-// all is over; the end of the pipe without it means that the server died: then everything of the call is killed.
+// Runs outside of the group that it watches, and blocks on a pipe whose other end only the server has. The line `end`
+// means that all is over; if the pipe ends without it, the server died, and everything of the call is killed.
 const WATCHER = `
 trap '' HUP INT TERM
 IFS= read -r group && IFS= read -r mark || exit 0
@@ -34,9 +35,9 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 done`
 
 /**
- * A command for systems without a reaper (`ReapedCommand`): what it started is found by its group and, on Linux, by a mark
- * in the environment, so that neither `&`, `nohup` nor `setsid` keeps it; only a process that left the group and wiped its
- * environment stays unseen.
+ * A command for systems without subreapers (`ReapedCommand`). What it started is found by its group and, on Linux, by a
+ * mark in the environment, so `&`, `nohup` and `setsid` do not hide it; only a process that left the group and cleared
+ * its environment is missed.
  */
 export class SupervisedCommand implements Command {
   readonly output: Readable
@@ -63,7 +64,9 @@ export class SupervisedCommand implements Command {
     unwatched.catch(() => {})
   }
 
-  /** Starts a command; in the folder `pipes` its output has a name for a moment. Throws ToolError when the system cannot. */
+  /**
+   * Starts a command; its output has a name in the folder `pipes` for a moment. Throws ToolError if the system cannot.
+   */
   static async start(options: CommandOptions, pipes: string): Promise<SupervisedCommand> {
     const mark = `CATALOG_TOOL_CALL=${randomUUID()}`
     const [name = '', value = ''] = mark.split('=')
@@ -89,7 +92,7 @@ export class SupervisedCommand implements Command {
     try {
       const [watcher, leader] = await Promise.all(starting)
       const group = leader.pid as number
-      // The command begins only when the watcher is sure to notice it.
+      // The command begins only when the watcher is certain to notice it.
       await new Promise((written) => watcher.stdin?.write(`${group}\n${mark}\n`, written))
       const gate = leader.stdio[3] as Writable
       gate.end('go\n')

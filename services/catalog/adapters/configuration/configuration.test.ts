@@ -9,7 +9,9 @@ import { DirectoryWatchers } from '../watch/directory-watchers.ts'
 import { Configuration } from './configuration.ts'
 import { TrustedDirectories } from './trusted-directories.ts'
 
-/** A project `project` with the location `project/app`, and the user's `config`; `trusted` are names below the same folder. */
+/**
+ * A project `project` with the location `project/app`, and the user's `config`; `trusted` are names in the same folder.
+ */
 async function begin(t: TestContext, trusted: readonly string[] = []) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'portico-configuration-')))
   t.after(() => rm(folder, { recursive: true }))
@@ -52,7 +54,7 @@ test('a project’s documents are trusted below a trusted directory, by real pat
   await symlink(join(folder, 'project/app'), join(folder, 'linked'))
   await writeFiles(folder, { 'project/opencode.json': '{"a":1}' })
   assert.deepEqual(await trusted(), [false, true])
-  // A link that leads out of the project is not followed, wherever it leads.
+  // A link out of the project is not followed, wherever it leads.
   await symlink(join(folder, 'config/a.json'), join(folder, 'project/opencode.jsonc'))
   assert.deepEqual((await read()).length, 2)
 })

@@ -17,36 +17,40 @@ interface Options {
   readonly configDirectory: string
   readonly trusted: TrustedDirectories
   readonly watchers: DirectoryWatchers
-  /** What `{env:NAME}` stands for in trusted documents. */
+  /** The values of `{env:NAME}` in trusted documents. */
   readonly variable: Variable
 }
 
 type LastDocuments = LRUCache<string, readonly ConfigurationDocument[]>
 
-/** Locations of which the documents are kept. */
+/** How many locations' documents are cached. */
 const MAX_LOCATIONS = 1_024
 
-/** The documents of one location's configuration. Disposing it releases what it watches. */
+/** The documents of one location's configuration. Disposing it ends its watches. */
 export interface OpenConfiguration extends Disposable {
   /**
-   * The documents at this moment, low precedence first; the same list as long as none has changed. One that cannot be read
-   * any more, maybe half written, counts as it was when it was last read, else not at all. May be called again while it reads.
+   * The documents at this moment, lowest precedence first; the same list as long as none has changed. A document that
+   * cannot be read any more, perhaps because it is half written, keeps its last content, if there is any. May be called
+   * again while it reads.
    */
   read(): Promise<readonly ConfigurationDocument[]>
 }
 
-/** Reads the documents (`opencode.json`, `opencode.jsonc`) that configure locations, whatever they configure. */
+/** Reads the documents that configure locations (`opencode.json`, `opencode.jsonc`), whatever they configure. */
 export class Configuration {
   readonly #options: Options
   readonly #turns = new Turns()
-  /** Directory → its documents as they were last read: what is opened anew goes on from there. */
+  /** Directory → its documents as last read, which are used when it is opened again. */
   readonly #last: LastDocuments = new LRUCache({ max: MAX_LOCATIONS })
 
   constructor(options: Options) {
     this.#options = options
   }
 
-  /** Begins to look after the documents of a location. `changed` is called, any number of times, when reading may return others. */
+  /**
+   * Opens the configuration of a location. `changed` is called, any number of times, when reading may return other
+   * documents.
+   */
   open(location: Location, changed: () => void): OpenConfiguration {
     const watch = new PlaceWatch({ watchers: this.#options.watchers, turns: this.#turns, changed })
     return new LocationDocuments(location, { ...this.#options, last: this.#last, watch })
@@ -63,7 +67,7 @@ class LocationDocuments implements OpenConfiguration {
   readonly #access: Access
   #fingerprint: string | undefined
   #documents: readonly ConfigurationDocument[]
-  /** Readings that began, and the last of them that counted. */
+  /** Numbers of the last read that began, and of the last one whose result counted. */
   #begun = 0
   #counted = 0
 
@@ -83,7 +87,7 @@ class LocationDocuments implements OpenConfiguration {
     const documents = await Promise.all(
       files.map(async (file) => (await this.#read(file)) ?? before.filter(({ path }) => path === file.path)),
     )
-    // One that began later may have ended earlier, and knows better.
+    // A read that began later has ended earlier, and its result is newer.
     if (turn < this.#counted) return this.#documents
     this.#counted = turn
     this.#documents = documents.flat()
@@ -96,7 +100,7 @@ class LocationDocuments implements OpenConfiguration {
     this.#access.watch[Symbol.dispose]()
   }
 
-  // Undefined: nothing can be made of it.
+  // Undefined: the document cannot be used.
   async #read({ path, own }: DocumentFile): Promise<ConfigurationDocument | undefined> {
     const { trusted, variable } = this.#access
     try {
@@ -106,7 +110,7 @@ class LocationDocuments implements OpenConfiguration {
       return { path, value: withVariables(value, variable) as typeof value, trusted: true }
     } catch (error) {
       if (isOutOfDescriptors(error)) throw error
-      // Who reads it for agents reports that, once for all.
+      // The reader of agents reports that, once for everybody.
       return undefined
     }
   }

@@ -2,19 +2,19 @@ import { dirname, join } from 'node:path'
 import type { Location } from '#services/catalog/domain/location.ts'
 import { type FoundFile, findFile } from '../files/find-file.ts'
 
-/** Names of a document of the configuration, low precedence first. */
+/** Names of configuration documents, lowest precedence first. */
 export const DOCUMENT_NAMES: readonly string[] = ['opencode.json', 'opencode.jsonc']
 
 /** A document that was found. */
 export interface DocumentFile extends FoundFile {
-  /** Lies in the user's own configuration directory. */
+  /** It is in the user's own configuration directory. */
   readonly own: boolean
 }
 
-/** What was found, and where it was looked for. */
+/** The documents that were found, and where they were looked for. */
 export interface DocumentFiles {
   readonly files: readonly DocumentFile[]
-  /** Every file that was looked for, there or not. */
+  /** Every file that was looked for, existing or not. */
   readonly places: readonly string[]
 }
 
@@ -27,9 +27,9 @@ export function levelsOf(location: Location): string[] {
 }
 
 /**
- * The documents of a location's configuration, low precedence first: those of the global configuration directory; of the
- * project, from its root down to the location; of the `.opencode` directories, likewise. A link that leads out of the
- * project is not followed. Throws when the system has no descriptors left to look with.
+ * Finds the documents of a location's configuration, lowest precedence first: those of the global configuration
+ * directory; of the project, from its root down to the location; of the `.opencode` directories, in the same order. A
+ * link out of the project is not followed. Throws if the system has no descriptors left.
  */
 export async function findDocuments(configDirectory: string, location: Location): Promise<DocumentFiles> {
   const levels = levelsOf(location)

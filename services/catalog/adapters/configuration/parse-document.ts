@@ -2,10 +2,10 @@ import { type ParseError, parse } from 'jsonc-parser'
 import { DocumentError } from '#services/catalog/domain/agent-document.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 
-/** Largest document of the configuration that is read. */
+/** Maximum size of a configuration document. */
 export const MAX_DOCUMENT_BYTES = 1 << 20
 
-/** Parses a document of the configuration: JSON with comments and trailing commas. Throws DocumentError. */
+/** Parses a configuration document: JSON with comments and trailing commas. Throws DocumentError. */
 export function parseDocument(document: string): unknown {
   const errors: ParseError[] = []
   const text = document.replace(/^\uFEFF/, '')

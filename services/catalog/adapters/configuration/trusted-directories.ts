@@ -2,7 +2,10 @@ import { realpath } from 'node:fs/promises'
 import { isTrusted } from '#services/catalog/domain/trust.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'
 
-/** Whose files may name commands, addresses and modules: the user's configuration directory, and those that the operator trusts. */
+/**
+ * The directories whose files may name commands, addresses and modules: the user's configuration directory, and those
+ * that the operator trusts.
+ */
 export class TrustedDirectories {
   readonly #directories: readonly string[]
 
@@ -11,7 +14,7 @@ export class TrustedDirectories {
     this.#directories = directories
   }
 
-  /** Whether a file or directory lies below a trusted directory: its real path below a real one. What is not there does not. */
+  /** Whether a file or directory is in a trusted directory, by their real paths. A file that does not exist is not. */
   async has(path: string): Promise<boolean> {
     const [real, ...trusted] = await Promise.all([path, ...this.#directories].map(realOf))
     if (real === undefined) return false

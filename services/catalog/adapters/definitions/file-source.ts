@@ -15,21 +15,24 @@ interface DefiningFile {
   readonly fingerprint: string
 }
 
-/** How one kind of thing is defined by files. */
+/** How files define one kind of thing. */
 export interface Definition<F extends DefiningFile, D, V> {
-  /** What a file of it is called in the log. */
+  /** What such a file is called in the log. */
   readonly name: string
-  /** The files that define it for a location, low precedence first, and where they were looked for. */
+  /** The files that define it for a location, lowest precedence first, and where they were looked for. */
   find(location: Location): Promise<Places & { readonly files: readonly F[] }>
-  /** What a file says; what it left out, and what may not be meant so, it reports. Throws when nothing can be made of it. */
+  /**
+   * Parses a file; reports what it leaves out, and what is probably a mistake. Throws if the file cannot be used at
+   * all.
+   */
   parse(file: F, onProblem: (problem: string) => void): Promise<D>
-  /** Whether a requested reload fails when nothing can be made of this file; else it is only skipped. */
+  /** Whether a requested reload fails if this file cannot be used; otherwise it is only skipped. */
   isConfiguration?(file: F): boolean
-  /** Makes one of what the files say, in their order. */
+  /** Merges the documents of the files, in their order. */
   merge(documents: readonly D[], onProblem: (problem: string) => void): V
 }
 
-/** What a file says, or why nothing can be made of it. */
+/** The content of a file, or why it cannot be used. */
 type Parsed<D> = { readonly document: D } | { readonly problem: string }
 
 interface Options {
@@ -37,24 +40,24 @@ interface Options {
   readonly logger: Logger
 }
 
-/** Documents that are kept, of files that belong to several locations or came back. */
+/** How many documents are cached; a file may belong to several locations, or come back. */
 const MAX_DOCUMENTS = 4_096
 
-/** Locations of which it is kept what their files last said, so that one that is opened again goes on from there. */
+/** For how many locations the last content of their files is cached, so that it is used when they are opened again. */
 const MAX_LOCATIONS = 1_024
 
 /**
- * What files define. They are looked for at each reading, and read when one of them has changed. One that cannot be read any
- * more may be half written: it counts as it was before.
+ * Things that are defined by files. The files are looked for at each read, and parsed if one of them has changed. A
+ * file that cannot be parsed any more may be half written, and keeps its last content.
  */
 export class FileSource<F extends DefiningFile, D extends object, V> implements Source<V> {
   readonly #definition: Definition<F, D, V>
   readonly #options: Options
   readonly #turns = new Turns()
-  /** Fingerprint → what the file says. */
+  /** Fingerprint → content of the file. */
   readonly #documents = new LRUCache<string, Promise<Parsed<D>>>({ max: MAX_DOCUMENTS })
 
-  /** Directory → path → what the file last said. */
+  /** Directory → path → last content of the file. */
   readonly #last = new LRUCache<string, ReadonlyMap<string, D>>({ max: MAX_LOCATIONS })
 
   constructor(definition: Definition<F, D, V>, options: Options) {
@@ -98,9 +101,9 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
         document: await parse(file, (problem) => report(problem, `${name} may not work as intended`)),
       }
     } catch (error) {
-      // What an agent must not do is not forgotten for a moment's want.
+      // What an agent must not do is not forgotten because of a temporary shortage.
       if (isOutOfDescriptors(error)) throw error
-      // Unreadable, too large, or not of the right form: the others still count.
+      // Unreadable, too large or malformed: the other files still count.
       report(String(error), `${name} was skipped`)
       return { problem: `${file.path}: ${error instanceof Error ? error.message : String(error)}` }
     }
@@ -113,7 +116,7 @@ interface Access<F, D, V> {
   readonly isConfiguration: (file: F) => boolean
   readonly parse: (file: F) => Promise<Parsed<D>>
   readonly merge: (documents: readonly D[]) => V
-  /** Path → what each file last said. */
+  /** Path → last content of each file. */
   readonly last: () => ReadonlyMap<string, D>
   readonly keep: (documents: ReadonlyMap<string, D>) => void
 }

@@ -3,16 +3,20 @@ import { splitFrontMatter } from '#services/catalog/domain/front-matter.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 import { readBounded } from '../files/read-bounded.ts'
 
-/** Characters; the time to parse YAML grows with their square, to 20 s for 256 KiB of quotes. */
+/** In characters. The time to parse YAML grows with their square, up to 20 s for 256 KiB of quotes. */
 const MAX_MATTER = 16 << 10
 
-/** A top-level key with a value on the same line, which is neither quoted nor a block, and not a collection that does not end there. */
+/**
+ * A top-level key with a value on the same line, which is neither quoted nor a block, nor a collection that does not
+ * end there.
+ */
 const PLAIN_VALUE = /^([A-Za-z_][\w-]*):[ \t]+(?![\s"'|>#]|[[{][^\]}\n]*$)(.*[^[{,\s])[ \t]*$/gm
 
 /**
- * Reads a Markdown file of at most `limit` bytes: what the YAML before its text says, in at most 16,384 characters (undefined or
- * null: nothing), and its text. Where that is not YAML, a value that is not YAML by itself is the text it looks like (`description: Use
- * when: a release is due`), as in OpenCode and Claude Code. Throws when it is not of that form either; the message names the file's line.
+ * Reads a Markdown file of at most `limit` bytes: its front matter, which is YAML of at most 16,384 characters
+ * (undefined or null: none), and its text. If the front matter is not valid YAML, a value that is invalid by itself is
+ * taken as text (`description: Use when: a release is due`), as OpenCode and Claude Code do. Throws if that does not
+ * help; the message names the line in the file.
  */
 export async function readMarkdown(
   path: string,
@@ -20,12 +24,12 @@ export async function readMarkdown(
 ): Promise<{ readonly fields: unknown; readonly body: string }> {
   const { matter, body } = splitFrontMatter((await readBounded(path, limit)).toString())
   if (matter.length > MAX_MATTER) throw new DocumentError(`the front matter has more than ${MAX_MATTER} characters`)
-  // Many projects have no such file.
+  // Many projects have no such file, so the parser is only loaded here.
   const { parseDocument } = await import('yaml')
   const read = (text: string): { readonly fields: unknown } | { readonly problem: string } => {
     try {
       const document = parseDocument(text)
-      // A tag that nobody knows (`!important`) is only a warning, and would be left out.
+      // An unknown tag (`!important`) is only a warning, and would be dropped.
       const [problem] = [...document.errors, ...document.warnings]
       if (problem !== undefined) throw problem
       return { fields: wellFormed(document.toJS()) }
@@ -36,7 +40,7 @@ export async function readMarkdown(
   // The fence is a line, too.
   const strict = read(`\n${matter}`)
   if ('fields' in strict) return { ...strict, body }
-  // A block may go on in indented lines below.
+  // A block may continue in indented lines below.
   const lenient = read(
     matter.replaceAll(PLAIN_VALUE, (line, key, value) => ('fields' in read(line) ? line : `${key}: >-\n  ${value}`)),
   )

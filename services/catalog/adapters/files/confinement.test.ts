@@ -9,7 +9,7 @@ import { replaceFile } from './replace-file.ts'
 
 const kind = (name: string) => (error: unknown) => error instanceof ToolError && error.kind === name
 
-// What was looked at and what is opened may differ when somebody is quick: here he always is.
+// A link may be planted between a check and its use; here that always happens.
 test('a link put in the way after the look is found out, for reading', async () => {
   await using catalog = await openCatalog()
   const { project, outside } = catalog

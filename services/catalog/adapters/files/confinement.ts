@@ -4,17 +4,17 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { ToolError } from '../tools/tool.ts'
 import { codeOf, isInside, subpathOf } from './paths.ts'
 
-/** Where a path leads, as seen at one moment. */
+/** Where a path leads at one moment. */
 export interface Target {
-  /** Real path: every symbolic link resolved, also when the last parts do not exist yet. */
+  /** The real path: every symbolic link is resolved, even if the last parts do not exist yet. */
   readonly real: string
-  /** What permission rules see: the real path, and the path as it was written when that differs. */
+  /** What permission rules see: the real path, and the path as it was written if that differs. */
   readonly resources: readonly string[]
 }
 
 const MAX_LINKS = 40
 
-/** Finds out where a path leads that is absolute or relative to a location. Reads nothing but links. */
+/** Resolves a path that is absolute or relative to a location. Reads only links. */
 export async function locate(directory: string, path: string): Promise<Target> {
   const absolute = resolve(directory, path)
   const real = await realPathOf(absolute)
@@ -22,25 +22,28 @@ export async function locate(directory: string, path: string): Promise<Target> {
   return { real, resources: [...new Set([nameIn(directory, real), ...written])] }
 }
 
-/** The name of a path in a location: relative with `/`, `.` for the location itself; outside of it the path itself. */
+/**
+ * The name of a path in a location: relative with `/`, or `.` for the location itself; a path outside of it is returned
+ * unchanged.
+ */
 export function nameIn(directory: string, path: string): string {
   return isInside(directory, path) ? subpathOf(directory, path) || '.' : path
 }
 
-/** Throws ToolError `outside_location` for a real path that is not in the location, whatever permission was given. */
+/** Throws ToolError `outside_location` for a real path outside of the location, whatever permission was given. */
 export function confine(directory: string, real: string): void {
   if (isInside(directory, real)) return
   throw new ToolError('outside_location', `${real} lies outside of the project directory ${directory}`)
 }
 
 /**
- * Opens a regular file, or with O_DIRECTORY a directory, in a location for reading. What was opened is then proved to be
- * what its real path names: a link put in its way meanwhile is found out. Throws ToolError.
+ * Opens a regular file or, with O_DIRECTORY, a directory in a location for reading. Then it verifies that the opened
+ * file is the one at the real path, so that a link planted meanwhile is detected. Throws ToolError.
  */
 export async function openInside(directory: string, real: string, flags = 0): Promise<FileHandle> {
   confine(directory, real)
   try {
-    // Not to wait for the writer of a named pipe.
+    // So that it does not wait for the writer of a named pipe.
     const mode = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
     const file = await open(real, mode | flags)
     try {
@@ -55,7 +58,7 @@ export async function openInside(directory: string, real: string, flags = 0): Pr
   }
 }
 
-/** Reads the names in a directory of a location, with the same proof as `openInside`. Sorted. */
+/** Reads the names in a directory of a location, with the same verification as `openInside`. Sorted. */
 export async function readDirectoryInside(directory: string, real: string): Promise<Dirent[]> {
   await using handle = await openInside(directory, real, constants.O_DIRECTORY)
   try {
@@ -67,14 +70,14 @@ export async function readDirectoryInside(directory: string, real: string): Prom
 }
 
 /**
- * A path that means an open directory, whatever happens to its name: Linux names open files in /proc. Elsewhere it is
- * the path itself, and a race between a check and its use is possible.
+ * A path that stands for an open directory, whatever happens to its name: Linux names open files in /proc. On other
+ * systems it is the path itself, where a race between a check and its use is possible.
  */
 export function handlePath(handle: FileHandle, path: string): string {
   return process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path
 }
 
-/** Turns an error of the file system into one for the model to read; any other error is returned as it is. */
+/** Converts an error of the file system to one for the model; any other error is returned unchanged. */
 export function toToolError(error: unknown, name: string): unknown {
   switch (codeOf(error)) {
     case 'ENOENT':
@@ -114,7 +117,7 @@ function sameFile(left: BigIntStats, right: BigIntStats): boolean {
   return left.dev === right.dev && left.ino === right.ino
 }
 
-/** The real path of an absolute one: every symbolic link resolved, also when the last parts do not exist yet. */
+/** Resolves every symbolic link in an absolute path, even if its last parts do not exist yet. */
 export async function realPathOf(path: string, links = MAX_LINKS): Promise<string> {
   try {
     return await realpath(path)

@@ -17,7 +17,7 @@ import { goneDirectory } from './gone-directory.ts'
 import { readHandle, UnreadableFileError } from './read-bounded.ts'
 
 const MAX_BYTES = 20 << 20
-/** More is looked through in a turn of its own. */
+/** A larger text is examined in its own turn of the event loop. */
 const LARGE = 1 << 20
 
 /** Attachments from files of a location and from `data:` URIs (instance facts 1.8). */
@@ -55,7 +55,7 @@ async function listing(directory: string, real: string): Promise<{ data: Uint8Ar
   return { data: Buffer.from(names.join('\n')), mime: 'application/x-directory' }
 }
 
-// A path with an encoded slash or null character, in no UTF-8, or of another machine, is none.
+// Refuses paths with an encoded slash or null character, paths that are not UTF-8, and those of another machine.
 function pathOf(url: URL): string {
   try {
     const path = fileURLToPath(url)

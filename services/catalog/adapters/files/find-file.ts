@@ -3,7 +3,7 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { fingerprintOf } from './fingerprint.ts'
 import { isInside, isOutOfDescriptors } from './paths.ts'
 
-/** A regular file that is there. */
+/** An existing regular file. */
 export interface FoundFile {
   readonly path: string
   readonly size: number
@@ -12,8 +12,8 @@ export interface FoundFile {
 }
 
 /**
- * Looks for a file; with `within`, one that a link leads out of that directory is not found. Throws when the system has no
- * descriptors left to look with.
+ * Finds a file; with `within`, a file that a link leads out of that directory is not found. Throws if the system has no
+ * descriptors left.
  */
 export async function findFile(path: string, within?: string): Promise<FoundFile | undefined> {
   const stats = await stat(path).catch(() => undefined)
@@ -23,8 +23,8 @@ export async function findFile(path: string, within?: string): Promise<FoundFile
 }
 
 /**
- * What lies in a directory; nothing in one that is missing or cannot be looked into. Throws when the system has no
- * descriptors left: it may well define what an agent must not do.
+ * The entries of a directory; none if it is missing or unreadable. Throws if the system has no descriptors left, since
+ * the directory may define what an agent must not do.
  */
 export async function entriesOf(directory: string): Promise<Dirent[]> {
   try {
@@ -35,7 +35,7 @@ export async function entriesOf(directory: string): Promise<Dirent[]> {
   }
 }
 
-/** Whether a path leads to something in a directory; what has vanished meanwhile does not. */
+/** Whether a path leads to something in a directory; false if it has vanished meanwhile. */
 async function leadsInto(directory: string, path: string): Promise<boolean> {
   try {
     return isInside(directory, await realpath(path))

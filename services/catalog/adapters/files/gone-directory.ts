@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { ToolError } from '../tools/tool.ts'
 import { codeOf } from './paths.ts'
 
-/** The error as it is; where nothing is found because the whole location is gone, one that says so. */
+/** Returns the error or, if nothing is found because the whole location is gone, one that says so. */
 export async function goneDirectory(error: ToolError, directory: string): Promise<ToolError> {
   if (error.kind !== 'not_found' && error.kind !== 'not_started') return error
   const isThere = await stat(directory).then(

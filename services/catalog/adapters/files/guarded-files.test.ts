@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { asOperator, type CatalogFixture, catalogTest, git, openCatalog, writeFiles } from '#test/support/catalog.ts'
 
-/** What PrepareTool answers as guarded for a change of a file, relative to the project. */
+/** The guarded path that PrepareTool returns for a change to a file, relative to the project. */
 async function guardOf({ client, project }: CatalogFixture, path: string, tool: 'write' | 'edit' = 'write') {
   const text = tool === 'write' ? { content: '' } : { old_string: 'a', new_string: 'b' }
   const prepared = await client.prepareTool({ directory: project, name: tool, input: { path, ...text } }, asOperator)
@@ -132,7 +132,7 @@ catalogTest('modules of plugins are guarded wherever they lie, and so is what th
     assert.equal(await guardOf(catalog, path), undefined, path)
 })
 
-/** Links, as [what leads where], and the file that makes an agent `evil` by them. */
+/** Links, as [target, link], and the file that defines an agent `evil` through them. */
 const DOORS: Readonly<Record<string, readonly [links: Readonly<Record<string, string>>, file: string, text: string]>> =
   {
     'a folder of agents': [{ '.opencode/agents': '../docs/agents' }, 'docs/agents/evil.md', AGENT],

@@ -8,30 +8,34 @@ import { findSkillFiles } from '../skills/skill-files.ts'
 import { realPathOf } from './confinement.ts'
 import { isInside, isOutOfDescriptors } from './paths.ts'
 
-/** Folders that hold agents, skills and plugins. */
+/** Folders that contain agents, skills and plugins. */
 const GUARDED_FOLDERS = ['.opencode', '.agents', '.claude']
 const GUARDED_NAMES = new Set(['.git', ...GUARDED_FOLDERS])
 const GUARDED_FILES = new Set(['opencode.json', 'opencode.jsonc'])
 
 /**
- * Knows which files decide what agents may do, or what a program does that a person runs later: `.opencode`, `.agents`, `.claude` and
- * `.git` wherever they lie, whatever else is a directory of git's, `opencode.json` and `opencode.jsonc`, the user's configuration
- * directory, modules of plugins wherever they lie, and whatever links and git's own pointers make of other files the same: wherever
- * agents, skills and plugins are looked for, there or not yet.
+ * Knows which files determine what agents may do, or what a program does that a person runs later: anything in
+ * `.opencode`, `.agents`, `.claude` and `.git`, wherever they are; any other git directory; `opencode.json` and
+ * `opencode.jsonc`; the user's configuration directory; modules of plugins, wherever they are; and any file that links
+ * or git's own pointers turn into one of these. That includes places where agents, skills and plugins are looked for
+ * but do not exist yet.
  */
 export class GuardedFiles {
   readonly #configDirectory: string
   readonly #home: string
   readonly #modules: (location: Location) => Promise<readonly string[]>
 
-  /** The user's configuration and home directory, absolute, and where a location's plugins are, and were loaded from. */
+  /**
+   * The user's configuration and home directories, absolute, and a function that returns where a location's plugins
+   * are, and were loaded from.
+   */
   constructor(configDirectory: string, home: string, modules: (location: Location) => Promise<readonly string[]>) {
     this.#configDirectory = configDirectory
     this.#home = home
     this.#modules = modules
   }
 
-  /** Whether a file (a real path, which need not exist yet) is guarded, for whoever works in a location. */
+  /** Whether a file (a real path, which need not exist yet) is guarded, for somebody who works in a location. */
   async has(location: Location, real: string): Promise<boolean> {
     const names = folded(real).split('/')
     if (names.some((name) => GUARDED_NAMES.has(name)) || GUARDED_FILES.has(names.at(-1) ?? '')) return true
@@ -50,7 +54,7 @@ export class GuardedFiles {
       ...skills.places,
       ...roots.flatMap((root) => GUARDED_FOLDERS.map((name) => join(root, name))),
       ...(await this.#modules(location)),
-      // One that leads to where nothing is yet is no repository yet.
+      // A pointer whose target does not exist yet makes no repository yet.
       join(location.project.directory, '.git'),
       ...(repository === undefined ? [] : [repository.gitDirectory, repository.commonDirectory]),
     ]
@@ -58,8 +62,8 @@ export class GuardedFiles {
 }
 
 /**
- * Whether a file lies in what git takes for a repository, whatever its name: a bare one, or one that a pointer elsewhere names
- * (`git init --separate-git-dir`).
+ * Whether a file is in a directory that git takes for a repository, whatever its name: a bare one, or one that a
+ * pointer elsewhere names (`git init --separate-git-dir`).
  */
 async function isInGitDirectory(real: string): Promise<boolean> {
   const levels = [dirname(real)]
@@ -67,7 +71,7 @@ async function isInGitDirectory(real: string): Promise<boolean> {
   return (await Promise.all(levels.map(isGitDirectory))).includes(true)
 }
 
-/** Whether git would take it for a directory of its own (gitrepository-layout(5)), or for one of a worktree. */
+/** Whether git would take it for a repository (gitrepository-layout(5)), or for the directory of a worktree. */
 async function isGitDirectory(directory: string): Promise<boolean> {
   const has = (name: string): Promise<boolean> =>
     lstat(join(directory, name)).then(
@@ -80,8 +84,8 @@ async function isGitDirectory(directory: string): Promise<boolean> {
   return (await has('HEAD')) && ((await has('objects')) || (await has('commondir')))
 }
 
-// As the most careless file system takes names for the same: without regard to case, to the form of a character, to
-// characters that nobody sees, and to dots and spaces at the end.
+// Normalizes names as the most lenient file system does: without regard to case, to Unicode forms, to invisible
+// characters, and to trailing dots and spaces.
 function folded(path: string): string {
   const fold = (name: string): string => name.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[. ]+$/, '')
   return path.normalize('NFKC').toLowerCase().split(/[/\\]/).map(fold).join('/')

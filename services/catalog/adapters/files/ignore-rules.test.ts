@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IgnoreRules } from './ignore-rules.ts'
 
-/** Rules of ignore files, by their directories, the highest first. */
+/** Rules of ignore files, by directory, the highest first. */
 const rulesOf = (files: Readonly<Record<string, string>>): IgnoreRules =>
   Object.entries(files).reduce((rules, [base, text]) => rules.with(text, base), new IgnoreRules())
 

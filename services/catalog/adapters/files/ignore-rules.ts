@@ -1,11 +1,11 @@
 import ignore, { type Ignore } from 'ignore'
 
 const MAX_RULES = 1000
-// Each costs a factor of the path's depth: a line must not keep the process busy, whoever wrote it.
+// Each multiplies the work by the path's depth, and a line must not keep the process busy, whoever wrote it.
 const MAX_SPANS = 3
 const MAX_LENGTH = 1_024
 
-/** What the ignore files (gitignore(5)) from a location down to one of its directories exclude. Never changes. */
+/** What the ignore files (gitignore(5)) from a location down to one of its directories exclude. Immutable. */
 export class IgnoreRules {
   readonly #rules: Ignore | undefined
 
@@ -14,8 +14,8 @@ export class IgnoreRules {
   }
 
   /**
-   * These rules and, standing after them, the first 1,000 of an ignore file in a directory (`base`, relative to the location;
-   * empty there). A line with more than three `**`, or 1,024 characters, is left out.
+   * Adds, after these rules, the first 1,000 of an ignore file in a directory (`base`, relative to the location; empty
+   * for the location itself). A line with more than three `**`, or 1,024 characters, is left out.
    */
   with(text: string, base: string): IgnoreRules {
     const lines = text.split(/\r?\n/).map(withoutTrailingSpaces).filter(isRule).slice(0, MAX_RULES)
@@ -37,7 +37,7 @@ function isRule(line: string): boolean {
   return !isBlank && line.length <= MAX_LENGTH && line.split('**').length <= MAX_SPANS + 1
 }
 
-/** A line of an ignore file in a directory, as it would stand in the location's. */
+/** A line of an ignore file in a directory, rewritten for the location's. */
 function below(base: string, line: string): string {
   const negation = line.startsWith('!') ? '!' : ''
   const pattern = line.slice(negation.length)
@@ -47,7 +47,10 @@ function below(base: string, line: string): string {
   return `${negation}/${directory}/${tied ? pattern.replace(/^\//, '') : `**/${pattern}`}`
 }
 
-/** A line up to its trailing spaces, of which one after a backslash stays. No regular expression: many spaces would make it slow. */
+/**
+ * Removes trailing spaces from a line, except one after a backslash. Not a regular expression, which many spaces would
+ * make slow.
+ */
 function withoutTrailingSpaces(line: string): string {
   let end = line.length
   while (end > 0 && /\s/.test(line[end - 1] ?? '') && line[end - 2] !== '\\') end--

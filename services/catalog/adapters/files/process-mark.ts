@@ -1,14 +1,14 @@
 import { readlink } from 'node:fs/promises'
 import { codeOf } from './paths.ts'
 
-/** Says in the name of a file which process it belongs to. */
+/** A text for file names that identifies this process. */
 export async function processMark(): Promise<string> {
   return `${await pidNamespace()}-${process.pid}`
 }
 
 /**
- * Whether the process of a mark is gone: `alive` of those that are there, `gone` of those that are not, `unknown` of those of other
- * containers, whose process ids mean nothing here.
+ * Whether the process of a mark is `alive` or `gone`; `unknown` for processes of other containers, whose ids mean
+ * nothing here.
  */
 export async function ownerOf(mark: string): Promise<'alive' | 'gone' | 'unknown'> {
   const [namespace, pid] = mark.split('-')
@@ -16,7 +16,7 @@ export async function ownerOf(mark: string): Promise<'alive' | 'gone' | 'unknown
   return isAlive(Number(pid)) ? 'alive' : 'gone'
 }
 
-/** Process ids are unique in it. Elsewhere than on Linux there is one. */
+/** Process ids are unique in it. Systems other than Linux have only one. */
 async function pidNamespace(): Promise<string> {
   const link = await readlink('/proc/self/ns/pid').catch(() => '')
   return /\d+/.exec(link)?.[0] ?? '0'

@@ -1,23 +1,26 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** A file that is not regular, or too large. */
+/** A file is not regular, or too large. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError'
 }
 
-/** A file that has more bytes than wanted. */
+/** A file has more bytes than allowed. */
 export class FileTooLargeError extends UnreadableFileError {}
 
-/** Reads a whole regular file of at most `limit` bytes. Throws UnreadableFileError; never waits for a pipe's writer. */
+/**
+ * Reads a whole regular file of at most `limit` bytes. Throws UnreadableFileError; never waits for the writer of a
+ * pipe.
+ */
 export async function readBounded(path: string, limit: number): Promise<Buffer> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   return await readHandle(file, limit)
 }
 
 /**
- * The same for a file that is open; it may grow while it is read. `into`: where its bytes go, with room for one more than
- * `limit`; left out, into memory of their own.
+ * The same for an open file, which may grow while it is read. `into`: a buffer with room for one byte more than
+ * `limit`; absent: a new one.
  */
 export async function readHandle(file: FileHandle, limit: number, into?: Buffer): Promise<Buffer> {
   const stats = await file.stat()

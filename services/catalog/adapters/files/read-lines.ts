@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 /** A part of a text file. */
 export interface LineWindow {
   readonly lines: readonly string[]
-  /** Whether lines follow. */
+  /** Whether more lines follow. */
   readonly more: boolean
 }
 
@@ -12,8 +12,9 @@ const MAX_LINE_BYTES = 8 << 10
 const LINE_FEED = 10
 
 /**
- * Reads lines from a file, from line `offset` (from 1) on, at most `limit` of them and `maxBytes`. A line of more than
- * 8 KiB is cut and says so. Holds no more than the answer and one chunk, however large the file and its lines are.
+ * Reads lines from a file, beginning at line `offset` (from 1), at most `limit` of them and `maxBytes`. A line of more
+ * than 8 KiB is cut off, with a note. It holds only the result and one chunk in memory, however large the file and its
+ * lines are.
  */
 export async function readLines(
   file: FileHandle,

@@ -9,7 +9,7 @@ import { codeOf, subpathOf } from './paths.ts'
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-/** A version of a file, to find out whether somebody else changed it. */
+/** A version of a file, by which a change by somebody else is detected. */
 export interface FileVersion {
   readonly ino: number
   readonly mtimeMs: number
@@ -17,10 +17,11 @@ export interface FileVersion {
 }
 
 /**
- * Writes a whole file of a location at its real path: beside it first, then in its place, so that nobody sees half of
- * it; directories on the way are made. The way is walked from the location down, directory by directory, each opened
- * without following a link and the next named relative to it, so that no link leads out, however it got there. Keeps the
- * mode of a file that is replaced. Throws ToolError; `changed` when `expected` is given and no longer what is there.
+ * Writes a whole file of a location at its real path: first beside it, and then in its place, so that nobody sees half
+ * of it; missing directories are created. The path is walked from the location down, directory by directory; each is
+ * opened without following a link, and the next is opened relative to it, so that no link leads out, whenever it was
+ * planted. The mode of an existing file is kept. Throws ToolError; `changed` if `expected` is given and is not the
+ * present version.
  */
 export async function replaceFile(
   directory: string,
@@ -29,7 +30,7 @@ export async function replaceFile(
   expected?: FileVersion,
 ): Promise<{ readonly created: boolean }> {
   confine(directory, real)
-  // Its parent is no place of the location.
+  // Its parent is outside of the location.
   if (real === directory) throw new ToolError('is_directory', `${nameIn(directory, real)} is a directory`)
   try {
     await using parent = await openParent(directory, dirname(real))

@@ -6,14 +6,14 @@ import { IgnoreRules } from './ignore-rules.ts'
 import { subpathOf } from './paths.ts'
 import { readHandle, UnreadableFileError } from './read-bounded.ts'
 
-/** A regular file that a walk came upon. */
+/** A regular file that a walk found. */
 export interface Found {
   readonly real: string
-  /** Path relative to where the walk began, with `/`. */
+  /** Path relative to the start of the walk, with `/`. */
   readonly path: string
 }
 
-/** How far a walk goes. */
+/** Limits of a walk. */
 export interface WalkLimits {
   /** Files and directories. */
   readonly entries: number
@@ -26,9 +26,9 @@ const SKIPPED = new Set(['.git', 'node_modules'])
 const ENTRIES_AT_ONCE = 500
 
 /**
- * Walks the regular files below a directory of a location, in order of their paths, once. Follows no links, and passes by
- * `.git`, `node_modules` and what `.gitignore` files from the location down exclude. Visits at most 200,000 entries, 64
- * levels deep, and then says so; directories that cannot be read are passed by, but for the first.
+ * Walks the regular files below a directory of a location, in order of their paths, once. It follows no links, and
+ * skips `.git`, `node_modules` and whatever `.gitignore` files from the location down exclude. It visits at most
+ * 200,000 entries, 64 levels deep, and then adds a note; unreadable directories are skipped, except the first.
  */
 export class Walk implements AsyncIterable<Found> {
   readonly #location: string
@@ -45,7 +45,7 @@ export class Walk implements AsyncIterable<Found> {
     this.#limits = limits
   }
 
-  /** What was not looked at because of a limit, for the model; complete when the walk is over. */
+  /** Notes for the model about what was skipped because of a limit; complete when the walk is over. */
   get notes(): string[] {
     const { entries, depth } = this.#limits
     const number = entries.toLocaleString('en')
@@ -75,7 +75,7 @@ export class Walk implements AsyncIterable<Found> {
     const hasIgnoreFile = entries?.some((entry) => entry.name === '.gitignore' && entry.isFile())
     const rules = hasIgnoreFile ? await this.#withIgnoreFile(above, directory, base) : above
     for (const entry of entries ?? []) {
-      // A large directory is read at once: nothing in here waits for I/O.
+      // A large directory is read at once, and nothing in here waits for I/O.
       if (++this.#entries % ENTRIES_AT_ONCE === 0) await setImmediate()
       this.#signal.throwIfAborted()
       if (this.#entries > this.#limits.entries) return

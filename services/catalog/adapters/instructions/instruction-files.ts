@@ -6,7 +6,7 @@ import { readBounded } from '../files/read-bounded.ts'
 
 const FILE = 'AGENTS.md'
 const MAX_BYTES = 64 << 10
-/** Characters of all that count in one location. */
+/** Maximum number of characters of all instructions in one location. */
 const MAX_LENGTH = 256 << 10
 
 interface Text {
@@ -15,9 +15,9 @@ interface Text {
 }
 
 /**
- * Instructions for every agent are defined by `AGENTS.md`, of at most 64 KiB: the user's, in the global configuration directory; the
- * project's, from its root down to the location. A link that leads out of the project is not followed. All together have at most
- * 262,144 characters: the nearest ones count.
+ * Instructions for every agent are in files `AGENTS.md` of at most 64 KiB: the user's, in the global configuration
+ * directory; the project's, from its root down to the location. A link out of the project is not followed. Together
+ * they have at most 262,144 characters; the nearest ones take precedence.
  */
 export function instructionFiles(configDirectory: string): Definition<FoundFile, Text, readonly string[]> {
   return {

@@ -21,7 +21,7 @@ interface Options {
   /** Home directory, for `~`. */
   readonly home: string
   readonly roots: WorkspaceRoots
-  /** PATH that git is looked for in. */
+  /** The PATH in which git is found. */
   readonly path: string
   readonly clock: Clock
 }
@@ -32,7 +32,7 @@ interface Entry {
 }
 
 /**
- * Locations on the file system of this machine. A directory is looked at once a second at most; git runs only for a
+ * Locations on the file system of this machine. A directory is checked at most once a second; git runs only for a
  * repository, or a HEAD of it, that was not seen before. Concurrent calls for one directory share the work.
  */
 export class FileLocations implements Locations {
@@ -100,7 +100,7 @@ export class FileLocations implements Locations {
       id = rootCommit(gitDirectory, this.#options.path)
       this.#projectIds.set(fingerprint, id)
       const forget = (): void => void this.#projectIds.delete(fingerprint)
-      // A first commit does not touch HEAD: without commits, git is run again next time.
+      // A first commit does not change HEAD, so without commits, git runs again next time.
       id.then((found) => found === undefined && forget(), forget)
     }
     return id
@@ -142,7 +142,7 @@ async function realDirectory(path: string): Promise<string> {
   }
 }
 
-/** Makes a clear error of git's failure to read the repository of a directory. */
+/** Converts git's failure to read the repository of a directory to a clear error. */
 function unread(directory: string): (error: Error) => never {
   return (cause) => {
     if (isOutOfDescriptors(cause)) throw cause

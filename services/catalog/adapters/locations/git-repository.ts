@@ -9,9 +9,9 @@ import { readBounded } from '../files/read-bounded.ts'
 export interface Repository {
   /** Root of the worktree. */
   readonly worktree: string
-  /** Main checkout; the worktree itself when there is none. */
+  /** The main checkout; the worktree itself if there is none. */
   readonly canonical: string
-  /** Directory with the worktree's own HEAD. */
+  /** Directory that contains the worktree's own HEAD. */
   readonly gitDirectory: string
   /** Directory that all worktrees share: objects, hooks, configuration. */
   readonly commonDirectory: string
@@ -23,7 +23,7 @@ export interface Repository {
 const GIT_TIMEOUT_MS = 5_000
 const MAX_POINTER_BYTES = 8192
 
-/** Looks for the repository that a directory (a real path) lies in, from the directory upwards. */
+/** Finds the repository of a directory (a real path), searching upwards. */
 export async function findRepository(directory: string): Promise<Repository | undefined> {
   for (let worktree = directory; ; worktree = dirname(worktree)) {
     const repository = await repositoryAt(worktree)
@@ -38,19 +38,19 @@ async function repositoryAt(worktree: string): Promise<Repository | undefined> {
     const gitDirectory = isDirectory ? marker : await followPointer(marker)
     const common = isDirectory ? gitDirectory : await commonDirectoryOf(gitDirectory)
     const head = await stat(join(gitDirectory, 'HEAD'))
-    // Git would wait for what writes into a pipe.
+    // Git would wait for the writer of a pipe.
     if (!head.isFile()) return undefined
     const canonical = basename(common) === '.git' ? dirname(common) : worktree
     const fingerprint = `${gitDirectory}\0${head.ino}\0${head.mtimeMs}\0${head.size}`
     return { worktree, canonical, gitDirectory, commonDirectory: common, fingerprint }
   } catch (error) {
-    // What is no repository, or none that can be read, is passed by, as git does.
+    // Anything that is not a readable repository is skipped, as git does.
     if (error instanceof Error) return undefined
     throw error
   }
 }
 
-// A linked worktree and a submodule have a file `.git` that says where the directory is (gitrepository-layout(5)).
+// In a linked worktree and a submodule, `.git` is a file with the path of the directory (gitrepository-layout(5)).
 async function followPointer(marker: string): Promise<string> {
   const stats = await stat(marker)
   if (stats.isDirectory()) return realpath(marker)
@@ -70,10 +70,10 @@ async function commonDirectoryOf(gitDirectory: string): Promise<string> {
 }
 
 /**
- * Asks git for the root commits that HEAD descends from, and picks the project id. Undefined: no commits, or git cannot
- * read the repository. Nothing that the repository configures is run: hooks, fsmonitor, and the transport helpers of
- * partial clones are off, and neither the user's nor the system's configuration is read. Throws when git is not there or
- * takes more than 5 s. `path` is the PATH that git is looked for in.
+ * Runs git to list the root commits that HEAD descends from, and picks the project id. Undefined: there are no commits,
+ * or git cannot read the repository. Nothing that the repository configures is run: hooks, fsmonitor and the transport
+ * helpers of partial clones are off, and neither the user's nor the system's configuration is read. Throws if git is
+ * missing or takes more than 5 s. `path` is the PATH in which git is found.
  */
 export function rootCommit(gitDirectory: string, path: string): Promise<string | undefined> {
   const safe = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null', '-c', 'protocol.allow=never']

@@ -5,7 +5,7 @@ import { isInside } from '../files/paths.ts'
 
 /**
  * Where principals may have their projects: the local operator anywhere, others below the roots of their workspace, and
- * nowhere when it has none.
+ * nowhere if it has none.
  */
 export class WorkspaceRoots {
   readonly #roots = new Map<string, readonly string[]>()

@@ -5,14 +5,14 @@ import { MAX_MESSAGE_BYTES, MessageGauge } from '../commands/message-gauge.ts'
 import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
 
 const MAX_ERROR_BYTES = 64 << 10
-/** More events in what came at once are worked on in parts, with a pause after each. */
+/** If more events arrive at once, they are processed in parts, with a pause after each. */
 const MANY_EVENTS = 20
 const PART_BYTES = 2 << 10
 const PAUSE_MS = 2
 
 /**
- * fetch whose bodies are measured: what is larger than a message may be, or too deep, breaks off, and events that are many
- * or large are handed on slowly. `onAnswer` is called with each answer, or with the error instead of one.
+ * A fetch that measures bodies: one that exceeds the limits of a message breaks off, and many or large events are
+ * passed on slowly. `onAnswer` is called with each response, or with the error instead.
  */
 export async function boundedFetch(
   dispatcher: Dispatcher,
@@ -33,7 +33,7 @@ export async function boundedFetch(
   }
 }
 
-/** `unsolicited`: the stream of what a server says by itself, and of no answer. */
+/** `unsolicited`: the stream of messages that answer no request. */
 function measured(response: Response, unsolicited: boolean): Response {
   const { status, statusText, headers, ok, body } = response
   if (body === null) return response
@@ -69,7 +69,10 @@ async function* pieces(body: AsyncIterable<Uint8Array>, limit: number, events: b
   }
 }
 
-/** Where events end that end in these bytes: after an empty line. One that is cut in two is found late, which costs nothing. */
+/**
+ * The positions after empty lines in these bytes, where events end. An empty line split between chunks is found late,
+ * which does no harm.
+ */
 function endsOfEvents(chunk: Uint8Array): number[] {
   const ends: number[] = []
   const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)

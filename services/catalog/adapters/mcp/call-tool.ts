@@ -8,7 +8,7 @@ import { toOutcome } from './tool-result.ts'
 
 /** A call of a tool. */
 export interface ToolCall {
-  /** As the server names it. */
+  /** The server's name for the tool. */
   readonly tool: string
   readonly input: JsonObject
   /** Longest silence of the server, in milliseconds. */
@@ -17,15 +17,15 @@ export interface ToolCall {
   readonly progress: (metadata: JsonObject) => void
 }
 
-/** Longest time of a call, however much it reports. */
+/** Maximum time of a call, however much progress it reports. */
 const MAX_CALL_MS = 600_000
 const MAX_MESSAGE = 1_000
 const PROGRESS_INTERVAL_MS = 250
 const UNKNOWN = 'what it has done by then is unknown, and it was not sent again'
 
 /**
- * Sends a call once. When the signal aborts or its time is over, the server is notified of its cancellation, and the signal's reason
- * is thrown, or the call has failed.
+ * Sends a call once. If the signal aborts or the time is over, the server is notified of the cancellation, and the
+ * signal's reason is thrown or the call fails.
  */
 export async function callTool(client: Client, call: ToolCall): Promise<ToolOutcome> {
   const { tool, input, timeoutMs, signal, progress } = call

@@ -10,11 +10,11 @@ import { HttpTransport } from './http-transport.ts'
 import { listTools, type ServerTools } from './list-tools.ts'
 import { StdioTransport } from './stdio-transport.ts'
 
-/** A server that has been greeted. */
+/** A server that was initialized. */
 export interface Connection {
-  /** Resolves, with the reason, when it is closed, whoever closes it. */
+  /** Resolves with the reason when the connection is closed, by whichever side. */
   readonly closed: Promise<string>
-  /** Asks for its tools; throws an error that says to people what is wrong. */
+  /** Lists its tools; throws an error that explains to people what is wrong. */
   list(signal: AbortSignal, timeoutMs: number): Promise<ServerTools>
   call(call: ToolCall): Promise<ToolOutcome>
   /** Resolves when nothing of the server is left. */
@@ -23,33 +23,33 @@ export interface Connection {
 
 /** What a connection is made with. */
 export interface ConnectOptions {
-  /** Called, any number of times, when the server says that it has other tools now. */
+  /** Called, any number of times, when the server reports that its tools have changed. */
   readonly onToolsChanged: () => void
   readonly signal: AbortSignal
   readonly timeoutMs: number
 }
 
-/** What servers are started and reached with. */
+/** How servers are started and reached. */
 export interface ConnectMeans {
   readonly start: StartCommand
   readonly shell: string
-  /** All that a local server sees of the environment, beside what its entry adds. */
+  /** The whole environment of a local server, besides what its entry adds. */
   readonly environment: Readonly<Record<string, string>>
   readonly dispatcher: Dispatcher
 }
 
 const CLIENT = { name: 'portico', version: '1' }
-/** For the answer to a ping after a call that took too long. */
+/** For the response to a ping after a call that took too long. */
 const PING_MS = 5_000
 
-/** A server that wants to know who calls. */
+/** A server requires authorization. */
 export class AuthorizationNeeded extends Error {
   override readonly name = 'AuthorizationNeeded'
 }
 
 /**
- * Starts a local server, in a directory, or reaches a remote one, and greets it. One that answers no ping after a call that took too long
- * is closed. Throws AuthorizationNeeded, or an error that says to people
+ * Starts a local server in a directory, or connects to a remote one, and initializes it. A server that does not answer
+ * a ping after a call that took too long is closed. Throws AuthorizationNeeded, or an error that explains to people
  * what is wrong; then nothing of it is left.
  */
 export async function connect(
@@ -59,12 +59,12 @@ export async function connect(
   { signal, timeoutMs, onToolsChanged }: ConnectOptions,
 ): Promise<Connection> {
   const transport = await transportTo(target, directory, means)
-  // No capability is offered: what a server may request, by the protocol, is refused.
+  // No capability is offered, so what a server may request by the protocol is refused.
   const client = new Client(CLIENT, { jsonSchemaValidator: { getValidator: () => refuseToValidate } })
   const closed = Promise.withResolvers<string>()
   const onClose = (): void => closed.resolve(transport.why)
   client.onclose = onClose
-  // What the server said at its end says more than that it has ended.
+  // What the server printed at its end says more than that it has ended.
   const explained = (error: unknown): unknown => (transport.why === 'it was closed' ? error : new Error(transport.why))
   client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged)
   try {

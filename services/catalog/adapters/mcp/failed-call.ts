@@ -2,12 +2,12 @@ import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 
 const MAX_MESSAGE = 1_000
 
-/** A failed call, for the model to read. */
+/** A failed call, for the model. */
 export function failedCall(kind: string, message: string): ToolOutcome {
   return { type: 'failed', kind, message: cut(message), content: [], metadata: {} }
 }
 
-/** What an error says, for people; no more than fits a line or two. */
+/** The message of an error, for people, shortened to a line or two. */
 export function messageOf(error: unknown): string {
   return cut(error instanceof Error ? error.message : String(error))
 }

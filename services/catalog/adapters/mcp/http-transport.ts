@@ -4,21 +4,21 @@ import { boundedFetch } from './bounded-fetch.ts'
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
 
-/** A stream that a server ends is opened again, not sooner. */
+/** A stream that a server ends is opened again after this time. */
 const RECONNECT_MS = 1_000
 const MAX_RECONNECT_MS = 30_000
 const GOODBYE_MS = 1_000
-/** What the protocol says of a session that the server no longer knows. */
+/** The protocol's status for a session that the server no longer knows. */
 const SESSION_GONE = 404
 
-/** Where a server is, and what it is sent with each request. */
+/** Where a server is, and what each request to it contains. */
 export interface HttpTarget {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly dispatcher: Dispatcher
 }
 
-/** Streamable HTTP with limits, which is closed when the server is gone, or no longer knows the session. */
+/** Streamable HTTP with limits. It is closed when the server is gone, or no longer knows the session. */
 export class HttpTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   onerror?: (error: Error) => void
@@ -39,7 +39,7 @@ export class HttpTransport implements Transport {
     const inner = new StreamableHTTPClientTransport(new URL(url), {
       fetch,
       requestInit: { headers: { ...headers } },
-      // Its headers are for nobody else.
+      // Its headers must not be sent to anybody else.
       redirectPolicy: 'same-origin',
       reconnectionScheduler: (reconnect, milliseconds, attempt) => {
         const least = Math.min(RECONNECT_MS * 2 ** attempt, MAX_RECONNECT_MS)
@@ -83,14 +83,14 @@ export class HttpTransport implements Transport {
     return this.end('it was closed')
   }
 
-  /** The same, for this reason. */
+  /** Closes it for this reason. */
   end(why: string): Promise<void> {
     if (this.#closing === undefined) this.#why = why
     this.#closing ??= this.#close()
     return this.#closing
   }
 
-  /** Nothing more comes for a request whose stream has ended: whoever waits for its answer would wait in vain. */
+  /** Nothing more comes for a request whose stream has ended, so whoever waits for its response would wait in vain. */
   #unanswered(message: JSONRPCMessage): void {
     if (!('method' in message) || !('id' in message)) return
     const error = { code: STREAM_ENDED, message: 'The server ended the connection before it answered' }
@@ -106,7 +106,7 @@ export class HttpTransport implements Transport {
   }
 
   async #close(): Promise<void> {
-    // In a turn of its own: whoever sent what failed learns of that first.
+    // In a turn of its own, so that the sender of what failed is notified first.
     await new Promise((resolve) => setImmediate(resolve))
     const goodbye = this.#inner.terminateSession().catch(() => {})
     const late = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref())
@@ -116,7 +116,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** JSON-RPC error code of our own, for a request whose answer never comes. */
+/** A JSON-RPC error code of our own, for a request whose response will never come. */
 export const STREAM_ENDED = -32_099
 
 /** fetch hides what went wrong in the cause of its error. */

@@ -9,7 +9,7 @@ import { asOperator, type CatalogFixture, openCatalog, processesWith, runTool } 
 import { configureMcp, scriptedServer } from '#test/support/mcp.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** Servers that are killed, each once; the soak test of MCP has more of them. */
+/** How many servers are killed, each once; the soak test kills more of them. */
 const SERVERS = Number(process.env.MCP_KILLS ?? 6)
 
 test('servers that are killed at random moments: no call is sent twice, each has an outcome, and no process is left', async (t) => {
@@ -39,7 +39,7 @@ async function killOne(catalog: CatalogFixture, server: ReturnType<typeof script
   await delay(moment)
   for (const pid of await processesWith(`mcp-${name}.log`)) process.kill(pid, 'SIGKILL')
   await calls
-  // That it was killed may not be known yet.
+  // It may not be known yet that it was killed.
   await waitFor('it to come back', call)
   const tags = (await lines()).filter((line) => line.startsWith('call')).map((line) => line.split(' ')[3])
   assert.equal(new Set(tags).size, tags.length, `killed after ${moment} ms: ${tags}`)

@@ -4,11 +4,11 @@ import { isObject } from '#shared/json.ts'
 const NOTIFICATIONS = new Set(['notifications/tools/list_changed', 'notifications/progress', 'notifications/cancelled'])
 
 /**
- * A message of a server that matters here: an answer, a request, or one of a few notifications. Undefined: anything else, also
- * what is not a message; servers write such things where messages belong.
+ * Parses a message of a server if it matters here: a response, a request, or one of a few notifications. Undefined:
+ * anything else, including text that is not a message, which servers do print where messages belong.
  */
 export function knownMessage(text: string): JSONRPCMessage | undefined {
-  // What is no object at all is not worth an exception.
+  // Text that is not an object is not worth an exception.
   if (!/^\s*\{/.test(text)) return undefined
   const value = parsed(text)
   if (!isObject(value) || value.jsonrpc !== '2.0') return undefined

@@ -6,7 +6,10 @@ import { listTools, type ServerTools } from './list-tools.ts'
 const inputSchema = { type: 'object', properties: {} }
 const tool = (name: unknown, more: object = {}) => ({ name, inputSchema, ...more })
 
-/** Lists the tools of a server that answers with these results, by the cursor that it is asked with; returns these too. */
+/**
+ * Lists the tools of a server that returns these results, by the cursor in each request, and returns these cursors,
+ * too.
+ */
 async function listed(answer: (cursor: string | undefined) => unknown, capabilities: object = { tools: {} }) {
   const cursors: (string | undefined)[] = []
   const request = async ({ params }: { params: { cursor?: string } }, schema: StandardSchemaV1<unknown, unknown>) => {

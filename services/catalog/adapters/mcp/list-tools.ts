@@ -3,14 +3,14 @@ import { readToolSchema, SchemaProblem } from '#services/catalog/domain/mcp/tool
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 
-/** Takes the result of a request as it came, but well-formed: what it holds is looked at here, and one wrong part does not spoil the rest. */
+/** Accepts any result, made well-formed: its content is checked here, so that one bad part does not spoil the rest. */
 export const asItCame: StandardSchemaV1<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'portico', validate: (value) => ({ value: wellFormed(value) }) },
 }
 
 /** A tool of a server. */
 export interface ServerTool {
-  /** As the server names it. */
+  /** The server's name for the tool. */
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonObject
@@ -22,18 +22,19 @@ export interface ServerTools {
   readonly omitted: readonly string[]
 }
 
-/** Most tools of one server. */
+/** Maximum number of tools of one server. */
 export const MAX_TOOLS = 256
 const MAX_PAGES = 100
-/** Names of tools that are not offered; beyond it nothing more is requested. */
+/** Maximum number of names of tools that are not offered; beyond it, no further page is requested. */
 const MAX_OMITTED = 10_000
 const MAX_NAME = 256
 const MAX_CURSOR = 4_096
 const MAX_DESCRIPTION = 4_096
 
 /**
- * Asks a server for its tools, page by page: at most 256, at most 100 pages. One whose description of itself cannot be passed on is
- * left out, and so are those that are more. Throws what the client throws, and for an answer that is none.
+ * Lists a server's tools, page by page: at most 256 tools, at most 100 pages. A tool whose description cannot be passed
+ * on is left out, and so are those beyond the limit. Throws what the client throws, and an error for an invalid
+ * response.
  */
 export async function listTools(client: Client, signal: AbortSignal, timeout: number): Promise<ServerTools> {
   if (client.getServerCapabilities()?.tools === undefined) return { tools: [], omitted: [] }
@@ -71,12 +72,12 @@ function readTool(given: unknown): ServerTool | undefined {
   }
 }
 
-/** A tool that only works as a task of the protocol, which is not spoken here. */
+/** Whether a tool only works as one of the protocol's tasks, which are not supported here. */
 function needsTask(execution: unknown): boolean {
   return isObject(execution) && execution.taskSupport === 'required'
 }
 
-// What was not well-formed is another name now, by which the server knows nothing.
+// A name that was not well-formed has changed, and the server does not know it.
 function nameOf(given: unknown): string | undefined {
   const name = isObject(given) ? given.name : undefined
   return typeof name === 'string' && /^[^\p{Cc}\ufffd]+$/u.test(name) && name.length <= MAX_NAME ? name : undefined

@@ -13,13 +13,13 @@ import { offeredName } from './tool-name.ts'
 
 interface Options {
   readonly configuration: OpenConfiguration
-  /** A server for an entry. `changed` is to be called when its tools are others. */
+  /** A server for an entry, which calls `changed` when its tools have changed. */
   readonly create: (entry: UsableEntry) => McpServer
   readonly end: (server: McpServer) => void
   readonly onOmitted: (server: string, names: readonly string[]) => void
 }
 
-/** Most tools of all servers of a location. */
+/** Maximum number of tools of all servers of a location. */
 const MAX_TOOLS = 512
 const SHOWN_OMITTED = 20
 
@@ -77,7 +77,7 @@ export class LocationServers implements OpenSource<Tools> {
     this.#servers.clear()
   }
 
-  /** Keeps the servers whose entries are the same, ends the others, and makes those that are new. */
+  /** Keeps the servers whose entries are unchanged, ends the others, and creates the new ones. */
   #reconcile(documents: readonly ConfigurationDocument[]): void {
     const before = this.#servers
     this.#documents = documents
@@ -110,7 +110,7 @@ export class LocationServers implements OpenSource<Tools> {
     this.#omitted = omitted
     this.#listed = listed
     const value = new McpTools([...offered.values()])
-    // Where a tool's calls go belongs to what it is: an older generation's go to a server that was ended.
+    // The server of a tool is part of its identity: calls of an older generation go to a server that was ended.
     const entries = [...this.#servers.values()].map((server) => server.entry)
     return { value, digest: hash('sha256', JSON.stringify([value.list(), entries]), 'hex') }
   }

@@ -20,19 +20,19 @@ interface Live {
   readonly since: number
 }
 
-/** For its start, where the entry names no time. */
+/** Time limit for its start, unless the entry sets one. */
 const START_MS = 30_000
-/** Silence of a call, likewise. */
+/** Longest silence of a call, likewise. */
 const SILENCE_MS = 120_000
-/** For how long a call waits for its server. */
+/** How long a call waits for its server. */
 const READY_MS = 60_000
-/** After so long what ends has worked. */
+/** After this time, a server that ends has worked. */
 const STEADY_MS = 60_000
 const MAX_CALLS = 32
 
 /**
- * A configured server of one location: started when it is needed, started again, later each time, when it ends by itself, and
- * ended when its place is wanted while nobody calls it. What is known of its tools stays known meanwhile.
+ * A configured server of one location: started when needed, restarted with growing delays when it ends by itself, and
+ * ended when its place is wanted while nobody calls it. What is known about its tools remains known meanwhile.
  */
 export class McpServer {
   readonly entry: UsableEntry
@@ -46,7 +46,7 @@ export class McpServer {
   #changed = Promise.withResolvers<void>()
   #live: Live | undefined
   #starting: Promise<void> | undefined
-  /** What is being ended. */
+  /** The server that is being ended. */
   #ending: Promise<void> = Promise.resolve()
 
   constructor(entry: UsableEntry, options: ServerOptions) {
@@ -61,7 +61,7 @@ export class McpServer {
     return this.#status
   }
 
-  /** What was last known of its tools. */
+  /** What was last known about its tools. */
   get listed(): ServerTools {
     return this.#tools.listed
   }
@@ -71,7 +71,7 @@ export class McpServer {
     return this.#tools.everKnown
   }
 
-  /** Starts it when it has not said its tools. Resolves when they are known, or it has failed, or it was waited for long enough. */
+  /** Starts it unless it has listed its tools. Resolves once they are known, it has failed, or time is up. */
   known(): Promise<void> {
     if (!this.#tools.everListed) this.#begin()
     return this.#tools.known
@@ -91,7 +91,7 @@ export class McpServer {
     return await ready.connection.call({ ...call, timeoutMs: this.entry.timeoutMs ?? SILENCE_MS })
   }
 
-  /** Ends it, for good. Resolves when nothing of it is left. */
+  /** Ends it permanently. Resolves when nothing of it is left. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('It is not configured any more'))
     this.#retry[Symbol.dispose]()
@@ -102,7 +102,7 @@ export class McpServer {
     await this.#ending
   }
 
-  /** Begins to start it; does nothing when it is there, is being started, or waits for its next try. */
+  /** Starts it, unless it is running, starting, or waiting for its next attempt. */
   #begin(): void {
     const { signal } = this.#closing
     if (this.#live !== undefined || this.#starting !== undefined || this.#retry.pending || signal.aborted) return
@@ -137,7 +137,7 @@ export class McpServer {
     }
   }
 
-  // A string: why it is not, for people.
+  // A string explains to people why it is not ready.
   async #ready(signal: AbortSignal): Promise<{ connection: Connection; use: Disposable | undefined } | string> {
     const late = AbortSignal.timeout(READY_MS)
     for (;;) {
@@ -148,7 +148,7 @@ export class McpServer {
       if (this.#retry.hopeless) return this.#status.error ?? ''
       const { promise } = this.#changed
       this.#begin()
-      // Whichever it was, is seen above.
+      // The condition above determines which one it was.
       await orAborted(promise, AbortSignal.any([signal, late])).catch(() => {})
     }
   }
@@ -170,7 +170,7 @@ export class McpServer {
     this.#tools.giveUp()
   }
 
-  /** Gives its process back until it is needed again. */
+  /** Ends its process until it is needed again. */
   #rest(): void {
     const live = this.#live
     if (live === undefined) return

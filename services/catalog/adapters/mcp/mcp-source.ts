@@ -24,20 +24,26 @@ interface Options extends Omit<ConnectMeans, 'dispatcher'> {
   readonly onChange: (directory: string, change: CatalogChange) => void
 }
 
-/** An answer may take as long as a call. */
+/** A response may take as long as a call. */
 const HEADERS_MS = 900_000
 const CONNECT_MS = 15_000
 const LOGGED_OMITTED = 100
-/** Characters of all tools that are remembered of closed locations. */
+/** How many characters of the tools of closed locations are cached. */
 const MAX_REMEMBERED = 16 << 20
 
-/** The MCP servers of all open locations, and their tools. Disposing it, once all are closed, resolves when nothing of them is left. */
+/**
+ * The MCP servers of all open locations, and their tools. Disposing it, once all are closed, resolves when nothing of
+ * them is left.
+ */
 export class McpSource implements ToolSource, McpServers, AsyncDisposable {
   readonly #options: Options
-  /** Directory → its servers that were needed, those that count last: while a location is built anew, nobody needs its new ones yet. */
+  /**
+   * Directory → its servers that were needed, the current ones last: while a location is rebuilt, nobody needs its new
+   * servers yet.
+   */
   readonly #open = new Map<string, readonly LocationServers[]>()
   readonly #ending = new Set<Promise<void>>()
-  /** Tools of servers whose locations were closed: one that is opened again need not wait for its servers. */
+  /** Tools of servers whose locations were closed: when one is opened again, it need not wait for its servers. */
   readonly #remembered = new LRUCache<string, ServerTools>({
     maxSize: MAX_REMEMBERED,
     sizeCalculation: (listed) => JSON.stringify(listed).length,
@@ -118,7 +124,7 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
     return await connectTo(entry.target, directory, { ...this.#options, dispatcher: await this.#agent }, options)
   }
 
-  /** Once: when the location is built anew, its servers list their tools again. */
+  /** Only once: when the location is rebuilt, its servers list their tools again. */
   #recall(directory: string, entry: UsableEntry): ServerTools | undefined {
     const key = keyOf(directory, entry)
     const listed = this.#remembered.get(key)
@@ -141,7 +147,7 @@ function keyOf(directory: string, entry: UsableEntry): string {
 
 type Connect = typeof import('./connect.ts').connect
 
-// The client takes its time to load: only where a server is configured, and needed.
+// Loading the client takes time, so it is only loaded when a configured server is needed.
 const connectTo: Connect = async (...words) => (await import('./connect.ts')).connect(...words)
 
 async function newAgent(): Promise<Agent> {

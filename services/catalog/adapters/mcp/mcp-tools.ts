@@ -6,7 +6,7 @@ import { Rejection } from '#shared/rejection.ts'
 import type { ServerTool } from './list-tools.ts'
 import type { McpServer } from './mcp-server.ts'
 
-/** A tool that is offered, and whose it is. */
+/** A tool that is offered, and its server. */
 export interface OfferedTool {
   /** The name under which it is offered. */
   readonly name: string
@@ -15,8 +15,8 @@ export interface OfferedTool {
 }
 
 /**
- * The tools of a location's MCP servers at one time. A call needs permission for the action `mcp`, whose resource is
- * `server/tool`. Its input is checked by the server alone.
+ * The tools of a location's MCP servers at one time. A call requires permission for the action `mcp` with the resource
+ * `server/tool`. Only the server checks its input.
  */
 export class McpTools implements Tools {
   readonly #offered: ReadonlyMap<string, OfferedTool>

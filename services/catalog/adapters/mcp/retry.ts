@@ -1,25 +1,25 @@
-/** From one failure to the next try, doubled by each. */
+/** Time from the first failure to the next attempt, doubled by each further failure. */
 const FIRST_MS = 1_000
 const MAX_MS = 300_000
-/** After so many failures in a row nobody waits for the next try. */
+/** After this many failures in a row, nobody waits for the next attempt. */
 const HOPEFUL_FAILURES = 3
 
-/** Tries again what has failed, later each time. */
+/** Repeats what has failed, with growing delays. */
 export class Retry implements Disposable {
   #failures = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** Whether the next try is still to come. */
+  /** Whether the next attempt is still to come. */
   get pending(): boolean {
     return this.#timer !== undefined
   }
 
-  /** Whether it has failed so often that waiting for the next try makes no sense. */
+  /** Whether it has failed so often that waiting for the next attempt makes no sense. */
   get hopeless(): boolean {
     return this.pending && this.#failures > HOPEFUL_FAILURES
   }
 
-  /** Counts a failure, and runs the next try after a time, which it returns in milliseconds. */
+  /** Counts a failure, and schedules the next attempt. Returns the delay in milliseconds. */
   failed(run: () => void): number {
     const wait = Math.min(FIRST_MS * 2 ** this.#failures++, MAX_MS)
     clearTimeout(this.#timer)

@@ -4,7 +4,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Connection, ConnectOptions } from './connect.ts'
 import type { ServerTools } from './list-tools.ts'
 
-/** An entry that names a server which may run. */
+/** An entry for a server that may run. */
 export type UsableEntry = Extract<McpEntry, { readonly type: 'usable' }>
 
 /** What a server works with. */
@@ -12,10 +12,10 @@ export interface ServerOptions {
   readonly connect: (entry: UsableEntry, options: ConnectOptions) => Promise<Connection>
   readonly places: ProcessPlaces
   readonly clock: Clock
-  /** What was last known of its tools; undefined: nothing. */
+  /** What was last known about its tools; undefined: nothing. */
   readonly listed: ServerTools | undefined
-  /** Its status is another one. */
+  /** Its status has changed. */
   readonly onStatus: () => void
-  /** Its tools are known now, or are others. */
+  /** Its tools became known, or have changed. */
   readonly onTools: () => void
 }

@@ -6,10 +6,10 @@ import type { Command } from '../commands/command.ts'
 import { MAX_UNSOLICITED_BYTES } from './pace.ts'
 import { StdioTransport } from './stdio-transport.ts'
 
-/** A transport on a channel that `say` writes to as its server does. */
+/** A transport on a channel that `say` writes to as its server would. */
 async function open() {
   const [output, channel] = [new PassThrough(), new PassThrough()]
-  // What is sent is not answered by itself.
+  // Nothing that is sent is answered automatically.
   channel.write = () => true
   const ended = new Promise<never>(() => {})
   const transport = new StdioTransport({ output, channel, ended } as unknown as Command)

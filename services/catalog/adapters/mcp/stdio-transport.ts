@@ -9,24 +9,27 @@ import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
 import { knownMessage } from './known-message.ts'
 import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
 
-/** Messages that are worked on in one turn of the event loop, and the pause after them for each, in milliseconds. */
+/**
+ * How many messages are processed in one turn of the event loop, and the pause for each of them afterwards, in
+ * milliseconds.
+ */
 const AT_ONCE = 20
 const MESSAGE_MS = 0.2
-/** For a server to end by itself when its input ends, and then on SIGTERM. */
+/** How long a server may take to end by itself when its input ends, and then after SIGTERM. */
 const END_MS = 200
 const TERMINATE_MS = 500
-/** For what a server that has ended wrote before. */
+/** For output that a server wrote before it ended. */
 const LAST_WORDS_MS = 200
-/** What a request or a notification begins with, as JSON is mostly written. */
+/** How a request or notification begins in most JSON. */
 const METHOD = /^\s*\{[^{[]*"method"\s*:/
 const HEAD_LENGTH = 512
 const ERROR_BYTES = 8 << 10
 const ERROR_CHARACTERS = 500
 
 /**
- * Messages as lines on the channel of a supervised command; what it prints as errors is kept for its last words. A server
- * that floods the channel is read slower, what is large and answers nothing is not read at all, and one that does not read
- * what it is sent is closed.
+ * Messages as lines on the channel of a supervised command; the end of its error output is kept. A server that floods
+ * the channel is read more slowly; large messages that answer nothing are not read at all; and a server that does not
+ * read what it is sent is closed.
  */
 export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
@@ -36,7 +39,7 @@ export class StdioTransport implements Transport {
   readonly #channel: Duplex
   readonly #lines = new LineReader()
   readonly #errors = new OutputWindow(ERROR_BYTES)
-  /** Requests that were not answered. */
+  /** Requests that were not answered yet. */
   readonly #open = new Set<unknown>()
   #why = 'it was closed'
   #closing: Promise<void> | undefined
@@ -80,7 +83,7 @@ export class StdioTransport implements Transport {
     return this.end('it was closed')
   }
 
-  /** The same, for this reason. */
+  /** Closes it for this reason. */
   end(why: string): Promise<void> {
     if (this.#closing === undefined) this.#why = why
     this.#closing ??= this.#endCommand().finally(() => this.onclose?.())
@@ -106,7 +109,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Whether a message is large, and nobody waits for an answer, or it begins as what is none. */
+  /** Whether a message is large and nobody waits for a response, or it does not begin like one. */
   #isUnsolicited(line: string): boolean {
     return line.length > MAX_UNSOLICITED_BYTES && (this.#open.size === 0 || METHOD.test(line.slice(0, HEAD_LENGTH)))
   }

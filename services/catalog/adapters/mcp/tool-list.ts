@@ -1,24 +1,24 @@
 import type { Clock } from '#shared/clock.ts'
 import type { ServerTools } from './list-tools.ts'
 
-/** For how long somebody waits for tools that are not known yet. */
+/** How long somebody waits for tools that are not known yet. */
 const PATIENCE_MS = 5_000
-/** The list is requested once in this time, however often the server says that it has changed. */
+/** The list is requested once in this time, however often the server reports changes. */
 const RELIST_MS = 1_000
 
 interface Options {
   readonly clock: Clock
-  /** What was known when the location was open before. It is offered until the server says what it has now. */
+  /** What was known when the location was open before; it is offered until the server lists its tools. */
   readonly listed: ServerTools | undefined
-  /** Has the server list them; undefined: it does not now. What it does not say now it says at its next start or change. */
+  /** Lists the server's tools; undefined: it cannot now, and will at its next start or change. */
   readonly list: () => Promise<ServerTools | undefined>
-  /** The tools are known now, or are others. */
+  /** The tools became known, or have changed. */
   readonly onChange: () => void
 }
 
 const NOTHING: ServerTools = { tools: [], omitted: [] }
 
-/** What was last known of the tools of a server. */
+/** What was last known about the tools of a server. */
 export class ToolList implements Disposable {
   readonly #options: Options
   readonly #known = Promise.withResolvers<void>()
@@ -38,12 +38,12 @@ export class ToolList implements Disposable {
     return this.#listed ?? NOTHING
   }
 
-  /** Whether the server has said them, now or when the location was open before. */
+  /** Whether the server has listed them, now or when the location was open before. */
   get everKnown(): boolean {
     return this.#listed !== undefined
   }
 
-  /** Whether this server has said them. */
+  /** Whether this server has listed them. */
   get everListed(): boolean {
     return this.#everListed
   }
@@ -58,7 +58,7 @@ export class ToolList implements Disposable {
     setTimeout(this.#known.resolve, PATIENCE_MS).unref()
   }
 
-  /** They are not waited for: the server cannot say them now. */
+  /** They are not waited for any more: the server cannot list them now. */
   giveUp(): void {
     this.#known.resolve()
   }
@@ -71,7 +71,7 @@ export class ToolList implements Disposable {
     if (JSON.stringify(before) !== JSON.stringify(listed)) this.#options.onChange()
   }
 
-  /** The server says that it has other tools: they are listed soon, once for many changes. */
+  /** The server reports that its tools have changed: they are listed soon, once for many changes. */
   changed(): void {
     if (this.#timer !== undefined) return
     const wait = this.#requestedAt + RELIST_MS - this.#options.clock.monotonic()

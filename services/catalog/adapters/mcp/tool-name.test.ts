@@ -30,6 +30,6 @@ test('the names of tools fit providers, are the same in every process, and none 
   const names = pairs.map(([server, tool]) => offeredName(server, tool))
   assert.equal(new Set(names).size, pairs.length)
   for (const name of names) assert.match(name, /^[a-zA-Z0-9_-]{1,64}$/)
-  // A built-in tool has no underscore in its name, so that none of these is one.
+  // Names of built-in tools contain no underscore, so none of these can be one.
   for (const name of names) assert.ok(name.includes('_'))
 })

@@ -6,9 +6,9 @@ const MAX_TOOL = 24
 const HASH_DIGITS = 16
 
 /**
- * The name under which a tool of a server is offered: one that providers admit (`^[a-zA-Z0-9_-]{1,64}$`), the same in every
- * process, and no other tool's of any server. That is `server_tool` where it can be: the first underscore ends the server's
- * name. Any other has two underscores there, and a hash of both names at its end.
+ * The name under which a tool of a server is offered: one that providers accept (`^[a-zA-Z0-9_-]{1,64}$`), the same in
+ * every process, and unique among all servers. If possible it is `server_tool`, where the first underscore ends the
+ * server's name. Otherwise there are two underscores, and a hash of both names at the end.
  */
 export function offeredName(server: string, tool: string): string {
   const plain = `${server}_${tool}`

@@ -8,9 +8,9 @@ const MAX_ITEMS = 1_000
 const MAX_STRUCTURED = 32 << 10
 
 /**
- * What a server answers to a call, as the outcome of one: texts, of all together beginning and end when they are more than
- * 50 KiB; at most twenty images and files, whose bytes say what they are; links as text. A structured answer is a text where
- * there is no other. Undefined: it is no answer to a call.
+ * Converts a server's response to a call: texts, of which the beginning and the end are kept if they exceed 50 KiB in
+ * total; at most twenty images and files, whose type is determined by their bytes; links as text. A structured result
+ * becomes text if there is no other. Undefined: it is not a response to a call.
  */
 export function toOutcome(result: unknown): ToolOutcome | undefined {
   if (!isObject(result) || (result.content !== undefined && !Array.isArray(result.content))) return undefined
@@ -36,7 +36,7 @@ export function toOutcome(result: unknown): ToolOutcome | undefined {
   return { type: 'failed', kind: 'mcp_error', message: 'The tool reports an error', content, metadata }
 }
 
-// Undefined: nothing can be made of it.
+// Undefined: the item cannot be used.
 function readItem(item: unknown, files: number): string | ToolContent | undefined {
   if (!isObject(item)) return undefined
   switch (item.type) {
@@ -69,7 +69,7 @@ function fileOf(base64: unknown, mimeType: unknown, name: string): ToolContent |
   const data = Buffer.from(base64, 'base64')
   if (data.length === 0) return undefined
   const detected = detectMime(data)
-  // A provider refuses an image that is none, with all that stands beside it.
+  // Providers refuse an invalid image, together with everything beside it.
   const said = typeof mimeType === 'string' && /^(?!image\/)[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : undefined
   return { type: 'file', data, name, mime: /^image\//.test(detected) ? detected : (said ?? detected) }
 }

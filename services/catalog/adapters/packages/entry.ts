@@ -1,2 +1,5 @@
-/** Name of the module that stands for an installed package: Node finds the package's own by it, whatever its `exports` or `main` say. */
+/**
+ * Name of the module that represents an installed package: through it, Node finds the package's own, whatever its
+ * `exports` or `main` are.
+ */
 export const ENTRY = 'entry.mjs'

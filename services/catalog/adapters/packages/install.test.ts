@@ -10,7 +10,7 @@ import { install } from './install.ts'
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.ts'
 import { problemOf } from './problem-of.ts'
 
-/** A registry that has these packages, and what installs one of them in a folder of its own. */
+/** A registry with these packages, and a function that installs one of them in a folder of its own. */
 async function begin(t: TestContext, published: readonly Published[]) {
   const registry = await startNpmRegistry()
   const root = await mkdtemp(join(tmpdir(), 'portico-install-'))

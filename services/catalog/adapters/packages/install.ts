@@ -10,10 +10,10 @@ import type { InstallJob, Resolved } from './package-job.ts'
 import { registryOptions } from './registry.ts'
 import { type Budget, unpack } from './unpack.ts'
 
-/** What the registry said is kept here meanwhile: npm's libraries would otherwise use a folder of the user. */
+/** Responses of the registry are kept here meanwhile: npm's libraries would otherwise use a folder of the user. */
 const CACHE = '.cache'
 
-/** Packages that are fetched at the same time. */
+/** How many packages are fetched at the same time. */
 const AT_ONCE = 8
 
 interface Placed extends Resolved {
@@ -24,8 +24,8 @@ interface Placed extends Resolved {
 }
 
 /**
- * Installs a package and its dependencies. npm's Arborist decides which versions go where; what it would run (scripts, links to
- * programs, an audit) is never requested, since the tarballs are unpacked here.
+ * Installs a package and its dependencies. npm's Arborist decides which versions go where. What it could run (scripts,
+ * links to programs, an audit) is never requested, since the tarballs are unpacked here.
  */
 export async function install(job: InstallJob): Promise<Resolved> {
   const { folder, specifier, limits } = job
@@ -36,7 +36,7 @@ export async function install(job: InstallJob): Promise<Resolved> {
   const root = placed.find(({ location }) => location === `node_modules/${name}`)
   if (root === undefined) throw new PackageError(`${name} is not for this platform`)
   const budget = { files: limits.files, bytes: limits.unpackedBytes }
-  // Those that lie in others after these.
+  // Nested ones come later.
   const byDepth = Map.groupBy(placed, ({ location }) => depthOf(location))
   for (const depth of [...byDepth.keys()].sort((a, b) => a - b)) await unpackAll(byDepth.get(depth) ?? [], job, budget)
   await writeFile(join(folder, ENTRY), `export { default } from ${JSON.stringify(name)}\n`)
@@ -99,7 +99,10 @@ function tooMany(most: number): PackageError {
   return new PackageError(`it needs more than ${most} packages`)
 }
 
-/** What the registry said during one installation. A shrinkwrap within a package decides nothing: it may name any address. */
+/**
+ * Responses of the registry during one installation. A shrinkwrap within a package is ignored, since it may name any
+ * address.
+ */
 class Packuments extends Map<string, Packument> {
   readonly #most: number
 

@@ -6,19 +6,19 @@ import {
 import type { PackageState } from '#services/catalog/ports/plugin-packages.ts'
 import type { Installation } from './package-folders.ts'
 
-/** What this process knows of the package of a specifier. */
+/** What this process knows about the package of a specifier. */
 export class KnownPackage {
   readonly specifier: PackageSpecifier
   version: string | undefined
   outdated = false
-  /** What goes on. */
+  /** The installation in progress. */
   installing: Promise<Installation> | undefined
   updating: Promise<Installation> | undefined
   /** Why the last installation failed, and when, on the monotonic clock. */
   failure: { readonly error: PackageError; readonly at: number } | undefined
   readonly #listeners = new Set<() => void>()
 
-  /** Throws PackageError when the target is no specifier. */
+  /** Throws PackageError if the target is not a specifier. */
   constructor(target: string) {
     this.specifier = parsePackageSpecifier(target)
   }
@@ -28,7 +28,7 @@ export class KnownPackage {
   }
 
   watch(changed: () => void): Disposable {
-    // Wrapped: one listener may watch twice.
+    // Wrapped, since one listener may watch twice.
     const own = (): void => changed()
     this.#listeners.add(own)
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) }

@@ -1,4 +1,4 @@
-/** What one installation may take, with all its dependencies. */
+/** Limits of one installation, including all dependencies. */
 export interface PackageLimits {
   /** Bytes of one tarball. */
   readonly tarballBytes: number
@@ -6,15 +6,15 @@ export interface PackageLimits {
   readonly unpackedBytes: number
   readonly files: number
   readonly packages: number
-  /** Folders within one another: `node_modules` in `node_modules`, and within one package. */
+  /** Nested folders: `node_modules` in `node_modules`, and within one package. */
   readonly depth: number
-  /** Milliseconds from its beginning to its end. */
+  /** Milliseconds from beginning to end. */
   readonly installMs: number
-  /** Milliseconds for one look at the registry. */
+  /** Milliseconds for one check of the registry. */
   readonly checkMs: number
 }
 
-/** Room for what people publish, and an end to what would fill a disk. */
+/** Enough for what people publish, but not for what would fill a disk. */
 export const PACKAGE_LIMITS: PackageLimits = Object.freeze({
   tarballBytes: 128 << 20,
   unpackedBytes: 512 << 20,

@@ -12,7 +12,7 @@ import { PackageThreads } from './package-threads.ts'
 import { problemOf } from './problem-of.ts'
 
 interface Options {
-  /** Where packages are installed: an absolute path, made when the first one is. */
+  /** Where packages are installed: an absolute path, created with the first package. */
   readonly directory: string
   /** Address of the registry, the only one that is used. */
   readonly registry: string
@@ -23,7 +23,7 @@ interface Options {
 
 const FAILURE_MS = 30_000
 
-/** Packages of one registry, which threads of their own install with npm's libraries. */
+/** Packages of one registry, installed by threads of their own with npm's libraries. */
 export class NpmPackages implements PluginPackages {
   readonly #options: Options
   readonly #limits: PackageLimits
@@ -37,7 +37,7 @@ export class NpmPackages implements PluginPackages {
     this.#folders = new PackageFolders(options.directory)
   }
 
-  /** Removes what a killed process left. */
+  /** Removes what killed processes left. */
   static async open(options: Options): Promise<NpmPackages> {
     const packages = new NpmPackages(options)
     await packages.#folders.sweep(options.clock.now())
@@ -71,7 +71,7 @@ export class NpmPackages implements PluginPackages {
         this.#options.logger.warn({ target, ...answer }, 'It is not known whether a plugin has a newer version')
         continue
       }
-      // The answer is not about what was updated meanwhile.
+      // The result does not apply to what was updated meanwhile.
       if (known.updating !== undefined || (known.version ?? present.version) !== present.version) continue
       known.version = present.version
       known.outdated = answer.newer
@@ -99,7 +99,7 @@ export class NpmPackages implements PluginPackages {
       known.updating = undefined
       known.notify()
     })
-    // It goes on when nobody waits for it any more.
+    // It continues when nobody waits for it any more.
     updating.catch(() => {})
     queueMicrotask(() => known.notify())
     return updating
@@ -115,7 +115,7 @@ export class NpmPackages implements PluginPackages {
     return note(known, present)
   }
 
-  /** Installs a specifier, once at a time. */
+  /** Installs a specifier, one installation at a time. */
   #install(known: KnownPackage): Promise<Installation> {
     if (known.installing !== undefined) return known.installing
     const installing = this.#installAnew(known).finally(() => {
@@ -159,7 +159,7 @@ export class NpmPackages implements PluginPackages {
     }
   }
 
-  /** Answers of the registry; problems when they do not come in time, or it cannot be reached. */
+  /** Responses of the registry; problems if they do not come in time, or it cannot be reached. */
   async #answers(questions: readonly Question[], signal: AbortSignal): Promise<readonly Resolution[]> {
     if (questions.length === 0) return []
     try {

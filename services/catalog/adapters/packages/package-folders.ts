@@ -13,29 +13,29 @@ import type { Resolved } from './package-job.ts'
 export interface Installation extends InstalledPackage, Resolved {}
 
 interface Current extends Resolved {
-  /** Name of the folder that holds it. */
+  /** Name of the folder that contains it. */
   readonly folder: string
 }
 
 const CURRENT = 'current.json'
 const TEMPORARY = '.tmp'
-/** What a process of another container has not finished by then it never will. */
+/** What a process of another container has not finished by then is abandoned. */
 const REMNANT_MS = 3_600_000
 
 /**
- * Where packages are installed: a folder for each specifier, and in it one for each installation, and a file that says which of them
- * counts. That file is replaced in one step once the installation is complete, so that one that was killed is nothing but a
- * remnant. Several processes may use the same folder.
+ * Where packages are installed: a folder for each specifier, with a folder for each installation, and a file that names
+ * the current one. The file is replaced in one step once an installation is complete, so one that was killed is merely
+ * a remnant. Several processes may use the same folder.
  */
 export class PackageFolders {
   readonly #root: string
 
-  /** An absolute path, made when something is installed. */
+  /** An absolute path, created when something is installed. */
   constructor(root: string) {
     this.#root = root
   }
 
-  /** The installation that counts; undefined: there is none, or somebody has removed what it consists of. */
+  /** The current installation; undefined: there is none, or somebody has removed parts of it. */
   async current(specifier: PackageSpecifier): Promise<Installation | undefined> {
     const place = this.#placeOf(specifier)
     const current = await readCurrent(place)
@@ -44,14 +44,17 @@ export class PackageFolders {
     return (await exists(installation.entry)) ? installation : undefined
   }
 
-  /** An empty folder for an installation, which counts once it is adopted. */
+  /** An empty folder for an installation, which becomes current once it is adopted. */
   async make(specifier: PackageSpecifier): Promise<string> {
     const path = join(this.#placeOf(specifier), `${await processMark()}-${randomUUID()}`)
     await mkdir(path, { recursive: true, mode: 0o700 })
     return path
   }
 
-  /** Makes the installation in a folder the one that counts. The one before stays until the next, since a plugin may still run from it. */
+  /**
+   * Makes the installation in a folder the current one. The previous one is kept until the next, since a plugin may
+   * still run from it.
+   */
   async adopt(specifier: PackageSpecifier, path: string, { version, integrity }: Resolved): Promise<Installation> {
     const place = this.#placeOf(specifier)
     const before = await readCurrent(place)
@@ -65,7 +68,10 @@ export class PackageFolders {
     return toInstallation(place, specifier, current)
   }
 
-  /** Removes what killed processes left, and installations that others have replaced; `now` in milliseconds since the epoch. */
+  /**
+   * Removes what killed processes left, and installations that others have replaced; `now` is in milliseconds since the
+   * epoch.
+   */
   async sweep(now: number): Promise<void> {
     for (const name of await namesIn(this.#root)) {
       const place = join(this.#root, name)
@@ -103,7 +109,7 @@ async function sweepPlace(place: string, keep: ReadonlySet<string | undefined>, 
     const path = join(place, name)
     const [, mark = ''] = /^(\d+-\d+)-/.exec(name) ?? []
     const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: now }))
-    // None of this process is unfinished: one specifier is installed once at a time.
+    // None of this process is unfinished, since each specifier has one installation at a time.
     const gone = mark === own || (await ownerOf(mark)) === 'gone'
     if (gone || now - mtimeMs > REMNANT_MS) await rm(path, { recursive: true, force: true }).catch(() => {})
   }

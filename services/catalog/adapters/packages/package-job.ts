@@ -13,7 +13,7 @@ export interface InstallJob {
   readonly limits: PackageLimits
 }
 
-/** Looks up what specifiers stand for. */
+/** Looks up specifiers in the registry. */
 export interface ResolveJob {
   readonly type: 'resolve'
   readonly questions: readonly Question[]
@@ -27,21 +27,21 @@ export interface Question {
   readonly installed: string
 }
 
-/** What a specifier stands for in the registry. */
+/** The version that a specifier stands for in the registry. */
 export interface Resolved {
   readonly version: string
   readonly integrity: string
 }
 
-/** How a look-up ended. */
+/** The result of a look-up. */
 export type Resolution =
   | (Resolved & {
-      /** It is a later version than the installed one. */
+      /** It is newer than the installed version. */
       readonly newer: boolean
     })
   | { readonly problem: string }
 
-/** How a job ended: an installation with what it installed, a look-up with one answer for each question. */
+/** The result of a job: for an installation, what was installed; for a look-up, one result for each question. */
 export type PackageAnswer =
   | { readonly type: 'installed'; readonly resolved: Resolved }
   | { readonly type: 'resolved'; readonly resolutions: readonly Resolution[] }

@@ -1,4 +1,5 @@
-// The thread that works with npm's libraries: they take a second and 60 MB to load, and no signal stops them: ending the thread does.
+// The thread that runs npm's libraries, which take a second and 60 MB to load, and ignore signals: only ending the
+// thread stops them.
 import { parentPort } from 'node:worker_threads'
 import { install } from './install.ts'
 import type { PackageAnswer, PackageJob } from './package-job.ts'

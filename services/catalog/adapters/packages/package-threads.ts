@@ -8,12 +8,13 @@ const MAX_THREADS = 4
 const IDLE_MS = 2_000
 const MAX_HEAP_MB = 512
 
-/** Aborts nothing. */
+/** Never aborts. */
 const NEVER = new AbortController().signal
 
 /**
- * Threads that work with npm's libraries, which are loaded nowhere else: so they delay nobody, take memory only while they
- * work, and end at once. A thread does one job after the other; at most four work, and one that has nothing to do for 2 s ends.
+ * Threads that run npm's libraries, which are loaded nowhere else. So they delay nobody, take memory only while they
+ * work, and can be ended at once. A thread does one job after the other; at most four work, and a thread that was idle
+ * for 2 s ends.
  */
 export class PackageThreads implements AsyncDisposable {
   readonly #idle = new Map<Worker, NodeJS.Timeout>()
@@ -22,14 +23,14 @@ export class PackageThreads implements AsyncDisposable {
   #closing = false
 
   /**
-   * Has a job done within a time in milliseconds from its beginning. Throws PackageError, or the signal's reason; its thread has
-   * ended then.
+   * Runs a job, within a time in milliseconds from its beginning. Throws PackageError, or the signal's reason, after
+   * which its thread has ended.
    */
   async work(job: PackageJob, limitMs: number, signal = NEVER): Promise<Exclude<PackageAnswer, { type: 'failed' }>> {
     const worker = await this.#take(signal)
     try {
       const answer = await orAborted(runJob(worker, job, limitMs), signal)
-      // A failed one may still have begun to fetch and to write.
+      // A failed job may still have begun to fetch and to write.
       if (answer.type === 'failed') throw new PackageError(answer.problem)
       this.#giveBack(worker)
       return answer

@@ -3,16 +3,19 @@ import { gt } from 'semver'
 import type { Question, Resolution, ResolveJob } from './package-job.ts'
 import { problemOf } from './problem-of.ts'
 
-/** Look-ups at the same time. */
+/** Concurrent look-ups. */
 const AT_ONCE = 16
 
-/** How npm's libraries use a registry: itself alone, whatever host a tarball is said to lie at, with one more try, past caches. */
+/**
+ * How npm's libraries use a registry: only this one, whatever host a tarball is said to be at, with one retry,
+ * bypassing caches.
+ */
 export function registryOptions(registry: string, timeout: number): Options {
   const retry = { retries: 1, minTimeout: 100, maxTimeout: 1_000 }
   return { registry, replaceRegistryHost: 'always', retry, timeout, preferOnline: true } as Options
 }
 
-/** Answers questions, each as it can be. */
+/** Answers each question independently of the others. */
 export async function resolveAll({ questions, registry, limits }: ResolveJob): Promise<Resolution[]> {
   const resolutions: Resolution[] = []
   const waiting = [...questions.entries()]

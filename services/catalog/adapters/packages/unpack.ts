@@ -18,19 +18,20 @@ export interface Budget {
 interface Tarball {
   /** `name@version`. */
   readonly id: string
-  /** Of it the registry's own host and protocol are used. */
+  /** Only its path is used, on the registry's own host and protocol. */
   readonly address: string
-  /** Where it goes. */
+  /** Where it is unpacked. */
   readonly folder: string
-  /** With its integrity. */
+  /** Includes its integrity. */
   readonly options: Options
-  /** Packages that it brings along in its own `node_modules`; everything else there is left out. */
+  /** Packages bundled in its own `node_modules`; everything else there is left out. */
   readonly bundled: readonly string[]
 }
 
 /**
- * Fetches a tarball and unpacks it. Throws PackageError for one that is larger than allowed, that is not what its integrity says, or that holds
- * anything but files and directories within its own folder. What was unpacked by then stays: nobody may use it.
+ * Fetches a tarball and unpacks it. Throws PackageError if it is larger than allowed, does not match its integrity, or
+ * contains anything but files and directories within its own folder. What was unpacked by then remains, and must not be
+ * used.
  */
 export async function unpack(tarball: Tarball, limits: PackageLimits, budget: Budget): Promise<void> {
   await mkdir(tarball.folder, { recursive: true })
@@ -39,7 +40,7 @@ export async function unpack(tarball: Tarball, limits: PackageLimits, budget: Bu
     tarball.address,
     (stream) => {
       stream.on('error', () => {})
-      // npm's library fetches again when the content differs. A second answer would meet what the first left.
+      // npm's library fetches again if the content differs, but a second response would meet what the first left.
       if (tries++ > 0) throw new PackageError(`the tarball of ${tarball.id} is not what its integrity says`)
       return write(stream, tarball, limits, budget)
     },
@@ -62,7 +63,7 @@ function write(stream: Transform, tarball: Tarball, limits: PackageLimits, budge
         const file = entry as ReadEntry
         const problem = problemOf(path, file, tarball.bundled, budget)
         if (problem !== undefined && problem !== LEFT_OUT) refuse(problem)
-        // Whoever runs it can read it, and nobody becomes somebody else by it.
+        // Whoever runs it can read it, and no set-user-ID bits are kept.
         file.mode = file.type === 'Directory' ? 0o755 : 0o644
         return problem === undefined
       },
@@ -81,7 +82,7 @@ function write(stream: Transform, tarball: Tarball, limits: PackageLimits, budge
   })
 }
 
-/** Why an entry is not unpacked; it takes of the budget what it needs. */
+/** Why an entry is not unpacked; otherwise its needs are taken from the budget. */
 function problemOf(path: string, { size, type }: ReadEntry, bundled: readonly string[], budget: Budget) {
   const shown = JSON.stringify(path.slice(0, 200))
   if (!FILE_TYPES.test(type)) return `holds ${shown}, which is no file (${type})`
@@ -94,7 +95,7 @@ function problemOf(path: string, { size, type }: ReadEntry, bundled: readonly st
   return undefined
 }
 
-/** What lies in the tarball's own `node_modules` counts only where it is said to bring it along: the rest comes from the registry. */
+/** In the tarball's own `node_modules`, only declared bundled packages are used: the rest comes from the registry. */
 function isWanted(path: string, bundled: readonly string[]): boolean {
   const [, inside] = /^[^/]+\/node_modules\/(.*)$/s.exec(path) ?? []
   return inside === undefined || bundled.some((name) => inside.startsWith(`${name}/`))

@@ -2,10 +2,10 @@ import type { HookedFile, HookedPrompt, KnownNames } from '#services/catalog/dom
 import { isObject, type JsonObject } from '#shared/json.ts'
 import { isWithin } from '#shared/rpc/parse.ts'
 
-/** What a hook returned: an object of members that are to be changed, or a text. Each reader throws TypeError. */
+/** What a hook returned: an object of members to change, or a text. Each reader throws TypeError. */
 type Returned = Record<string, unknown> | string
 
-/** Of a prompt, wherever it is from: characters of its text, and how much it names of a kind. */
+/** Limits of a prompt, wherever it comes from: characters of its text, and names of each kind. */
 const MAX_TEXT = 1_048_576
 const MAX_FILES = 32
 const MAX_NAMES = 32
@@ -13,7 +13,10 @@ const MAX_REASON = 2_000
 const MAX_INSTRUCTIONS = 32 << 10
 const MAX_METADATA = 64 << 10
 
-/** A prompt with what is to be changed; `known` is what the location has. What is left to check are its files, where they are read. */
+/**
+ * Applies changes to a prompt; `known` is what the location has. Only its files remain to be checked, where they are
+ * read.
+ */
 export function readPromptChange(value: Returned, prompt: HookedPrompt, known: KnownNames): HookedPrompt {
   const {
     text = prompt.text,
@@ -42,7 +45,7 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt, known: K
   }
 }
 
-/** The input that a call is to have, or why it is refused. */
+/** The changed input of a call, or why it is refused. */
 export function readCallChange(value: Returned): { readonly input?: JsonObject; readonly refuse?: string } {
   const { input, refuse } = objectOf(value)
   if (refuse !== undefined && refuse !== null) {
@@ -73,7 +76,7 @@ function readFiles(value: unknown): HookedFile[] {
   })
 }
 
-/** What the prompt named itself is not for the plugin to answer for. */
+/** The plugin is not responsible for names that were in the prompt before. */
 function readNames(
   kind: string,
   value: unknown,

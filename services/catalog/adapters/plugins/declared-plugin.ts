@@ -1,13 +1,13 @@
 import type { PluginOrigin } from '#services/catalog/domain/plugins/plugin.ts'
 
-/** A plugin that a configuration names, or that lies in a folder of plugins. */
+/** A plugin that is named in a configuration, or found in a folder of plugins. */
 export interface DeclaredPlugin {
-  /** Differs from those of the others in its location. */
+  /** Unique within its location. */
   readonly key: string
   readonly origin: PluginOrigin
-  /** JSON, from the configuration; null: none. */
+  /** JSON from the configuration; null: none. */
   readonly options: unknown
-  /** Changes when its module, or its options do. */
+  /** Changes when its module or its options do. */
   readonly fingerprint: string
   /** Why it must not run; undefined: it may. */
   readonly problem: string | undefined

@@ -2,7 +2,7 @@ import type { PluginFailure } from '#services/catalog/domain/plugins/plugin.ts'
 import type { Plugin } from './plugin.ts'
 import { logFailure, type PluginContext } from './plugin-context.ts'
 
-/** The plugins of a location whose id another one has: of those that work, the first one keeps it. */
+/** The plugins of a location whose id another one has: among those that work, the first one keeps it. */
 export class Duplicates {
   readonly #context: Pick<PluginContext, 'logger' | 'directory'>
   #known: ReadonlyMap<Plugin, PluginFailure> = new Map()
@@ -11,7 +11,7 @@ export class Duplicates {
     this.#context = context
   }
 
-  /** Logs those that were none when it was last called. */
+  /** Logs those that were not duplicates when it was last called. */
   of(plugins: readonly Plugin[]): ReadonlyMap<Plugin, PluginFailure> {
     const first = new Map<string, Plugin>()
     const found = new Map<Plugin, PluginFailure>()

@@ -2,25 +2,28 @@ import { randomBytes } from 'node:crypto'
 import { isObject } from '#shared/json.ts'
 import type { FromHost } from './host/protocol.ts'
 
-/** Messages and bytes of one process in a second. */
+/** Maximum number of messages and bytes from one process per second. */
 const MAX_MESSAGES = 65_536
 const MAX_BYTES = 64 << 20
 const SECOND_MS = 1_000
 
-/** Something was written to the channel of a process that it does not say. */
+/** Something was written to the channel of a process that is not one of its messages. */
 export class ChannelMisused extends Error {
   override readonly name = 'ChannelMisused'
 }
 
-/** Reads what a process of plugins says: its plugins share the descriptor of its channel, and may write to it too. */
+/**
+ * Reads the messages of a process of plugins: its plugins share the descriptor of its channel, and may write to it,
+ * too.
+ */
 export class HostMessages {
-  /** What the process has to begin each of its messages with; its threads are not given. */
+  /** The process must begin each of its messages with this key, which its threads do not get. */
   readonly key = randomBytes(16).toString('hex')
   #second = 0
   #messages = 0
   #bytes = 0
 
-  /** Counts what has come. Throws ChannelMisused when it is too much for one second. */
+  /** Counts what arrives. Throws ChannelMisused if it is too much for one second. */
   count(bytes: number, messages: number): void {
     const second = Math.floor(performance.now() / SECOND_MS)
     if (second !== this.#second) {
@@ -33,7 +36,7 @@ export class HostMessages {
     if (this.#bytes > MAX_BYTES || this.#messages > MAX_MESSAGES) throw new ChannelMisused('too much in a second')
   }
 
-  /** Throws ChannelMisused for what the process did not say; `runs`: how many of them have begun. */
+  /** Throws ChannelMisused for anything that the process did not send; `runs`: how many of them have begun. */
   read(line: string, runs: number): FromHost {
     if (!line.startsWith(`${this.key} `)) throw new ChannelMisused('a message that is not from the process')
     const message: unknown = JSON.parse(line.slice(this.key.length + 1))

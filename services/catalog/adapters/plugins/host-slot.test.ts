@@ -6,7 +6,7 @@ import type { HostEnd, PluginHost } from './plugin-host.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A process that is none: `end` says that it has ended by itself, and its disposal takes until `disposed` is called. */
+/** A fake process: `end` makes it end by itself, and its disposal takes until `disposed` is called. */
 function fakeHost() {
   const ended = Promise.withResolvers<HostEnd>()
   const gone = Promise.withResolvers<void>()

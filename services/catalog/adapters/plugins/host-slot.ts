@@ -2,13 +2,13 @@ import type { ProcessPlace, ProcessPlaces } from '#services/catalog/run/process-
 import type { HostEnd, PluginHost } from './plugin-host.ts'
 import { waited } from './waiting.ts'
 
-/** From one start that fails to the next one, doubled by each. */
+/** Time from a failed start to the next one, doubled by each further failure. */
 const FIRST_MS = 1_000
 const MAX_MS = 60_000
 
 interface Options {
   readonly places: ProcessPlaces
-  /** Rejects when the system cannot start one now. */
+  /** Rejects if the system cannot start one now. */
   readonly start: () => Promise<PluginHost>
   /** The process has ended by itself. */
   readonly onEnd: (host: PluginHost, end: HostEnd) => void
@@ -22,14 +22,17 @@ interface Running {
   retired: boolean
 }
 
-/** A use of a process: until it is disposed of, nobody else is given its place. */
+/** A use of a process: until it is disposed, nobody else gets its place. */
 export interface HostUse extends Disposable {
   readonly host: PluginHost
   /** A plugin has loaded in it. */
   started(): void
 }
 
-/** At most one process, which is started when it is used, and given back when somebody else needs its place. Disposal ends it. */
+/**
+ * At most one process, which is started when it is used, and given up when somebody else needs its place. Disposal ends
+ * it.
+ */
 export class HostSlot implements AsyncDisposable {
   readonly #options: Options
   readonly #closed = new AbortController()
@@ -43,18 +46,18 @@ export class HostSlot implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Why there is no process, though somebody wants to use one; undefined: there is, or nothing is wrong. */
+  /** Why there is no process although somebody wants to use one; undefined: there is one, or nothing is wrong. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** The process, started when there is none, and as soon as the system can start one. Rejects when this is disposed of. */
+  /** Returns the process, starting it if there is none, as soon as the system can. Rejects if this is disposed. */
   async use(): Promise<HostUse> {
     for (;;) {
       this.#closed.signal.throwIfAborted()
       this.#starting ??= this.#begin()
       const running = await this.#starting
-      // It may have been given back in between.
+      // It may have been given up meanwhile.
       if (this.#running !== running) continue
       const { host, place } = running
       const use = place.use()
@@ -68,7 +71,7 @@ export class HostSlot implements AsyncDisposable {
     }
   }
 
-  /** Ends the process once nobody uses it, if it is this one: something of it is to be ended that nobody else can end. */
+  /** Ends the process, if it is this one, once nobody uses it: it contains something that can only be ended with it. */
   retire(host: PluginHost): void {
     if (this.#running?.host !== host) return
     this.#running.retired = true
@@ -87,7 +90,7 @@ export class HostSlot implements AsyncDisposable {
     for (let pause = FIRST_MS; ; pause = Math.min(2 * pause, MAX_MS)) {
       let own: Running | undefined
       const place = await this.#options.places.take(signal, () => {
-        // One that is being ended gives its place back anyway.
+        // A process that is being ended gives up its place anyway.
         if (own !== undefined && own === this.#running) this.#end(own)
       })
       try {
@@ -122,7 +125,7 @@ export class HostSlot implements AsyncDisposable {
     if (running.retired && running.uses === 0 && this.#running === running) this.#end(running)
   }
 
-  /** It is used no more from here on. */
+  /** From here on it is not used any more. */
   #end({ host, place }: Running): void {
     this.#running = undefined
     this.#starting = undefined

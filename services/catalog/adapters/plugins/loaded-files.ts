@@ -9,12 +9,12 @@ export class LoadedFiles {
     return [...this.#fingerprints.keys()]
   }
 
-  /** What a plugin says: files beyond the most that are watched are not kept. */
+  /** Adds a file that a plugin reports; files beyond the maximum are not kept. */
   add(path: string, fingerprint: string): void {
     if (this.#fingerprints.size < MAX_FILES || this.#fingerprints.has(path)) this.#fingerprints.set(path, fingerprint)
   }
 
-  /** Whether one of them is another by now. */
+  /** Whether one of them has changed. */
   async changed(): Promise<boolean> {
     const same = [...this.#fingerprints].map(
       async ([path, before]) => ((await findFile(path))?.fingerprint ?? '') === before,

@@ -21,7 +21,7 @@ interface Options extends Omit<PluginContext, 'slot' | 'retire' | 'directory'> {
   openSlot(onEnd: (host: PluginHost, end: HostEnd) => void): HostSlot
 }
 
-/** Signals that nobody sends a process but itself, or the system because of what it did. */
+/** Signals that a process only gets because of its own actions. */
 const OWN_DOING = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE'])
 
 /** The plugins of one location: those that are configured now, their processes, and what they offer. */
@@ -29,14 +29,14 @@ export class LocationPlugins implements AsyncDisposable {
   readonly #location: Location
   readonly #options: Options
   readonly #shared: HostSlot
-  /** Of plugins that were in a process with others when it ended. */
+  /** Processes of plugins that shared one with others when it ended. */
   readonly #own = new Map<Plugin, HostSlot>()
-  /** Of plugins that are closed. */
+  /** Plugins that are being closed. */
   readonly #ending = new Set<Promise<void>>()
   readonly #watched = new Map<string, Disposable>()
   readonly #duplicates: Duplicates
   #plugins: readonly Plugin[] = []
-  /** How often each was opened: one that comes back as it was is another one all the same. */
+  /** How often each was opened: one that comes back unchanged is still a new one. */
   readonly #opened = new Map<string, number>()
   #disposed = false
   #reading: Promise<Offer<PluginSet>> | undefined
@@ -49,7 +49,7 @@ export class LocationPlugins implements AsyncDisposable {
     this.#shared = this.#openSlot()
   }
 
-  /** What is offered now, after those that load were waited for. Shared by all who read at the same time. */
+  /** What is offered now, after waiting for plugins that are loading. Shared by concurrent callers. */
   read(): Promise<Offer<PluginSet>> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined
@@ -158,7 +158,10 @@ export class LocationPlugins implements AsyncDisposable {
     return this.#options.openSlot((host, end) => this.#observeEnd(host, end))
   }
 
-  /** A process has ended by itself. Of several that were in it any may have done it: then each gets a process of its own, where it shows. */
+  /**
+   * A process has ended by itself. If it had several plugins, any of them may be the cause: then each gets a process of
+   * its own, where the cause shows.
+   */
   #observeEnd(host: PluginHost, { code, signal, misuse }: HostEnd): void {
     const inside = this.#plugins.filter((plugin) => plugin.isIn(host))
     const alone = inside.length === 1

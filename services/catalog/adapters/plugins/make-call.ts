@@ -2,26 +2,31 @@ import type { JsonObject } from '#shared/json.ts'
 import type { RunningCall } from './plugin-run.ts'
 import { waited } from './waiting.ts'
 
-/** How long a call may go on after it was aborted. */
+/** How long a call may continue after it was aborted. */
 const ABORT_MS = 5_000
 
 export interface CallOptions {
   readonly signal: AbortSignal
-  /** How long it waits for a process that it can run in; then the call is not made (TimeoutError). Undefined: as long as it takes. */
+  /**
+   * How long it waits for a process to run in; then the call is not made (TimeoutError). Undefined: without a limit.
+   */
   readonly waitMs?: number
-  /** It fails when a call takes longer. Undefined: the call is ended, and only its own thread begins anew. */
+  /** The call fails if it takes longer. Undefined: the call is ended, and only its own thread restarts. */
   readonly limitMs?: number
   readonly progress?: (metadata: JsonObject) => void
 }
 
 interface Overdue {
-  /** It takes longer than its limit. */
+  /** It exceeds its limit. */
   late(): Promise<void>
-  /** It goes on though it was aborted. Either must end it. */
+  /** It continues although it was aborted. Either must end it. */
   stuck(): void
 }
 
-/** Follows a call to its end, within its limits. Throws what it throws, or the signal's reason, once nothing of it goes on. */
+/**
+ * Follows a call to its end, within its limits. Throws what it throws, or the signal's reason, once nothing of it is
+ * running.
+ */
 export async function makeCall(
   call: RunningCall,
   { signal, limitMs }: CallOptions,

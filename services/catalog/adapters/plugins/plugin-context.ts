@@ -13,7 +13,7 @@ export interface PluginLimits {
   readonly memoryBytes: number
 }
 
-/** What a plugin has from its location. */
+/** What a plugin gets from its location. */
 export interface PluginContext {
   readonly directory: string
   readonly limits: PluginLimits
@@ -21,20 +21,20 @@ export interface PluginContext {
   /** Actions of other tools. */
   readonly reserved: ReadonlySet<string>
   readonly logger: Logger
-  /** The process that it is to run in. */
+  /** The process that it must run in. */
   slot(): HostSlot
-  /** It was ended in a process by force: what it had started there is to end, too. */
+  /** It was forcibly ended in a process, so everything that it had started there must end, too. */
   retire(host: PluginHost): void
   /** What a plugin offers has changed, or it has failed. */
   changed(): void
 }
 
-/** A plugin that is failed, for people to read. */
+/** A plugin has failed; the message is for people. */
 export class PluginFailed extends Error {
   override readonly name = 'PluginFailed'
 }
 
-/** Logs why a plugin does not work, with a reference that its failure has too. */
+/** Logs why a plugin does not work, with a reference that is also in its failure. */
 export function logFailure(
   { logger, directory }: Pick<PluginContext, 'logger' | 'directory'>,
   plugin: string,
@@ -45,7 +45,7 @@ export function logFailure(
   return { error, ref }
 }
 
-/** What decides what a plugin offers. */
+/** A digest of everything that determines what a plugin offers. */
 export function digestOf(registration: Registration): string {
   const { agents, hooks, events, ...rest } = registration
   return JSON.stringify([rest, [...agents], [...hooks], [...events]])

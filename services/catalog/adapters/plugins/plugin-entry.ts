@@ -3,12 +3,12 @@ import type { PackageState, PluginPackages } from '#services/catalog/ports/plugi
 
 const NO_PACKAGE: PackageState = { version: undefined, outdated: false, updating: false }
 
-/** The module that a plugin is loaded from: a file, or one of its package. */
+/** The module that a plugin is loaded from: a file, or that of its package. */
 export class PluginEntry {
   readonly #origin: PluginOrigin
   readonly #packages: PluginPackages
   #path: string | undefined
-  /** Of the package, when it was found. */
+  /** Version of the package when it was found. */
   #version: string | undefined
 
   constructor(origin: PluginOrigin, packages: PluginPackages) {
@@ -16,7 +16,7 @@ export class PluginEntry {
     this.#packages = packages
   }
 
-  /** What is known of its package. */
+  /** What is known about its package. */
   get state(): PackageState {
     return this.#origin.type === 'package' ? this.#packages.state(this.#origin.target) : NO_PACKAGE
   }
@@ -27,7 +27,10 @@ export class PluginEntry {
     return this.#path
   }
 
-  /** Whether another version of its package is installed by now than when it was found, or `failed` for want of one. */
+  /**
+   * Whether a different version of its package has been installed since it was found, or since it `failed` because
+   * there was none.
+   */
   isReplaced(failed: boolean): boolean {
     return (this.#version !== undefined || failed) && this.state.version !== this.#version
   }

@@ -37,7 +37,7 @@ test('64 plugins of a location run; what a project that is not trusted names tak
   ])
   assert.equal(crowd.length, 71)
 
-  // Each place is looked at whenever an agent edits a file.
+  // All of these places are checked whenever an agent edits a file.
   const files = document(names('./file', 1_000), false)
   const { places } = await findPlugins(options, location, [files])
   assert.equal(places.length, 2 + 64 + 1)

@@ -13,11 +13,11 @@ import type { DeclaredPlugin } from './declared-plugin.ts'
 
 const MODULE = /\.[cm]?[jt]s$/
 const LOCAL = /^(?:\.{0,2}\/|~\/|\.{1,2}$|file:)/
-/** Plugins of one location that run, and those that only are listed: the latter take nobody's place. */
+/** Maximum number of plugins of one location that run, and of those that are only listed, which take nobody's place. */
 const MAX_PLUGINS = 64
-/** Entries of one document that are looked at, which is done at each reading. */
+/** How many entries of one document are checked, which happens at each read. */
 const MAX_ENTRIES = 4 * MAX_PLUGINS
-/** Characters of what the configuration gives one plugin. */
+/** Maximum number of characters of a plugin's options. */
 const MAX_OPTIONS = 64 << 10
 
 interface Options {
@@ -27,15 +27,16 @@ interface Options {
   readonly trusted: TrustedDirectories
 }
 
-/** What was found, and where. */
+/** The plugins that were found, and where they were looked for. */
 export interface FoundPlugins extends Places {
   readonly declared: readonly DeclaredPlugin[]
 }
 
 /**
- * The plugins of a location: those that documents name (`plugins`), then the modules in folders `plugins`; in each, of the user's
- * configuration, then of the project, from its root down to the location. What is named twice counts once, with the later options;
- * where one of the two may not run, as the other one says. At most 64 run; of the others, trusted or not, as many are listed.
+ * Finds the plugins of a location: those that documents name (`plugins`), and then the modules in folders `plugins`; in
+ * each case the user's configuration first, then the project's, from its root down to the location. A plugin that is
+ * named twice counts once, with the later options; if one of the two may not run, the other counts. At most 64 run; of
+ * the refused ones, as many are listed.
  */
 export async function findPlugins(
   { configDirectory, home, trusted }: Options,
@@ -62,7 +63,7 @@ export async function findPlugins(
   for (const one of [...named, ...inFolders.flat()] as readonly Named[]) {
     const key = one.local ?? one.target ?? ''
     const before = all.get(key)
-    // What is not trusted says nothing of what is, and what names no options leaves those that are named.
+    // An untrusted document cannot change trusted plugins, and one that gives no options keeps the earlier ones.
     const counts = before === undefined || (before.trusted === one.trusted ? one.options !== null : one.trusted)
     if (counts) all.set(key, one)
   }
@@ -84,7 +85,7 @@ interface Named {
   readonly target?: string
   readonly options: unknown
   readonly trusted: boolean
-  /** What names it. */
+  /** The file that names it. */
   readonly by: string
 }
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { asOperator, openCatalog, rejection, runTool, writeFiles } from '#test/support/catalog.ts'
 import { states } from '#test/support/plugins.ts'
 
-/** A plugin with this in its `setup`. */
+/** A plugin with this code in its `setup`. */
 const plugin = (id: string, body: string) => `export default { id: '${id}', setup({ hook, tool }) { ${body} } }`
 
 const FAILING = {
@@ -29,7 +29,7 @@ test('a plugin that fails in a hook, in whatever way, is failed with its error, 
   const list = async () => states(await catalog.client.listPlugins({}, asOperator))
   assert.deepEqual(new Set(Object.values(await list())), new Set(['active']))
   let found: Record<string, string> = {}
-  // One that the excess of another has ended with its process is tried again in one of its own.
+  // A plugin whose process was ended by the excess of another one is tried again in its own.
   for (let i = 0; i < 3 && Object.values(found).filter((state) => state === 'active').length !== 1; i++) {
     const { instructions } = await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)
     assert.equal(instructions.at(-1), 'It is here.')

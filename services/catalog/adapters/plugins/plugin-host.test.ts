@@ -37,7 +37,7 @@ async function openHost(
   return {
     directory,
     host,
-    /** Bytes that were read of its channel. */
+    /** Bytes that were read from its channel. */
     bytesRead: () => channel?.bytesRead ?? Number.NaN,
     start: (entry: string) => ({
       ...{ entry: join(directory, entry), options: null, directory },
@@ -100,7 +100,7 @@ test('what a former thread of a plugin still says is not said by its successor',
   })
   const old = host.run(start('old.mjs'), listen('old'))
   await waitFor('the old one', () => existsSync(join(directory, 'began')))
-  // What the old one says waits in the channel.
+  // Messages of the old run wait in the channel.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
   host.end(old)
   host.run(start('new.mjs'), listen('new'))

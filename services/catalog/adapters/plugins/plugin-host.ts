@@ -12,22 +12,22 @@ import { ChannelMisused, HostMessages } from './host-messages.ts'
 interface Options {
   readonly start: StartCommand
   readonly directory: string
-  /** All that a plugin sees of the environment. */
+  /** The whole environment of a plugin. */
   readonly environment: Readonly<Record<string, string>>
-  /** Plugins that load at once; the others wait. */
+  /** How many plugins load at once; the others wait. */
   readonly loads: number
   readonly logger: Logger
 }
 
-/** How a process ended, or why it must be. */
+/** How a process ended, or why it must be ended. */
 export interface HostEnd extends CommandEnd {
-  /** What was written to its channel that it does not say. */
+  /** What was written to its channel that is not one of its messages. */
   readonly misuse?: string
 }
 
 /** Observes one plugin. */
 export interface HostListener {
-  /** Whether something is awaited of it. */
+  /** Whether something is expected from it. */
   readonly busy: boolean
   /** It begins to load. */
   started(): void
@@ -37,15 +37,15 @@ export interface HostListener {
 
 const HOST = fileURLToPath(new URL('./host/host.ts', import.meta.url))
 const KEEP_COMPILED = fileURLToPath(new URL('./host/keep-compiled.mjs', import.meta.url))
-/** How often a process is pinged, while something is awaited of it, and how long it may take to answer. */
+/** How often a process is pinged while something is expected from it, and how long it may take to respond. */
 const PING_MS = 2_000
 const ANSWER_MS = 2_000
-/** So often it is not pinged at its start, before it has said anything. */
+/** How many pings are skipped at its start, before it has sent anything. */
 const SPARED = 7
 
-/** A process that plugins of one location run in. Disposal ends it with all that it started. */
+/** A process that plugins of one location run in. Disposal ends it, with everything that it started. */
 export class PluginHost implements AsyncDisposable {
-  /** Resolves when the process has ended, or must be: it says what no honest one says. */
+  /** Resolves when the process has ended, or must be ended because of messages that no honest process sends. */
   readonly ended: Promise<HostEnd>
   readonly #command: Command
   readonly #channel: Duplex
@@ -90,7 +90,7 @@ export class PluginHost implements AsyncDisposable {
     logOutput(command.output, (output) => logger.info({ directory, output }, 'A plugin printed something'))
   }
 
-  /** Starts one. Throws ToolError when the system cannot. */
+  /** Starts one. Throws ToolError if the system cannot. */
   static async start(options: Options): Promise<PluginHost> {
     const { start, directory, environment } = options
     const command = await start({
@@ -116,12 +116,15 @@ export class PluginHost implements AsyncDisposable {
     if (this.#listeners.has(run)) this.#send({ run, type: 'post', post })
   }
 
-  /** Ends a run; nothing of it is reported any more. */
+  /** Ends a run, of which nothing more is reported. */
   end(run: number): void {
     if (this.#listeners.delete(run)) this.#send({ run, type: 'end' })
   }
 
-  /** Whether the process itself answers, whatever its plugins do, and has got all that it was sent. One that does not counts as ended. */
+  /**
+   * Whether the process itself responds, whatever its plugins do, and has received everything that it was sent. One
+   * that does not counts as ended.
+   */
   answers(): Promise<boolean> {
     this.#pinging ??= this.#ping().finally(() => {
       this.#pinging = undefined
@@ -141,7 +144,7 @@ export class PluginHost implements AsyncDisposable {
     this.#answered = observeAnswer
     const ping = JSON.stringify({ type: 'ping', sent: this.#sent } satisfies ToHost)
     if (!this.#channel.destroyed) this.#channel.write(`${ping}\n`)
-    // What has come while this process was busy is read in the next turn.
+    // What has arrived while this process was busy is read in the next turn.
     const late = delay(ANSWER_MS, false, { ref: false }).then(nextTurn)
     const answered = await Promise.race([promise, late.then(() => false)])
     if (!answered) this.#breakOff({ code: null, signal: 'SIGSTOP' })
@@ -153,7 +156,7 @@ export class PluginHost implements AsyncDisposable {
     if (!this.#channel.destroyed) this.#channel.write(`${JSON.stringify(message)}\n`)
   }
 
-  // Throws for what no host says.
+  // Throws for a message that no host sends.
   #receive(line: string): void {
     this.#begun = true
     const message = this.#messages.read(line, this.#runs)

@@ -12,7 +12,7 @@ import {
 import { hostsOf, states } from '#test/support/plugins.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** A plugin with tools: `name(input, context) { … }` each. */
+/** A plugin with tools, each `name(input, context) { … }`. */
 const plugin = (id: string, tools: string, more = '') => `import { execSync } from 'node:child_process'
 export default { id: '${id}', setup({ tool, hook }) {
   const tools = { ${tools} }

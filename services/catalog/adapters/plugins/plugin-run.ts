@@ -5,11 +5,11 @@ import { readMessage, readMetadata } from './said.ts'
 
 interface Options {
   readonly start: PluginStart
-  /** Longest time from the start of its thread until it is ready. */
+  /** Maximum time from the start of its thread until it is ready. */
   readonly loadMs: number
   /** It loads a module from a file. */
   loaded(path: string, fingerprint: string): void
-  /** Takes what it registers. Throws for what cannot be registered. */
+  /** Receives what it registers. Throws for an invalid registration. */
   ready(registration: unknown): void
   failed(error: string): void
 }
@@ -20,14 +20,14 @@ interface Pending {
   readonly progress: ((metadata: JsonObject) => void) | undefined
 }
 
-/** A call that was made. */
+/** A call in progress. */
 export interface RunningCall {
-  /** Rejects with what the plugin threw, as an Error, or the reason why it can't answer any more. */
+  /** Rejects with what the plugin threw, as an Error, or with the reason why it cannot respond any more. */
   readonly answer: Promise<unknown>
   abort(): void
 }
 
-/** A run of a plugin has ended, which is no failure of the plugin; the message says how. */
+/** A run of a plugin has ended through no fault of the plugin; the message says how. */
 export class RunEnded extends Error {
   override readonly name = 'RunEnded'
 }
@@ -40,7 +40,7 @@ export class ThrownByPlugin extends Error {
 /** A plugin in one process, from its start to its end. */
 export class PluginRun {
   readonly host: PluginHost
-  /** Resolves when it is ready; rejects when it ends before. */
+  /** Resolves when it is ready; rejects if it ends before. */
   readonly loaded: Promise<void>
   readonly #options: Options
   readonly #number: number
@@ -69,7 +69,7 @@ export class PluginRun {
     })
   }
 
-  /** Asks for something, once it is loaded. */
+  /** Calls the plugin, once it is loaded. */
   call(name: CallName, input: unknown, progress?: (metadata: JsonObject) => void): RunningCall {
     const id = ++this.#ids
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
@@ -85,7 +85,7 @@ export class PluginRun {
     if (this.#isLoaded) this.host.post(this.#number, { type: 'event', name, event })
   }
 
-  /** Ends its thread, if the process is still there; nothing comes from it any more. */
+  /** Ends its thread, if the process still exists; nothing comes from it any more. */
   end(reason: Error): void {
     this.host.end(this.#number)
     clearTimeout(this.#timer)

@@ -27,7 +27,7 @@ import { ThrownByPlugin } from './plugin-run.ts'
 import { cut, pieceOf } from './said.ts'
 import { forAWhile } from './waiting.ts'
 
-/** A tool of a plugin, under the name that it has in its location. */
+/** A tool of a plugin, under its name in the location. */
 export interface NamedTool {
   readonly name: string
   readonly plugin: Plugin
@@ -35,7 +35,7 @@ export interface NamedTool {
 }
 
 interface Options {
-  /** Names that other tools have. */
+  /** Names of other tools. */
   readonly taken: ReadonlySet<string>
   readonly hookMs: number
   readonly logger: Logger
@@ -155,7 +155,7 @@ export class PluginSet implements Plugins {
     return this.#plugins.filter((plugin) => plugin.registration?.hooks.has(name))
   }
 
-  // Undefined: nothing is to be changed, the plugin has failed, or there is no place for its process for so long.
+  // Undefined: nothing changes, the plugin has failed, or no process became available in time.
   async #callHook<T>(
     plugin: Plugin,
     name: HookName,
@@ -185,7 +185,7 @@ function idOf({ registration }: Plugin): string {
   return registration?.id ?? ''
 }
 
-/** Names that nobody else has, and that providers take. */
+/** Unique names that providers accept. */
 function nameTools(plugins: readonly Plugin[], taken: ReadonlySet<string>): NamedTool[] {
   const names = new Set(taken)
   return plugins.flatMap((plugin) => {

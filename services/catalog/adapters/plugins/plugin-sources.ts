@@ -24,7 +24,9 @@ import { PluginHost } from './plugin-host.ts'
 import type { PluginSet } from './plugin-set.ts'
 import { PluginTools } from './plugin-tools.ts'
 
-/** Plugins of one process that load at once: at least two, so that one that hangs does not keep the others waiting. */
+/**
+ * How many plugins of one process load at once: at least two, so that one that hangs does not keep the others waiting.
+ */
 const LOADS_AT_ONCE = Math.min(Math.max(availableParallelism(), 2), 8)
 
 interface Options {
@@ -38,7 +40,7 @@ interface Options {
   readonly start: StartCommand
   readonly environment: Readonly<Record<string, string>>
   readonly limits: PluginLimits
-  /** Names of tools that are no plugin's, and actions of their permissions. */
+  /** Names of tools that belong to no plugin, and actions of their permissions. */
   readonly taken: ReadonlySet<string>
   readonly logger: Logger
 }
@@ -49,8 +51,8 @@ interface Shared {
 }
 
 /**
- * The plugins of locations, as sources of what they offer: those that are open for one location, as an object, share its plugins, which
- * end with the last one. Disposal ends all.
+ * The plugins of locations, as sources of what they offer. Sources that are open for one location, as an object, share
+ * its plugins, which end with the last source. Disposal ends all of them.
  */
 export class PluginSources implements AsyncDisposable {
   readonly #options: Options
@@ -81,7 +83,7 @@ export class PluginSources implements AsyncDisposable {
     return (await Promise.all(open.map(([, { plugins }]) => plugins.modules()))).flat()
   }
 
-  /** Agents of files and of plugins, which count less. */
+  /** Agents of files, which take precedence, and of plugins. */
   agents(files: Source<readonly AgentDocument[]>): Source<AgentSet> {
     const { home } = this.#options
     return this.#with(files, (documents, plugins) => {
@@ -90,7 +92,7 @@ export class PluginSources implements AsyncDisposable {
     })
   }
 
-  /** Skills of files and of plugins, which count less. */
+  /** Skills of files, which take precedence, and of plugins. */
   skills(files: Source<readonly Skill[]>): Source<readonly Skill[]> {
     return this.#with(files, (skills, plugins) => {
       const ids = new Set(skills.map(({ id }) => id))

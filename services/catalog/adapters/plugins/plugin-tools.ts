@@ -8,7 +8,7 @@ import { RunEnded, ThrownByPlugin } from './plugin-run.ts'
 import type { NamedTool } from './plugin-set.ts'
 import { readResult } from './said.ts'
 
-/** Longest silence of a call, which its reports interrupt, and longest time of one, however much it reports. */
+/** Longest silence of a call, which its reports interrupt, and its maximum time, however much it reports. */
 const SILENCE_MS = 120_000
 const LIMIT_MS = 600_000
 const MAX_PROBLEM = 500
@@ -47,7 +47,7 @@ export class PluginTools implements Tools {
     }
   }
 
-  /** In the plugin's own thread: a schema that takes for ever is its own problem. */
+  /** In the plugin's own thread, so that a schema that takes for ever affects nobody else. */
   async #validate({ name, plugin, tool }: NamedTool, input: JsonObject): Promise<void> {
     const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
     const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch((error: unknown) => {

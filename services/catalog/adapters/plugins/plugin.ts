@@ -17,7 +17,7 @@ export class Plugin {
   readonly declared: DeclaredPlugin
   registration: Registration | undefined
   readonly files = new LoadedFiles()
-  /** Of calls of its tools: so many are under way at once. */
+  /** Limits how many calls of its tools run at once. */
   readonly places = new Places(32)
   readonly #context: PluginContext
   readonly #closed = new AbortController()
@@ -57,7 +57,7 @@ export class Plugin {
     return !this.failed && this.registration !== undefined
   }
 
-  /** Whether its files, or the installed version of its package, are others than when it was loaded, or failed for want of one. */
+  /** Whether its files or its installed package have changed since it was loaded, or since it failed. */
   async replaced(): Promise<boolean> {
     const sought = this.failed && this.declared.problem === undefined
     return this.#entry.isReplaced(sought) || (await this.files.changed())
@@ -69,13 +69,13 @@ export class Plugin {
     return this.#settled
   }
 
-  /** The same, or when it was waited for long enough, by whom ever. */
+  /** The same, but resolves after a time limit as well, which all callers share. */
   known(): Promise<void> {
     this.#known ??= forAWhile(this.settled())
     return this.#known
   }
 
-  /** Asks it for something. Throws PluginFailed, RunEnded, what the plugin threw (an Error), or the signal's reason. */
+  /** Calls the plugin. Throws PluginFailed, RunEnded, the Error that it threw, or the signal's reason. */
   async call(name: CallName, input: unknown, options: CallOptions): Promise<unknown> {
     const { signal, waitMs, limitMs } = options
     const late = waitMs === undefined ? [] : [AbortSignal.timeout(waitMs)]
@@ -92,7 +92,7 @@ export class Plugin {
     })
   }
 
-  /** Passes an event on, if it listens and is at work. */
+  /** Passes an event on, if the plugin listens and is running. */
   emit(name: string, event: unknown): void {
     if (this.registration?.events.has(name)) this.#run?.emit(name, event)
   }
@@ -108,13 +108,13 @@ export class Plugin {
     this.#run = undefined
   }
 
-  /** Its process has ended, with or without others in it. */
+  /** Its process has ended, with or without other plugins in it. */
   strike(alone: boolean, how: string): void {
     this.#strikes.add()
     if (alone && this.#strikes.tooMany) this.fail(`Its process ended ${this.#strikes.count} times: ${how}`)
   }
 
-  /** It is failed from now on. */
+  /** It has failed from now on. */
   fail(error: string): void {
     if (this.#failure !== undefined || this.#closed.signal.aborted) return
     this.#failure = logFailure(this.#context, this.declared.key, error)
@@ -139,7 +139,7 @@ export class Plugin {
     }
   }
 
-  /** It, loaded in a process that nobody takes away meanwhile. */
+  /** Its run, in a process that nobody takes away meanwhile. */
   async #running(): Promise<Disposable & { readonly run: PluginRun }> {
     this.#throwIfOver()
     const entry = await this.#entry.find(this.#closed.signal)
@@ -173,7 +173,7 @@ export class Plugin {
     return run
   }
 
-  /** Throws for what cannot be registered. */
+  /** Throws for an invalid registration. */
   #observeReady(said: unknown, entry: string): void {
     const registration = readRegistration(said, entry, this.#context.reserved)
     if (this.registration === undefined || digestOf(this.registration) !== digestOf(registration))

@@ -8,7 +8,10 @@ const MAX_DEPTH = 64
 const MAX_PIECES = 16
 const MAX_METADATA = 32 << 10
 
-/** Reads what a plugin sent. Throws for what is not one of the messages, or is deeper than 64 levels. */
+/**
+ * Parses what a plugin sent. Throws for anything that is not one of the messages, or is nested more than 64 levels
+ * deep.
+ */
 export function readMessage(text: string): FromPlugin {
   checkDepth(text)
   const message: unknown = wellFormed(JSON.parse(text))
@@ -23,7 +26,7 @@ export function readMessage(text: string): FromPlugin {
   throw new Error('no message')
 }
 
-/** Before it is parsed: what is parsed is walked by functions that call themselves. */
+/** Before it is parsed, since parsed values are walked by recursive functions. */
 function checkDepth(text: string): void {
   let depth = 0
   for (const [token] of text.matchAll(/[[\]{}]|"(?:[^"\\]|\\.)*"/g)) {
@@ -33,7 +36,10 @@ function checkDepth(text: string): void {
   }
 }
 
-/** What a tool of a plugin returned, as an outcome: texts are cut as those of other tools are. Throws TypeError. */
+/**
+ * Converts the result of a plugin's tool to an outcome; texts are truncated like those of other tools. Throws
+ * TypeError.
+ */
 export function readResult(value: unknown): ToolOutcome {
   if (value === null || typeof value === 'string') {
     return { type: 'completed', content: [pieceOf(value ?? '')], metadata: {} }
@@ -48,7 +54,7 @@ export function readResult(value: unknown): ToolOutcome {
   }
 }
 
-/** What may be shown of a call; undefined: nothing. */
+/** The part of a call's metadata that may be shown; undefined: none. */
 export function readMetadata(value: unknown): JsonObject | undefined {
   return isObject(value) && JSON.stringify(value).length <= MAX_METADATA ? (value as JsonObject) : undefined
 }

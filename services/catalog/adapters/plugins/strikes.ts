@@ -1,7 +1,10 @@
 const MOST = 3
 const WITHIN_MS = 60_000
 
-/** Deaths of a process within the last minute, by a signal that anybody may have sent, which a plugin may have caused. */
+/**
+ * Deaths of a process within the last minute, by a signal that anybody may have sent, but that a plugin may have
+ * caused.
+ */
 export class Strikes {
   #times: readonly number[] = []
 
@@ -9,7 +12,7 @@ export class Strikes {
     return this.#recent.length
   }
 
-  /** Nobody else kills a process so often. */
+  /** Nobody else would kill a process that often. */
   get tooMany(): boolean {
     return this.count >= MOST
   }

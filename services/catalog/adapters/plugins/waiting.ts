@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { orAborted } from '#shared/or-aborted.ts'
 
-/** How long it is waited for a plugin that loads; what it registers later is offered then. */
+/** How long readers wait for a plugin that is loading; what it registers later is offered then. */
 const LOAD_MS = 5_000
 
-/** Resolves when what loads has loaded, or was waited for long enough. */
+/** Resolves when everything has loaded, or after a time limit. */
 export async function forAWhile(loaded: Promise<unknown>, milliseconds = LOAD_MS): Promise<void> {
   await Promise.race([loaded, delay(milliseconds, undefined, { ref: false })])
 }
 
-/** Whether the time is over; false: the signal aborted before. */
+/** Waits; returns false if the signal aborted before the time was over. */
 export async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(resolve, milliseconds, true).unref()
@@ -18,7 +18,10 @@ export async function waited(milliseconds: number, signal: AbortSignal): Promise
   return late
 }
 
-/** What is acquired, unless the signal aborts first: then its reason is thrown, and what comes too late is given back. */
+/**
+ * Returns what is acquired, unless the signal aborts first: then its reason is thrown, and what comes too late is given
+ * back.
+ */
 export async function acquire<T extends Disposable>(acquired: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await orAborted(acquired, signal)

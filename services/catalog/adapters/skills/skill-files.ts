@@ -8,35 +8,36 @@ import type { Definition } from '../definitions/file-source.ts'
 import { readMarkdown } from '../definitions/read-markdown.ts'
 import { entriesOf, type FoundFile, findFile } from '../files/find-file.ts'
 
-/** A file that is a skill. */
+/** A file that defines a skill. */
 interface SkillFile extends FoundFile {
   readonly id: string
 }
 
 const FILE = 'SKILL.md'
 const MAX_BYTES = 64 << 10
-/** Characters of a name, and of a description. */
+/** Maximum number of characters of a name, and of a description. */
 const MAX_NAME = 256
 const MAX_DESCRIPTION = 1_024
-/** Skills of one location, and of one folder of them. */
+/** Maximum number of skills in one location, and in one folder of them. */
 const MAX_SKILLS = 256
-/** Levels of folders between a folder of skills and a skill's file, and folders that are looked into there. */
+/** Maximum number of levels between a folder of skills and a skill's file, and of folders that are searched there. */
 const MAX_DEPTH = 4
 const MAX_FOLDERS = 1_024
 
-/** Names of folders that hold skills, below the user's home directory, low precedence first. */
+/** Folders of skills in the user's home directory, lowest precedence first. */
 const OF_HOME = ['.agents/skills', '.claude/skills']
 
-/** The same in a directory of a project. */
+/** Folders of skills in a directory of a project. */
 const OF_LEVEL = ['.claude/skills', '.agents/skills', '.opencode/skill', '.opencode/skills']
 
-/** The same in the global configuration directory. */
+/** Folders of skills in the global configuration directory. */
 const OF_CONFIGURATION = ['skill', 'skills']
 
 /**
- * Skills are defined by files `NAME/SKILL.md` (in any letter case) of at most 64 KiB in folders of skills, low precedence first: the user's own, in the home
- * and in the global configuration directory; those of the project, from its root down to the location. A link that leads out of the
- * project is not followed. At most 256 of a location, the nearest ones.
+ * Skills are defined by files `NAME/SKILL.md` (in any letter case) of at most 64 KiB in folders of skills, lowest
+ * precedence first: the user's own, in the home and in the global configuration directory; those of the project, from
+ * its root down to the location. A link out of the project is not followed. A location has at most 256, of which the
+ * nearest take precedence.
  */
 export function skillFiles(configDirectory: string, home: string): Definition<SkillFile, Skill, readonly Skill[]> {
   return {
@@ -47,7 +48,7 @@ export function skillFiles(configDirectory: string, home: string): Definition<Sk
   }
 }
 
-/** The files, and where they were looked for, as `findAgentFiles` has it. */
+/** The files, and where they were looked for, like `findAgentFiles`. */
 export async function findSkillFiles(configDirectory: string, home: string, location: Location) {
   const own = [
     ...OF_HOME.map((name) => join(home, name)),
@@ -66,7 +67,7 @@ export async function findSkillFiles(configDirectory: string, home: string, loca
   }
 }
 
-/** Looks for skills in one folder, and keeps in mind where. */
+/** Searches one folder for skills, and records where it searched. */
 class Search {
   readonly places: string[]
   readonly folders: string[] = []
@@ -93,14 +94,14 @@ class Search {
     const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
     const found: SkillFile[] = []
     for (const name of names.sort()) {
-      // With one more than count, whoever merges them says so.
+      // One more than the maximum is kept, so that merging them reports it.
       if (this.#skills > MAX_SKILLS || this.#folders === MAX_FOLDERS) break
       this.#folders++
       const id = prefix + name
       const file = await this.#skillIn(join(directory, name))
       if (file !== undefined) {
         this.#skills++
-        // Its folder may be a link: what else lies where that leads belongs to the skill.
+        // Its folder may be a link: everything at its target belongs to the skill.
         this.places.push(join(directory, name))
         found.push({ ...file, id })
       } else if (depth > 1 && entries.some((entry) => entry.name === name && entry.isDirectory())) {
@@ -141,7 +142,7 @@ function readText(value: unknown, name: string, most: number): string | undefine
   throw new DocumentError(`${name} is not a text of at most ${most} characters`)
 }
 
-/** Of skills with one id the last one counts. */
+/** Of skills with the same id, the last one counts. */
 function mergeSkills(skills: readonly Skill[], onProblem: (problem: string) => void): readonly Skill[] {
   const nearest = new Map<string, Skill>()
   for (const skill of skills.toReversed()) if (!nearest.has(skill.id)) nearest.set(skill.id, skill)

@@ -5,12 +5,12 @@ import { isTimeout, objectSchema, type Tool, type ToolContext, ToolError, type T
 
 const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 600_000
-// An argument of a process has at most 128 KiB on Linux, and a character at most four bytes.
+// On Linux an argument of a process has at most 128 KiB, and a character has at most four bytes.
 const MAX_COMMAND_CHARACTERS = 30_000
 const GRACE_MS = 500
 const PROGRESS_INTERVAL_MS = 250
 const PROGRESS_TAIL_BYTES = 4 << 10
-/** More at once than any machine works on. */
+/** More than any machine works on at once. */
 const MAX_RUNNING = 32
 
 interface Input {
@@ -21,9 +21,9 @@ interface Input {
 
 /**
  * Runs a shell command in the project directory. It is NOT confined: a command can read, write and reach whatever the
- * user can that runs Portico, and in one process also look at Portico itself. What guards it is the permission action
- * `bash` alone. `environment` is all that it sees of the environment; `shell` is the path of a shell. Of all calls 32 run
- * at once, the others wait in turn, and the time of each begins when it does.
+ * user can that runs Portico, and in a single process it can also inspect Portico itself. Its only guard is the
+ * permission action `bash`. `environment` is its whole environment; `shell` is the path of a shell. Of all calls 32 run
+ * at once, while the others wait in order; the time limit of each begins when it starts.
  */
 export function bashTool(
   environment: Readonly<Record<string, string>>,
@@ -89,7 +89,7 @@ async function run(
   return textOf(parts.join('\n') || '(no output)', { ...how, ...metadata })
 }
 
-// Undefined: the signal aborted. Either way everything has ended when it answers.
+// Undefined: the signal aborted. Either way, everything has ended when it returns.
 async function execute(
   start: StartCommand,
   options: CommandOptions,

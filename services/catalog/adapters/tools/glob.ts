@@ -52,7 +52,7 @@ export function globSchema(description: string) {
   return { type: 'string', minLength: 1, maxLength: 1000, description }
 }
 
-/** Compiles a path pattern of the model's. Throws InputError. */
+/** Compiles a path pattern from the model. Throws InputError. */
 export function compilePattern(pattern: string): (path: string) => boolean {
   try {
     return compileGlob(pattern.replace(/^\.\//, ''))

@@ -1,40 +1,41 @@
-/** A job of a thread: to search texts, which lie in the memory that it was made with. */
+/** A job of a thread: to search texts, which are in the memory that it was created with. */
 export interface SearchRequest {
   readonly source: string
   readonly flags: string
-  /** Most matches to answer. */
+  /** Maximum number of matches to return. */
   readonly limit: number
   readonly texts: readonly TextSpan[]
 }
 
-/** Where a text lies, in bytes. */
+/** Where a text is, in bytes. */
 export interface TextSpan {
   readonly start: number
   readonly length: number
 }
 
-/** A line that matches. */
+/** A matching line. */
 export interface Match {
-  /** Number of the text, from 0. */
+  /** Index of the text. */
   readonly text: number
   /** From 1. */
   readonly line: number
   readonly content: string
 }
 
-/** What it answers: the matches of a text that has some, and at last that it is done. */
+/** What it sends: the matches of each text that has some, and finally `done`. */
 export type SearchAnswer = readonly Match[] | 'done'
 
 /**
- * The whole code of a thread that searches: it is handed over as text, since a file would have every thread load what strips
- * its types, and sees nothing of this module.
+ * The whole code of a searching thread. It is passed as text, since a file would make every thread load the code that
+ * strips its types; so it cannot use anything else in this module.
  */
 export function searchTexts(): void {
   const maxLineCharacters = 500
   const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
   const memory = Buffer.from(workerData as SharedArrayBuffer)
 
-  // The pattern is the model's, and may take for ever on a line: this thread is ended then, and nothing else waits.
+  // The pattern comes from the model, and may take for ever on a line: then this thread is ended, and nothing else
+  // waits.
   parentPort?.on('message', ({ source, flags, limit, texts }: SearchRequest) => {
     const pattern = new RegExp(source, flags)
     let left = limit

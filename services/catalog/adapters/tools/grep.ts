@@ -12,7 +12,8 @@ const MAX_MATCHES = 200
 const MAX_FILE_BYTES = 2 << 20
 const PROBE_BYTES = 8 << 10
 
-// What may hold secrets is only found by the name of the file: read requests permission there, grep does not (instance facts 3.12).
+// Files that may contain secrets are found only by their names: `read` requests permission for them, grep does not
+// (instance facts 3.12).
 const SECRETS = /(^|\/)[^/]*\.env(\.[^/]*)?$/
 const NO_SECRETS = /\.env\.example$/
 
@@ -52,7 +53,7 @@ export const grepTool = (threads: SearchThreads): Tool<Input> => ({
     const { real, resources } = await locate(directory, path)
     const one = await isFile(real)
     return {
-      // To search one file is to read it.
+      // Searching one file amounts to reading it.
       accesses: [{ action: 'grep', resources }, ...(one ? [{ action: 'read', resources }] : [])],
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
@@ -93,7 +94,7 @@ async function* wanted(found: AsyncIterable<Found>, included: (path: string) => 
   }
 }
 
-/** Reads the files that are to be searched. */
+/** Reads the files to be searched. */
 class FileTexts {
   readonly #directory: string
   #tooLarge = 0
@@ -102,13 +103,13 @@ class FileTexts {
     this.#directory = directory
   }
 
-  /** What was not searched, for the model. */
+  /** Notes for the model about what was not searched. */
   get notes(): string[] {
     if (this.#tooLarge === 0) return []
     return [`(not searched: ${this.#tooLarge === 1 ? 'a file' : `${this.#tooLarge} files`} of more than 2 MiB)`]
   }
 
-  /** Reads the texts into the memory, as many at once as fit; the next ones when these are not needed any more. */
+  /** Reads as many texts into the memory as fit at once; the next batch follows when these are not needed any more. */
   async *batches(found: AsyncIterable<Found> | Iterable<Found>, memory: Buffer): AsyncGenerator<Batch> {
     let names: string[] = []
     let texts: TextSpan[] = []
@@ -126,7 +127,7 @@ class FileTexts {
     if (texts.length > 0) yield { names, texts }
   }
 
-  // A file that is gone, closed to us, too large or no text is passed by.
+  // A file that is missing, unreadable, too large or not text is skipped.
   async #read(real: string, into: Buffer): Promise<number | undefined> {
     try {
       await using file = await openInside(this.#directory, real)

@@ -7,7 +7,7 @@ interface Input {
   readonly path?: string
 }
 
-/** Lists a directory: one name a line, sorted, with `/` after directories and `@` after links. */
+/** Lists a directory: one name per line, sorted, with `/` after directories and `@` after links. */
 export const listTool: Tool<Input> = {
   name: 'list',
   description:

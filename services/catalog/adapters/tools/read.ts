@@ -24,7 +24,9 @@ interface Input {
   readonly limit?: number
 }
 
-/** Reads a text file in parts, each line with its number; an image is answered as a file, anything else refused. */
+/**
+ * Reads a text file in parts, each line with its number; an image is returned as a file, and anything else is refused.
+ */
 export const readTool: Tool<Input> = {
   name: 'read',
   description:

@@ -1,24 +1,24 @@
 import { truncateLines } from '#services/catalog/domain/truncate.ts'
 import { FILE_TOOL_TIMEOUT_MS, isTimeout, type ToolSuccess, textOf } from './tool.ts'
 
-/** What a search came to. */
+/** The result of a search. */
 export interface SearchEnd {
   readonly lines: readonly string[]
-  /** Most lines to answer with. */
+  /** Maximum number of lines to return. */
   readonly limit: number
-  /** Said when there are more. */
+  /** Note if there are more. */
   readonly more: string
-  /** Said when there is none. */
+  /** Note if there is none. */
   readonly none: string
-  /** What was not looked at, and why. */
+  /** Notes about what was not searched, and why. */
   readonly notes: readonly string[]
 }
 
 const LATE = `(stopped looking after ${FILE_TOOL_TIMEOUT_MS / 1_000} s: use a narrower path or pattern)`
 
 /**
- * Does a search; why it stopped, for the model, when its time is over before it is: what it has found by then counts. Throws
- * whatever else it throws.
+ * Runs a search. If its time is over first, returns a note for the model, and what was found so far counts. Any other
+ * error is thrown.
  */
 export async function searchInTime(signal: AbortSignal, search: () => Promise<void>): Promise<string[]> {
   try {
@@ -30,7 +30,7 @@ export async function searchInTime(signal: AbortSignal, search: () => Promise<vo
   }
 }
 
-/** The answer of a search: what was found, and what was not looked at. */
+/** The result of a search: what was found, and what was not searched. */
 export function searchResult({ lines, limit, more, none, notes }: SearchEnd): ToolSuccess {
   const { text, truncated } = truncateLines(lines.slice(0, limit), more, lines.length > limit)
   const parts = [text || none, ...(notes.length > 0 ? ['', ...notes] : [])]

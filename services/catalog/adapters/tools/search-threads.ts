@@ -3,7 +3,7 @@ import { codeOf } from '../files/paths.ts'
 import { type Match, type SearchAnswer, type SearchRequest, searchTexts } from './grep-worker.ts'
 import { ToolError } from './tool.ts'
 
-/** Bytes of text that a thread can be given at once. */
+/** How many bytes of text a thread can get at once. */
 export const SEARCH_BYTES = 4 << 20
 
 const MAX_THREADS = 8
@@ -12,16 +12,20 @@ const OUT_OF_MEMORY = 'The search took too much memory'
 const FAILED = 'The thread that searched has failed'
 
 /**
- * Threads that search texts for lines that match a regular expression: a pattern that takes for ever blocks nobody, and ends
- * with its thread. A thread serves one search after the other, since the memory of one that ends hardly comes back; at most
- * eight search at once, and one that has nothing to do for 2 s ends. Idle ones keep no process alive.
+ * Threads that search texts for lines that match a regular expression, so that a pattern that takes for ever blocks
+ * nobody, and ends with its thread. A thread serves one search after the other, since most of the memory of one that
+ * ends is not returned. At most eight search at once, and a thread that was idle for 2 s ends. Idle threads keep no
+ * process alive.
  */
 export class SearchThreads implements AsyncDisposable {
   readonly #idle: SearchThread[] = []
   readonly #all = new Set<SearchThread>()
   readonly #waiting = new Set<() => void>()
 
-  /** A thread for one search, to be given back by disposing it; waits while all are busy. Throws the signal's reason. */
+  /**
+   * Takes a thread for one search, which is given back by disposing it; waits while all are busy. Throws the signal's
+   * reason.
+   */
   async take(signal: AbortSignal): Promise<SearchThread> {
     for (;;) {
       signal.throwIfAborted()
@@ -68,17 +72,17 @@ export class SearchThreads implements AsyncDisposable {
 interface Owner {
   /** It may be taken again. */
   idle(): void
-  /** It is about to end: it must not be taken any more. */
+  /** It is about to end, and must not be taken any more. */
   leaving(): void
-  /** It does not exist any more: another one may be started. */
+  /** It does not exist any more, so another one may be started. */
   gone(): void
   /** There may be one to take. */
   changed(): void
 }
 
-/** A thread, and the memory that texts are put into for it. */
+/** A thread, and the memory that holds texts for it. */
 export class SearchThread implements AsyncDisposable {
-  /** Where the texts of the next request go. */
+  /** Where the texts of the next request are put. */
   readonly memory: Buffer
   readonly #owner: Owner
   readonly #worker: Worker
@@ -110,7 +114,7 @@ export class SearchThread implements AsyncDisposable {
     })
   }
 
-  /** Starts one. Throws ToolError when the system cannot. */
+  /** Starts one. Throws ToolError if the system cannot. */
   static start(owner: Owner): SearchThread {
     try {
       return new SearchThread(owner)
@@ -127,8 +131,9 @@ export class SearchThread implements AsyncDisposable {
   }
 
   /**
-   * Searches the texts of a request, and reports what it finds of each as soon as it is known. One request at a time. Throws
-   * the signal's reason when it aborts, and ToolError when the thread fails, for want of memory for instance; it is ended then.
+   * Searches the texts of a request, and reports what it finds in each immediately. One request at a time. Throws the
+   * signal's reason if it aborts, and ToolError if the thread fails, for example because of a lack of memory; then the
+   * thread has ended.
    */
   search(request: SearchRequest, signal: AbortSignal, found: (matches: readonly Match[]) => void): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -152,7 +157,7 @@ export class SearchThread implements AsyncDisposable {
     })
   }
 
-  /** Gives it back; one that was left in the middle of a search is ended first. */
+  /** Gives it back; if it was left in the middle of a search, it is ended first. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#usable) return await this.end()
     this.#worker.unref()

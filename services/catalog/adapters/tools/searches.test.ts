@@ -11,7 +11,7 @@ import type { Tool } from './tool.ts'
 
 const EVIL = '^(a+)+$|found'
 
-/** Runs a search in a directory; its time is over when the signal says so. */
+/** Runs a search in a directory; its time is over when the signal aborts. */
 async function run<I>(tool: Tool<I>, directory: string, input: I, signal = new AbortController().signal) {
   const { content, metadata } = await (await tool.plan(directory, input)).run({ signal, progress: () => {} })
   const [part] = content
@@ -115,7 +115,7 @@ test('a thread that is about to end is not taken, and is counted until it has en
   const never = new AbortController().signal
   const first = await threads.take(never)
   await first[Symbol.asyncDispose]()
-  // As when it had nothing to do for long.
+  // As it does after being idle for a while.
   const ended = first.end()
   await using other = await threads.take(never)
   assert.notEqual(other, first)
@@ -128,7 +128,7 @@ test('a search says whether memory was what it lacked', async () => {
   const never = new AbortController().signal
   const search = async (act: (thread: SearchThread) => void, source: string) => {
     await using thread = await threads.take(never)
-    // Four million lines: they alone take more than a thread has.
+    // Four million lines, which alone take more memory than a thread has.
     thread.memory.fill('\n')
     const texts = Array.from({ length: 40 }, () => ({ start: 0, length: SEARCH_BYTES }))
     const searching = thread.search({ source, flags: '', limit: 2 ** 31, texts }, never, () => {})

@@ -11,12 +11,12 @@ interface Input {
   readonly offset?: number
 }
 
-/** Skills that are named to whoever calls for one that there is not. */
+/** How many skills are listed if a call names one that does not exist. */
 const MAX_NAMED = 20
 
 /**
- * Shows one of these skills, or a file that belongs to it: the user's own skills lie outside of the project, where `read` does not
- * reach. A file is judged as one that is read, too.
+ * Shows one of these skills, or a file that belongs to it: the user's own skills are outside of the project, where
+ * `read` does not reach. A file also requires the permission to read it.
  */
 export function skillTool(skills: readonly Skill[]): Tool<Input> {
   return {
@@ -57,7 +57,7 @@ export function skillTool(skills: readonly Skill[]): Tool<Input> {
   }
 }
 
-// The skill may be gone by now: reading says so.
+// The skill may be gone by now; reading it reports that.
 function realFolder(folder: string): Promise<string> {
   return realpath(folder).catch(() => folder)
 }

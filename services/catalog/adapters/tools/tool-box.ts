@@ -8,7 +8,10 @@ import { goneDirectory } from '../files/gone-directory.ts'
 import type { GuardedFiles } from '../files/guarded-files.ts'
 import { InputError, type Plan, type Tool, type ToolContext, ToolError } from './tool.ts'
 
-/** A fixed set of tools. The schema of each is compiled when it is first called: that takes longer than the rest of a start. */
+/**
+ * A fixed set of tools. The schema of each is compiled when it is first called, since that takes longer than the rest
+ * of a start.
+ */
 export class ToolBox implements Tools {
   readonly #guarded: GuardedFiles
   readonly #tools: ReadonlyMap<string, Tool<JsonObject>>
@@ -16,7 +19,7 @@ export class ToolBox implements Tools {
   #ajv: Ajv | undefined
   readonly #descriptions: readonly ToolDescription[]
 
-  /** Each tool's `plan` gets only input that its schema admits. */
+  /** Each tool's `plan` only gets input that matches its schema. */
   constructor(tools: readonly Tool<never>[], guarded: GuardedFiles) {
     this.#guarded = guarded
     this.#tools = new Map(tools.map((tool) => [tool.name, tool as unknown as Tool<JsonObject>]))

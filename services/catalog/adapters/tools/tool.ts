@@ -2,9 +2,11 @@ import type { ToolAccess } from '#services/catalog/domain/access.ts'
 import type { ToolContent, ToolDescription } from '#services/catalog/ports/tools.ts'
 import type { JsonObject } from '#shared/json.ts'
 
-/** A tool: how it is described, and what a call of it would do. `I` is the input that its schema admits. */
+/** A tool: its description, and what a call of it would do. `I` is the input that its schema allows. */
 export interface Tool<I> extends ToolDescription {
-  /** Looks what a call touches now, and changes nothing. Throws InputError for what the schema cannot say. */
+  /**
+   * Checks what a call touches now, and changes nothing. Throws InputError for problems that the schema cannot express.
+   */
   plan(directory: string, input: I): Promise<Plan>
 }
 
@@ -13,13 +15,13 @@ export interface Plan {
   readonly accesses: readonly ToolAccess[]
   /** Real path of the file that it changes, if it changes one. */
   readonly changes?: string
-  /** Longest time that it may take, from its beginning. */
+  /** Time limit, from its beginning. */
   readonly timeoutMs: number
   /** Waits until it may begin; its place is given back once it has ended. Throws the signal's reason. */
   readonly begin?: (signal: AbortSignal) => Promise<Disposable>
   /**
-   * Does it, to the real paths that were looked at and to no others. Throws ToolError for what the model shall read.
-   * Whatever it started has ended when it settles, and when the signal aborts it settles soon.
+   * Carries it out, on the real paths that were checked and on no others. Throws ToolError for problems that the model
+   * should read. When it settles, everything that it started has ended; if the signal aborts, it settles soon.
    */
   run(context: ToolContext): Promise<ToolSuccess>
 }
@@ -35,7 +37,7 @@ export interface ToolSuccess {
   readonly metadata: JsonObject
 }
 
-/** A call ended badly, in a way that the model shall read. */
+/** A call failed in a way that the model should read. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   /** `not_found`, `outside_location`, … */
@@ -56,26 +58,26 @@ export class InputError extends Error {
   override readonly name = 'InputError'
 }
 
-/** An answer of one text. */
+/** A result of one text. */
 export function textOf(text: string, metadata: JsonObject = {}): ToolSuccess {
   return { content: [{ type: 'text', text }], metadata }
 }
 
-/** Whether a call was ended, for this reason, because its time is over: what it has found by then may be of use. */
+/** Whether a call was ended because its time is over: what it has found so far may be useful. */
 export function isTimeout(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
-/** JSON Schema of an object that has these members and no others. */
+/** JSON Schema of an object with exactly these members. */
 export function objectSchema(properties: JsonObject, required: string[]): JsonObject {
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
 /** JSON Schema of a path. */
 export function pathSchema(description: string): JsonObject {
-  // A null character ends a path for the system, so that what is checked would not be what is opened.
+  // For the system a null character ends a path, so what is checked would not be what is opened.
   return { type: 'string', minLength: 1, maxLength: 4096, pattern: '^[^\\u0000]*$', description }
 }
 
-/** Longest time that a tool may take which only looks at files or changes one. */
+/** Time limit of tools that only read files or change one. */
 export const FILE_TOOL_TIMEOUT_MS = 30_000

@@ -10,7 +10,7 @@ interface Input {
   readonly content: string
 }
 
-/** Writes a whole file, replacing what was there; directories on the way are made. */
+/** Writes a whole file, replacing an existing one, and creates missing directories. */
 export const writeTool: Tool<Input> = {
   name: 'write',
   description:

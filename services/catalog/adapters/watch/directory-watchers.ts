@@ -2,10 +2,13 @@ import { type FSWatcher, type Stats, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 
-/** Called with the name of what changed in a directory; undefined where the system does not say, or the watch has ended. */
+/**
+ * Called with the name of what changed in a directory; undefined if the system does not report it, or the watch has
+ * ended.
+ */
 export type Listener = (name: string | undefined) => void
 
-/** What ends a watch, or why there is none. */
+/** Ends a watch, or says why there is none. */
 export type Watch = Disposable | 'missing' | 'unavailable'
 
 interface Entry {
@@ -13,13 +16,13 @@ interface Entry {
   readonly listeners: Set<Listener>
 }
 
-/** Directories that are watched in one process, at most: the system's own limit is for all processes of a user. */
+/** Maximum number of watched directories per process: the system's own limit applies to all processes of a user. */
 const MAX_DIRECTORIES = 4_096
 
-/** Watches directories, each once however many want it. Never keeps the process alive. */
+/** Watches directories, each once however many callers want it. Never keeps the process alive. */
 export class DirectoryWatchers {
   readonly #limit: number
-  /** Device and inode → entry: a directory that was made again is another one. */
+  /** Device and inode → entry: a directory that was created again is a different one. */
   readonly #entries = new Map<string, Entry>()
 
   constructor(limit = MAX_DIRECTORIES) {
@@ -31,14 +34,14 @@ export class DirectoryWatchers {
     return this.#entries.size
   }
 
-  /** Watches the entries of a directory. `unavailable`: nobody can, or too many are watched already. */
+  /** Watches the entries of a directory. `unavailable`: the system cannot, or too many are watched already. */
   async watch(directory: string, listener: Listener): Promise<Watch> {
     const stats = await statOf(directory)
     if (!stats?.isDirectory()) return 'missing'
     const key = `${stats.dev}:${stats.ino}`
     const entry = this.#entries.get(key) ?? this.#begin(key, directory)
     if (entry === undefined) return 'unavailable'
-    // Wrapped: one listener may want a directory twice.
+    // Wrapped, since one listener may watch a directory twice.
     const own: Listener = (name) => listener(name)
     entry.listeners.add(own)
     return {
@@ -62,7 +65,7 @@ export class DirectoryWatchers {
         emit(undefined)
       }
       watcher.on('change', (type, name) => {
-        // Its own name means that the directory itself is gone; a new one of that name has to be watched anew.
+        // Its own name means that the directory itself is gone; a new one of that name must be watched anew.
         if (type === 'rename' && name === basename(directory)) over()
         else emit(typeof name === 'string' ? name : undefined)
       })
@@ -70,7 +73,7 @@ export class DirectoryWatchers {
       this.#entries.set(key, entry)
       return entry
     } catch {
-      // No watches, descriptors or support: whoever wants to know has to look by itself.
+      // The system has no watches, descriptors or support, so the caller has to poll.
       return undefined
     }
   }

@@ -4,9 +4,9 @@ import type { Turns } from './turns.ts'
 
 /** Where something may be defined. */
 export interface Places {
-  /** Every directory and file that was looked for, there or not, by its own name. */
+  /** Every directory and file that was looked for, existing or not, by its own name. */
   readonly places: readonly string[]
-  /** Those of the places, there or not, in which every file matters. */
+  /** Those of the places, existing or not, in which every file matters. */
   readonly folders: readonly string[]
 }
 
@@ -18,14 +18,14 @@ interface Options {
 }
 
 /**
- * Watches the places where something of one location may be defined: the directories that have them, and for those that
- * are not there the nearest one above. Where that cannot be, it signals from time to time. What a link leads to outside of
- * these directories is not watched.
+ * Watches the places where something of one location may be defined: the directories that contain them and, for missing
+ * ones, the nearest existing parent. If that is impossible, it signals periodically. Targets of links outside of these
+ * directories are not watched.
  */
 export class PlaceWatch implements Disposable {
   readonly #options: Options
   #held: Disposable[] = []
-  /** What is watched, as `#follow` was last given it. */
+  /** What is watched, as last passed to `#follow`. */
   #places: string | undefined
   #following: Promise<void> | undefined
   #disposed = false
@@ -34,7 +34,7 @@ export class PlaceWatch implements Disposable {
     this.#options = options
   }
 
-  /** Watches these places from now on. Costs nothing while they are the same, and no watch has ended. */
+  /** Watches these places from now on. Costs nothing while they are the same and no watch has ended. */
   follow(found: Places): void {
     const places = found.places.join('\0')
     if (this.#disposed || places === this.#places || this.#following !== undefined) return
@@ -54,7 +54,7 @@ export class PlaceWatch implements Disposable {
   async #watchAll({ places, folders }: Places): Promise<void> {
     const former = this.#held
     this.#held = []
-    /** Directory → names in it that matter; undefined: every one. */
+    /** Directory → names in it that matter; undefined: every name. */
     const wanted = new Map<string, Set<string> | undefined>(folders.map((folder) => [folder, undefined]))
     const want = (path: string): void => {
       const directory = dirname(path)
@@ -66,7 +66,7 @@ export class PlaceWatch implements Disposable {
     const watchOne = (directory: string, names: ReadonlySet<string> | undefined): Promise<Watch> =>
       this.#options.watchers.watch(directory, (name) => this.#observe(names, name))
     const missing: string[] = []
-    // A directory that is missing is waited for in the one above it, which the walk then comes to.
+    // A missing directory is watched for in its parent, which the loop reaches later.
     for (const [directory, names] of wanted) {
       const watch = await watchOne(directory, names)
       if (watch === 'missing' && dirname(directory) !== directory) {
@@ -75,12 +75,12 @@ export class PlaceWatch implements Disposable {
       }
       if (!this.#keep(watch)) break
     }
-    // One that was made before the one above it was watched.
+    // A directory that was created before its parent was watched.
     for (const directory of missing) this.#keep(await watchOne(directory, wanted.get(directory)))
     this.#release(former)
   }
 
-  /** Whether to go on. */
+  /** Whether to continue. */
   #keep(watch: Watch): boolean {
     if (watch === 'missing') return !this.#disposed
     const held = watch === 'unavailable' ? this.#options.turns.add(this.#options.changed) : watch
@@ -91,7 +91,7 @@ export class PlaceWatch implements Disposable {
 
   #observe(names: ReadonlySet<string> | undefined, name: string | undefined): void {
     if (name !== undefined && names?.has(name) === false) return
-    // What is watched may be another directory by now: the next look finds out.
+    // The directory of the watch may have been replaced by now; the next check finds out.
     this.#places = undefined
     this.#options.changed()
   }

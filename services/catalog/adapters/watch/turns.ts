@@ -1,16 +1,16 @@
-/** How often somebody has a turn, in milliseconds. */
+/** How often each has a turn, in milliseconds. */
 const INTERVAL_MS = 1_000
 
-/** How many have one at a time: looking for changes takes a bounded share of the processor, however many want it. */
+/** How many share a turn, so that polling takes a bounded share of the processor, however many poll. */
 const AT_ONCE = 20
 
 /** Calls those who cannot be notified of changes one after the other, a few each second. */
 export class Turns {
-  /** Next is the one that was called longest ago. */
+  /** The next one is the one that was called longest ago. */
   readonly #waiting = new Set<() => void>()
   #timer: NodeJS.Timeout | undefined
 
-  /** Calls `look` from time to time, until what it returns is disposed of. */
+  /** Calls `look` periodically, until the returned object is disposed. */
   add(look: () => void): Disposable {
     const own = (): void => look()
     this.#waiting.add(own)

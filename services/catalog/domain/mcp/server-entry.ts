@@ -14,13 +14,13 @@ export type McpTarget =
     }
   | { readonly type: 'remote'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-/** An MCP server that a configuration names: one that may run, that is switched off, or that cannot be used as it is. */
+/** An entry of the configuration for an MCP server that may run, is disabled, or cannot be used as it is. */
 export type McpEntry =
   | {
       readonly type: 'usable'
       readonly name: string
       readonly target: McpTarget
-      /** For its start and the list of its tools, and for the silence of a call; undefined: it names none. */
+      /** For its start, for the list of its tools, and for the silence of a call; undefined: the entry sets none. */
       readonly timeoutMs: number | undefined
     }
   | { readonly type: 'disabled'; readonly name: string }
@@ -31,13 +31,19 @@ export type McpEntry =
       readonly problem: string
     }
 
-/** Most servers of a location that trusted documents name, and that others do; as many more are listed, as refused. */
+/**
+ * Maximum number of servers of a location, both from trusted documents and from others; as many more are listed as
+ * refused.
+ */
 const MAX_SERVERS = 50
 const MAX_WORDS = 200
 const MAX_CHARACTERS = 32 << 10
 const MAX_TIMEOUT_MS = 3_600_000
 
-/** A part of the name of a permission resource (`server/tool`), which must mean one server and be no pattern. */
+/**
+ * A part of the name of a permission resource (`server/tool`), which must identify one server and must not be a
+ * pattern.
+ */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 
@@ -48,10 +54,10 @@ interface Given {
 }
 
 /**
- * The MCP servers that documents name (`mcp`), low precedence first. A later entry takes the place of an earlier one of its
- * name; one that only says `enabled` switches it. An untrusted document says nothing of what a trusted one names: whoever
- * opens somebody else's project keeps their own servers. An entry that is malformed, or that an untrusted document names, is
- * refused, and the others stay.
+ * Reads the MCP servers in documents (`mcp`), lowest precedence first. A later entry replaces an earlier one of the
+ * same name; one that only has `enabled` turns it on or off. Untrusted documents cannot affect servers of trusted ones:
+ * whoever opens somebody else's project keeps their own servers. A malformed entry, or one in an untrusted document, is
+ * refused, and the others remain.
  */
 export function readMcpEntries(documents: readonly ConfigurationDocument[]): McpEntry[] {
   const given = new Map<string, Given | undefined>()

@@ -4,7 +4,7 @@ import { refersToItself } from '../plugins/schema-loops.ts'
 
 const MAX_DEPTH = 20
 const MAX_NODES = 5_000
-/** In JSON. */
+/** As JSON. */
 const MAX_CHARACTERS = 64 << 10
 const MAX_DESCRIPTION = 2_000
 const MAX_PATTERN = 500
@@ -36,7 +36,7 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
     const types = [value].flat().filter((type) => typeof type === 'string' && TYPES.has(type))
     return types.length === 0 ? undefined : Array.isArray(value) ? types : types[0]
   },
-  // It is never tried on anything here, but whoever does that should not fail.
+  // It is never used here, but it must not fail where it is.
   pattern: (value) =>
     typeof value === 'string' && value.length <= MAX_PATTERN && isPattern(value) ? value : undefined,
   $ref: (value) => (typeof value === 'string' && /^#(\/|$)/.test(value) ? value : undefined),
@@ -72,16 +72,16 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
   definitions: map,
 }
 
-/** What is wrong with a schema that cannot be offered. */
+/** Why a schema cannot be offered. */
 export class SchemaProblem extends Error {
   override readonly name = 'SchemaProblem'
 }
 
 /**
- * What of the schema that a server gives for the input of a tool goes to providers: keywords that they know with values that
- * can be theirs, since one bad schema makes a provider refuse the whole request. References stay where they lead within the schema. Nothing of it is
- * ever compiled or tried here. Throws SchemaProblem for one that is too deep, too large, leads to
- * itself, or is of something else than an object.
+ * Extracts from a server's schema for the input of a tool the part that is sent to providers: keywords that they know,
+ * with valid values, since one bad schema makes a provider refuse the whole request. References are kept if they lead
+ * somewhere within the schema. Nothing of it is ever compiled or used here. Throws SchemaProblem if it is too deep, too
+ * large, refers to itself, or is not about an object.
  */
 export function readToolSchema(given: JsonValue | undefined): JsonObject {
   if (!isObject(given)) throw new SchemaProblem('its schema is no object')
@@ -105,7 +105,7 @@ export function readToolSchema(given: JsonValue | undefined): JsonObject {
     return kept
   }
   const schema: JsonObject = { properties: {}, ...(read(given as JsonObject, 0) as JsonObject), type: 'object' }
-  // What only restricts the whole is left to the server: some providers refuse it there.
+  // Keywords that only restrict the whole are left to the server, since some providers refuse them there.
   for (const name of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'const']) delete schema[name]
   for (const reference of references) if (!leadsSomewhere(schema, String(reference.$ref))) delete reference.$ref
   if (JSON.stringify(schema).length > MAX_CHARACTERS) throw new SchemaProblem('its schema is too large')
@@ -117,7 +117,7 @@ function entryOf(name: string, value: JsonValue | undefined): [string, JsonValue
   return value === undefined ? [] : [[name, value]]
 }
 
-/** Follows a JSON pointer (RFC 6901) in the form of a URI fragment. */
+/** Resolves a JSON pointer (RFC 6901) in the form of a URI fragment. */
 function leadsSomewhere(schema: JsonObject, reference: string): boolean {
   let at: JsonValue | undefined = schema
   for (const word of reference.split('/').slice(1)) {

@@ -21,7 +21,7 @@ export function packageTargets(plugins: readonly PluginInfo[]): PackageTarget[] 
 
 const MOST_CHARACTERS = 1_000
 
-/** What could not be updated, in one text that names all of it. */
+/** Describes everything that could not be updated, in one text. */
 export function joinProblems(problems: readonly PackageTarget[]): string {
   const room = Math.floor(MOST_CHARACTERS / problems.length) - 2
   return problems.map(({ target, problem }) => `${target}: ${problem}`.slice(0, Math.max(room, 40))).join('; ')

@@ -5,16 +5,16 @@ export type PluginOrigin =
   | { readonly type: 'package'; readonly target: string }
   | { readonly type: 'local'; readonly path: string }
 
-/** What is known of a plugin. */
+/** What is known about a plugin. */
 export interface PluginInfo {
   /** Undefined: it failed before it was known. */
   readonly id: string | undefined
   readonly origin: PluginOrigin
-  /** Of a package that is installed. */
+  /** Version of an installed package. */
   readonly version: string | undefined
   readonly outdated: boolean
   readonly updating: boolean
-  /** It must not run, as its failure says. */
+  /** It must not run, for the reason in its failure. */
   readonly refused: boolean
   /** Undefined: it is active. */
   readonly failure: PluginFailure | undefined
@@ -23,7 +23,7 @@ export interface PluginInfo {
 export interface PluginFailure {
   /** For people. */
   readonly error: string
-  /** Found in the log; undefined: nothing was tried. */
+  /** Also in the log; undefined: nothing was tried. */
   readonly ref: string | undefined
 }
 
@@ -34,7 +34,7 @@ export interface HookedFile {
   readonly description: string | undefined
 }
 
-/** A prompt, as hooks may change it before it is admitted. */
+/** A prompt that hooks may change before it is admitted. */
 export interface HookedPrompt {
   readonly text: string
   readonly files: readonly HookedFile[]

@@ -9,7 +9,7 @@ export interface RegisteredTool {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonObject
-  /** Action of the permission that a call needs; undefined: as the tool is named in its location. */
+  /** Action of the permission that a call requires; undefined: the tool's name in its location. */
   readonly permission: string | undefined
 }
 
@@ -30,17 +30,17 @@ const EVENT_NAMES = ['agent.updated', 'skill.updated', 'plugin.updated', 'tool.e
 export type PluginEvent = (typeof EVENT_NAMES)[number]
 
 const ID = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/
-/** What every provider takes for the name of a tool. */
+/** A tool name that every provider accepts. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 const ACTION = /^[a-zA-Z0-9._/-]{1,128}$/
-/** Of each kind, in one plugin. */
+/** Maximum number of each kind in one plugin. */
 const MOST = 64
 const MAX_DESCRIPTION = 4_096
 const MAX_SKILL = 64 << 10
 
 /**
- * Reads what a plugin says that it registers; `entry` is the path of its module, `reserved` are actions that are not its to name. Throws
- * DocumentError.
+ * Parses what a plugin registers; `entry` is the path of its module, `reserved` are actions that it must not use.
+ * Throws DocumentError.
  */
 export function readRegistration(value: unknown, entry: string, reserved: ReadonlySet<string>): Registration {
   if (!isObject(value)) throw new DocumentError('It registers nothing that can be read')

@@ -1,7 +1,7 @@
 import { isObject } from '#shared/json.ts'
 import { percentDecoded } from '../percent-decoded.ts'
 
-/** A whole schema, and what of it has a name. */
+/** A whole schema, and its named parts. */
 interface Root {
   readonly value: unknown
   readonly anchors: ReadonlyMap<unknown, unknown>
@@ -14,15 +14,18 @@ function anchorsIn(value: unknown, found = new Map<unknown, unknown>()): Readonl
   return found
 }
 
-/** Keywords whose schemas are for the same value as the one that they are in. */
+/** Keywords whose subschemas apply to the same value as the schema that contains them. */
 const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']
 
-/** Whether a JSON Schema, or one in it, is for the same value as itself, by pointers or names, so that a check of a value would never end. */
+/**
+ * Whether a JSON Schema, or a part of it, refers to itself for the same value, by pointers or names, so that validation
+ * would never end.
+ */
 export function refersToItself(schema: unknown): boolean {
   return hasLoop(schema, { value: schema, anchors: anchorsIn(schema) }, new Map())
 }
 
-// `seen`: whether a schema is known not to enter itself.
+// `seen`: schemas that are known not to refer to themselves.
 function hasLoop(schema: unknown, root: Root, seen: Map<unknown, boolean>): boolean {
   if (typeof schema !== 'object' || schema === null) return false
   return entersItself(schema, root, seen) || Object.values(schema).some((member) => hasLoop(member, root, seen))
@@ -43,7 +46,7 @@ function entersItself(schema: unknown, root: Root, seen: Map<unknown, boolean>):
   return enters
 }
 
-/** What a pointer (`#/a/b`) or a name (`#a`) leads to; undefined: nothing. */
+/** The target of a pointer (`#/a/b`) or a name (`#a`); undefined: none. */
 function targetOf(ref: unknown, { value, anchors }: Root): unknown {
   if (typeof ref !== 'string') return undefined
   const fragment = percentDecoded(ref.slice(1))

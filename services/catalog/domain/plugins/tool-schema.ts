@@ -3,12 +3,13 @@ import { DocumentError } from '../agent-document.ts'
 import { refersToItself } from './schema-loops.ts'
 
 const MAX_DEPTH = 24
-/** In JSON. */
+/** As JSON. */
 const MAX_CHARACTERS = 64 << 10
 
 /**
- * Checks what a plugin gives as the schema of a tool's input: whoever lists it or passes it on is safe from its size, its depth
- * and references to elsewhere. Nothing of it is compiled or tried here, but in the plugin's own thread. Throws DocumentError.
+ * Checks the schema that a plugin gives for a tool's input, so that those who list it or pass it on are safe from its
+ * size, its depth and external references. Nothing of it is compiled or used here, only in the plugin's own thread.
+ * Throws DocumentError.
  */
 export function checkSchema(value: unknown, at: string): JsonObject {
   if (!isObject(value) || value.type !== 'object') throw new DocumentError(`${at} is no schema of type object`)

@@ -1,5 +1,5 @@
-// The process that plugins run in: a thread for each, and a watch over what they take. It says what happens and decides
-// nothing else. Usage: node host.ts, with the channel to the catalog as descriptor 4.
+// The process that plugins run in: a thread for each, and a watch over the resources that they use. It reports what
+// happens, and decides nothing else. Usage: node host.ts, with the channel to the catalog as descriptor 4.
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { PluginThread } from './plugin-thread.ts'
@@ -10,7 +10,7 @@ const CALM_MS = 500
 
 const channel = new Socket({ fd: CHANNEL_FD })
 const threads = new Map<number, PluginThread>()
-/** Plugins that load, and those that wait for one of them. */
+/** Plugins that are loading, and those that wait for one of them. */
 const loading = new Set<number>()
 const waiting = new Map<number, PluginStart>()
 let received = 0
@@ -21,7 +21,7 @@ const say = (message: FromHost): void => {
   channel.write(`${key} ${JSON.stringify(message)}\n`)
 }
 
-// Whatever a plugin does to it: the catalog notices that the process has ended.
+// Whatever a plugin does to it, the catalog notices that the process has ended.
 const leave = (): never => process.exit(0)
 channel.on('error', leave).on('close', leave)
 
@@ -33,7 +33,7 @@ createInterface({ input: channel }).on('line', (line) => {
     return
   }
   if (message.type === 'ping') {
-    // A plugin may have read what was not for it.
+    // A plugin may have read messages that were not meant for it.
     if (message.sent === received) say({ type: 'pong' })
     return
   }
@@ -45,7 +45,7 @@ createInterface({ input: channel }).on('line', (line) => {
   beginWaiting()
 })
 
-/** So many that each has a processor to itself: how long one takes to load is for itself to answer for. */
+/** As many as have a processor each: the time that one takes to load is then its own responsibility. */
 function beginWaiting(): void {
   for (const [run, start] of waiting) {
     if (loading.size >= loads) return
@@ -90,12 +90,12 @@ async function watch(): Promise<void> {
   }
 }
 
-/** Memory of the process that no thread is known to have: shared buffers, messages that wait to be read, native modules. */
+/** Memory of the process that cannot be attributed to a thread: shared buffers, queued messages, native modules. */
 const REST_BYTES = 192 << 20
 
-/** Threads that are ending: what they had is not theirs any more, and not free yet. */
+/** Threads that are ending: their memory is not theirs any more, but not free yet. */
 let ending = 0
-/** What of that memory nobody has to answer for: the system does not get back at once what a thread has left. */
+/** How much of that memory is forgiven, since the system does not get back at once what a thread has left. */
 let forgiven = REST_BYTES
 
 async function settle(thread: PluginThread): Promise<void> {
@@ -113,7 +113,7 @@ function checkRest(known: number): void {
   const [first, second] = threads.values()
   if (first === undefined || rest <= first.memoryBytes) return
   if (second === undefined) first.failOutside(rest)
-  // Whose it is shows where each is alone.
+  // Which plugin it belongs to shows when each is alone.
   else leave()
 }
 

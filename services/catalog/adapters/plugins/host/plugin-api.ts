@@ -1,4 +1,4 @@
-// What a plugin is, for its author: types alone. docs/plugins.md says what holds.
+// The types of a plugin, for its author; see docs/plugins.md.
 
 /** A JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
@@ -9,33 +9,39 @@ export type JsonMap = { [name: string]: Json }
 export interface Plugin {
   /** Letters, digits, `.`, `_` and `-`, at most 64; unique in a location. */
   readonly id: string
-  /** Called once in each process that the plugin works in. What it registers counts once it has resolved. */
+  /** Called once in each process that runs the plugin. What it registers applies once it has resolved. */
   setup(context: PluginContext): void | Promise<void>
 }
 
-/** What `setup` works with. Everything is to be registered before it resolves. */
+/** What `setup` works with. Everything must be registered before it resolves. */
 export interface PluginContext {
   /** The location's directory, an absolute path. */
   readonly directory: string
-  /** What the configuration gives the plugin; null: nothing. */
+  /** The plugin's options in the configuration; null: none. */
   readonly options: Json
   tool(tool: PluginTool): void
-  /** Adds an agent; `agent` is what a configuration document has below `agents`. Files of the user and the project count more. */
+  /**
+   * Adds an agent; `agent` is like an entry of `agents` in a configuration document. Files of the user and the project
+   * take precedence.
+   */
   agent(id: string, agent: JsonMap): void
   skill(skill: PluginSkill): void
   hook<K extends keyof Hooks>(name: K, hook: Hooks[K]): void
-  /** Calls back about events of the location, as long as the plugin's process is alive: it is not started for them. */
+  /** Listens to events of the location while the plugin's process is alive; it is not started for them. */
   on<K extends keyof Events>(type: K, listener: (event: Events[K]) => void): void
 }
 
 /** A tool. */
 export interface PluginTool {
-  /** Letters, digits, `_` and `-`, at most 64. One that is taken gets the plugin's id in front of it. */
+  /** Letters, digits, `_` and `-`, at most 64. If the name is taken, the plugin's id is put in front of it. */
   readonly name: string
   readonly description: string
-  /** JSON Schema of type `object`; input that it does not admit never gets here. */
+  /** JSON Schema of type `object`; input that does not match it never gets here. */
   readonly inputSchema: JsonMap
-  /** Action of the permission that a call needs, with the plugin's id as resource; default: the tool's name. Asks unless rules say otherwise. */
+  /**
+   * Action of the permission that a call requires, with the plugin's id as resource; default: the tool's name.
+   * Permission is requested unless rules say otherwise.
+   */
   readonly permission?: string
   /** The model reads what it returns (nothing: `(no output)`), or the message of what it throws. */
   execute(input: JsonMap, context: ToolContext): ToolResult | undefined | Promise<ToolResult | undefined>
@@ -43,12 +49,15 @@ export interface PluginTool {
 
 /** What a tool call works with. */
 export interface ToolContext {
-  /** Aborts when the call is to end. A call that goes on for 5 s after that is ended together with the plugin's thread. */
+  /**
+   * Aborts when the call must end. If the call continues for another 5 s, it is ended together with the plugin's
+   * thread.
+   */
   readonly signal: AbortSignal
   readonly directory: string
   readonly sessionID: string
   readonly callID: string
-  /** Shows how far it is; of many reports in a short time the last one is passed on. */
+  /** Reports progress; of many reports in a short time, only the last one is passed on. */
   progress(metadata: JsonMap): void
 }
 
@@ -60,7 +69,7 @@ export type ToolPiece =
   /** `data` is base64. */
   | { readonly type: 'file'; readonly data: string; readonly mime: string; readonly name: string }
 
-/** Instructions for one kind of work, which a model reads when it comes to that. */
+/** Instructions for one kind of work, which a model reads when it gets to that. */
 export interface PluginSkill {
   readonly id: string
   readonly name?: string
@@ -81,17 +90,20 @@ export interface PluginPrompt {
 
 type Answer<T> = T | undefined | Promise<T | undefined>
 
-/** Each gets a copy, and returns what is to be changed; nothing returned: it stays as it is. */
+/** Each gets a copy, and returns what to change; if it returns nothing, nothing changes. */
 export interface Hooks {
   /** Before a prompt is admitted. */
   prompt(prompt: PluginPrompt, about: { readonly sessionID: string }): Answer<Partial<PluginPrompt>>
-  /** Before permission for a tool call is looked for: changes the input, or refuses the call. Calls of `task` are not shown. */
+  /**
+   * Called before the permission for a tool call is determined; changes the input, or refuses the call. Not called for
+   * `task`.
+   */
   'tool.before'(call: PluginCall): Answer<{ readonly input?: JsonMap; readonly refuse?: string }>
-  /** After a tool call: changes the text that the model reads. Calls of `task` are not shown. */
+  /** Called after a tool call; changes the text that the model reads. Not called for `task`. */
   'tool.after'(
     call: PluginCall & { readonly failed: boolean; readonly text: string },
   ): Answer<{ readonly text: string }>
-  /** At the beginning of each step: text that stands after the agent's instructions. */
+  /** Called at the beginning of each step; returns text to add after the agent's instructions. */
   instructions(step: { readonly sessionID: string; readonly agent: string }): Answer<string>
 }
 
@@ -107,6 +119,6 @@ export interface Events {
   'agent.updated': Record<string, never>
   'skill.updated': Record<string, never>
   'plugin.updated': Record<string, never>
-  /** A tool call has ended, whoever's tool it is, except `task`. */
+  /** A call of any tool except `task` has ended. */
   'tool.ended': { readonly sessionID: string; readonly callID: string; readonly tool: string; readonly failed: boolean }
 }

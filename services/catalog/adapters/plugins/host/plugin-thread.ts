@@ -6,35 +6,35 @@ interface Listeners {
   /** It has loaded. */
   ready(): void
   said(text: string): void
-  /** Called once, at last. */
+  /** Called once, at the end. */
   failed(error: string): void
 }
 
-/** Messages and characters that a plugin may send in one second. */
+/** Maximum number of messages and characters that a plugin may send per second. */
 const MAX_MESSAGES = 1_000
 const MAX_CHARACTERS = 16 << 20
-/** What a plugin may print in one second; the rest is dropped. */
+/** How much a plugin may print per second; the rest is dropped. */
 const MAX_PRINTED = 64 << 10
 const SECOND_MS = 1_000
-/** Least time between an answer and the next question whether its thread is free. */
+/** Minimum time between a response and the next check whether its thread is free. */
 const PING_MS = 250
 const END_MS = 2_000
-/** How long a look waits for a thread to say what it takes: one in native code says so only when that returns. */
+/** How long a check waits for a thread to report its memory: one in native code reports only when that returns. */
 const LOOK_MS = 200
 /** For the end of a thread that has thrown. */
 const LAST_WORDS_MS = 500
 
 const MIB = 1 << 20
 
-/** The thread of one plugin, and what it may take. */
+/** The thread of one plugin, and its limits. */
 export class PluginThread {
   readonly memoryBytes: number
-  /** When it was last given something to do, or sent something; monotonic, in milliseconds. */
+  /** When it last got something to do, or sent something; monotonic, in milliseconds. */
   #activeAt = performance.now()
   readonly #blockedMs: number
   readonly #listeners: Listeners
   readonly #worker: Worker
-  /** Calls that have no answer yet; before it is loaded, its loading. */
+  /** Unanswered calls; before it is loaded, its loading. */
   #pending = 1
   #ready = false
   #over = false
@@ -60,7 +60,7 @@ export class PluginThread {
     this.#worker.on('message', (message) => this.#observe(message))
     this.#worker.on('messageerror', () => this.#fail('It sent a message that cannot be read'))
     let thrown: string | undefined
-    // What it sent before comes another way, and may come later, but never after its end.
+    // Earlier messages come by another way, and may come later, but never after its end.
     this.#worker.on('error', (error) => {
       const why = describe(error, memoryBytes)
       thrown ??= why
@@ -70,7 +70,7 @@ export class PluginThread {
     for (const output of [this.#worker.stdout, this.#worker.stderr]) output.on('data', (chunk) => this.#print(chunk))
   }
 
-  /** Whether it is at work, so that it has to be looked at often. */
+  /** Whether it is working, so that it must be checked often. */
   get busy(): boolean {
     return this.#pending > 0 || performance.now() - this.#activeAt < SECOND_MS
   }
@@ -81,7 +81,7 @@ export class PluginThread {
     this.#worker.postMessage(message)
   }
 
-  /** Resolves when it has ended; a thread that native code keeps is not waited for. */
+  /** Resolves when it has ended; a thread that is kept by native code is not waited for. */
   async end(): Promise<void> {
     this.#over = true
     await Promise.race([this.#worker.terminate(), delay(END_MS, undefined, { ref: false })])
@@ -91,12 +91,15 @@ export class PluginThread {
     this.#fail(`Its process took ${Math.round(bytes / MIB)} MiB outside of its thread`)
   }
 
-  /** Looks at what it takes; returns its bytes, undefined where it does not say so soon. The system answers for a thread that is in a loop, too. */
+  /**
+   * Checks its memory; returns its bytes, or undefined if it does not report them soon. The system answers even for a
+   * thread in an endless loop.
+   */
   async look(): Promise<number | undefined> {
     const now = performance.now()
     const late = now - this.#lookedAt > SECOND_MS
     this.#lookedAt = now
-    // Who looks so late has had no time itself.
+    // If the check is this late, the host itself had no time.
     if (late) this.#pingedAt = undefined
     this.#ping(now)
     this.#measuring ??= this.#measure().finally(() => {

@@ -1,22 +1,25 @@
-// What the catalog and a host of plugins say to each other: a JSON object in a line, over the host's channel.
+// The messages between the catalog and a host of plugins: a JSON object per line, over the host's channel.
 
 /** The descriptor of the channel in the host. */
 export const CHANNEL_FD = 4
-/** Most characters that a plugin may send at once. */
+/** Maximum number of characters that a plugin may send at once. */
 export const MAX_MESSAGE = 2 << 20
-/** Most characters of an error. */
+/** Maximum number of characters of an error. */
 export const MAX_ERROR = 2_000
-/** Files of a plugin that are watched. */
+/** How many files of a plugin are watched. */
 export const MAX_FILES = 128
 
 /** What a plugin is called for. */
 export type CallName = 'tool' | 'validate' | 'prompt' | 'tool.before' | 'tool.after' | 'instructions'
 
-/** To the host. `run` names one start of one plugin: what a former one still says is nobody's. */
+/** To the host. `run` identifies one start of one plugin: messages of an earlier one are ignored. */
 export type ToHost =
-  /** The first one: each message from the host begins with the key and a space, and at most `loads` plugins load at once. */
+  /**
+   * The first message: each message from the host must begin with the key and a space, and at most `loads` plugins load
+   * at once.
+   */
   | { readonly type: 'open'; readonly key: string; readonly loads: number }
-  /** It is answered with `pong`, if so many messages before it have come. */
+  /** Answered with `pong` if this many earlier messages have arrived. */
   | { readonly type: 'ping'; readonly sent: number }
   | ({ readonly run: number } & (
       | { readonly type: 'start'; readonly start: PluginStart }
@@ -30,9 +33,9 @@ export interface PluginStart {
   readonly entry: string
   readonly options: unknown
   readonly directory: string
-  /** Most bytes that it may take, within V8's heap and outside of it. */
+  /** Maximum memory, within V8's heap and outside of it. */
   readonly memoryBytes: number
-  /** Longest time that it may keep its thread from anything else, once it is loaded, in milliseconds. */
+  /** How long it may block its thread, once it is loaded, in milliseconds. */
   readonly blockedMs: number
 }
 
@@ -47,20 +50,20 @@ export type FromHost =
   | { readonly type: 'pong' }
   | ({ readonly run: number } & (
       | { readonly type: 'started' }
-      /** What the thread sent: a `FromPlugin` as text, if it is an honest one. */
+      /** What the thread sent: a `FromPlugin` as text, if the plugin is honest. */
       | { readonly type: 'said'; readonly text: string }
-      /** It is ended, because of this. */
+      /** It was ended for this reason. */
       | { readonly type: 'failed'; readonly error: string }
     ))
 
 /** From the thread of a plugin. */
 export type FromPlugin =
-  /** A module is loaded from a file. */
+  /** A module was loaded from a file. */
   | { readonly type: 'loaded'; readonly path: string; readonly fingerprint: string }
   | { readonly type: 'ready'; readonly registration: unknown }
   | { readonly type: 'progress'; readonly id: number; readonly metadata: unknown }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
   | { readonly type: 'error'; readonly id: number; readonly error: string }
 
-/** The answer to `ping`, which the host sends to see whether a thread is free. */
+/** The response to `ping`, which the host sends to check whether a thread is free. */
 export const PONG = 'pong'

@@ -10,7 +10,7 @@ interface CallContext {
 
 const MAX_PROBLEM = 500
 
-/** What a plugin registers, for the catalog, which believes none of it. */
+/** What a plugin registers, for the catalog, which trusts none of it. */
 export class Registration {
   readonly context: PluginContext
   readonly #tools = new Map<string, PluginTool>()
@@ -51,7 +51,7 @@ export class Registration {
     }
   }
 
-  /** Ends the registering. Throws for a schema that is none. */
+  /** Ends the registration. Throws for an invalid schema. */
   async close(id: unknown): Promise<unknown> {
     this.#closed = true
     const tools = [...this.#tools.values()]
@@ -72,7 +72,7 @@ export class Registration {
     }
   }
 
-  /** An error in a listener is one that nobody catches: it ends the thread. */
+  /** An error in a listener is uncaught, so it ends the thread. */
   emit(name: string, event: unknown): void {
     for (const listener of this.#listeners.get(name) ?? []) listener(event as never)
   }
@@ -96,7 +96,7 @@ export class Registration {
     return name === 'prompt' ? hook(given, about) : hook(given)
   }
 
-  /** Null: the input is what the schema admits. */
+  /** Null: the input matches the schema. */
   #validate({ tool, input }: { tool: string; input: JsonMap }): string | null {
     const { name } = this.#toolOf(tool)
     const validate = this.#validators.get(name)

@@ -6,8 +6,8 @@ import { fingerprintOf } from '#services/catalog/adapters/files/fingerprint.ts'
 import { MAX_FILES } from './protocol.ts'
 
 /**
- * Reports each file that is imported from now on, once, as it is before it is read; one that is not there has no fingerprint. Those
- * of packages (`node_modules`) are not reported. Returns all that were imported until now, at any time.
+ * Reports each file that is imported from now on, once, as it is before it is read; a missing one has no fingerprint.
+ * Files of packages (`node_modules`) are not reported. Returns a function that lists all imported files so far.
  */
 export function reportFiles(report: (path: string, fingerprint: string) => void): ReadonlySet<string> {
   const seen = new Set<string>()

@@ -1,4 +1,4 @@
-// The thread of a plugin: loads its module, and does what the catalog calls it for.
+// The thread of a plugin: loads its module, and handles calls from the catalog.
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { locateSyntaxError } from './locate-syntax-error.ts'
@@ -25,7 +25,7 @@ const say = (message: FromPlugin): void => {
     send(JSON.stringify({ type: 'error', id: message.id, error: `The answer has more than ${MAX_MESSAGE} characters` }))
 }
 
-// The host is to outlive whatever a plugin does to itself.
+// The host must survive whatever a plugin does to itself.
 const kill = process.kill.bind(process)
 const killOthers: typeof kill = (pid, signal) => {
   if (pid === process.pid || pid === -process.pid || pid === 0) throw new Error('A plugin must not end its process')
@@ -74,7 +74,7 @@ async function answer({ id, name, input }: Extract<ToPlugin, { type: 'call' }>):
   }
 }
 
-/** Of whatever was thrown, which may throw itself when it is read. */
+/** The message of anything that was thrown, which may itself throw when it is read. */
 function textOf(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message || error.name) : String(error)
@@ -83,7 +83,7 @@ function textOf(error: unknown): string {
   }
 }
 
-/** Calls with the newest value, at once or when the time is over. */
+/** Calls with the newest value, at once or after the interval. */
 function atMostEvery<T>(milliseconds: number, call: (value: T) => void): (value: T) => void {
   let newest: { readonly value: T } | undefined
   let timer: NodeJS.Timeout | undefined
