@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Places } from '#shared/places.ts'
@@ -55,6 +55,37 @@ test('a child that is interrupted fails the call, and the parent goes on', async
   await service.wait()
   assert.equal(await errorOf(service), 'task.interrupted')
   assert.deepEqual([await service.outcome(), await service.outcome(service.childId)], [1, 3])
+})
+
+test('the answer of a task is what the child said to its prompt, steers included; what is queued behind it is not waited for', async () => {
+  const peers = scriptedPeers()
+  peers.subagents.push({ agentId: 'explore' })
+  const [begun, steered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first: Turn = async function* (request, signal) {
+    begun.resolve()
+    await steered.promise
+    yield* text('Not yet')(request, signal)
+  }
+  const byPrompt: Turn = (request, signal) => {
+    const said = JSON.stringify(request.messages.at(-1)?.parts)
+    if (said.includes('Thanks')) return hangs('You are welcome')(request, signal)
+    return text(said.includes('in src') ? 'It is in src' : 'Done')(request, signal)
+  }
+  peers.turns.push(task, first, byPrompt, byPrompt, byPrompt)
+  await using service = await openSessionService({ peers })
+  await service.create()
+  await service.prompt('Go')
+  await begun.promise
+  const sessionId = await childOf(service)
+  await service.prompt('Only in src', { sessionId, messageId: 'msg_steer' })
+  await service.prompt('Thanks', { sessionId, messageId: 'msg_queued', delivery: Delivery.QUEUE })
+  steered.resolve()
+  await service.wait()
+  const [call] = await service.calls()
+  assert.match(JSON.stringify(call?.content), /<task_result>\\nIt is in src\\n/)
+  assert.equal(await service.outcome(), Outcome.SUCCEEDED)
+  const { sessionIds } = await service.client.listActiveSessions({}, asKey)
+  assert.deepEqual(sessionIds, [sessionId])
 })
 
 test('a child that is removed fails the call, and the parent goes on', async () => {

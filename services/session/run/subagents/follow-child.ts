@@ -1,12 +1,12 @@
 import type { CallOutcome } from '#services/session/domain/generation/call-outcome.ts'
 import type { KnownItem } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
+import type { AssistantMessage } from '#services/session/domain/message.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Delegation } from '#services/session/domain/subagent/delegation.ts'
 import type { RunContext } from '../run-context.ts'
 import { interruptChild, isGone } from './child-session.ts'
 
-/** How many of its last steps are searched for an answer. */
+/** How many of the last steps of a task are searched for an answer. */
 const MOST_STEPS = 20
 const MOST_READ = 1_048_576
 /** How many characters of an answer are returned. */
@@ -15,12 +15,13 @@ const MOST_ANSWER = 100_000
 const REMOVED = 'The session of the task was removed; whatever it has done stays done'
 const INTERRUPTED = 'The task was interrupted; what it has done by then stays done'
 
-/** The state of a child session at rest. */
+/** What became of the prompt of a task whose run has ended, or whose session is at rest. */
 type Rest = KnownItem['state'] | 'removed' | 'late'
 
 /**
- * Waits until the child session of a tool call is at rest, whichever process runs it, and returns the outcome of the call.
- * A task that takes too long is interrupted. Throws the signal's reason.
+ * Waits until the run of the prompt of a tool call has ended in its child session, whichever process runs it, and returns the outcome
+ * of the call: what steers the run takes part in the task, and what is queued behind it does not. A task that takes too long is
+ * interrupted. Throws the signal's reason.
  */
 export async function followChild(
   run: RunContext,
@@ -33,7 +34,7 @@ export async function followChild(
     const error = { type: `task.${type}`, message }
     return { error, content: answer === '' ? [] : [{ type: 'text', text: answer }], metadata }
   }
-  const rest = await run.slot.rest(() => untilRest(run, sessionID, promptId, signal))
+  const rest = await run.slot.rest(() => untilEnded(run, sessionID, promptId, signal))
   switch (rest) {
     case 'removed':
       return fail('removed', REMOVED)
@@ -45,7 +46,7 @@ export async function followChild(
       return fail('interrupted', INTERRUPTED)
     case 'delivered':
   }
-  const end = await readEnd(run, sessionID)
+  const end = await readEnd(run, sessionID, promptId)
   if (end === undefined) return fail('removed', REMOVED)
   const { error, outcome, answer } = end
   const text = `task_id: ${sessionID}\n\n<task_result>\n${answer}\n</task_result>`
@@ -54,7 +55,7 @@ export async function followChild(
   return { error: undefined, content: [{ type: 'text', text }], metadata }
 }
 
-async function untilRest(run: RunContext, sessionId: string, promptId: string, signal: AbortSignal): Promise<Rest> {
+async function untilEnded(run: RunContext, sessionId: string, promptId: string, signal: AbortSignal): Promise<Rest> {
   const { store, watchers, tenure, clock, session, subagents } = run
   const { workspace } = tenure.lease
   // A session's parent never changes, but an imported call may name any session.
@@ -68,11 +69,22 @@ async function untilRest(run: RunContext, sessionId: string, promptId: string, s
     store.inspect(
       key,
       (reads) => reads.item(promptId),
-      ({ state, leaseNow }, item) => (isBusy(state, leaseNow) ? undefined : (item?.state ?? 'waiting')),
+      ({ state, leaseNow }, item) => ({
+        rest: item?.state ?? 'waiting',
+        busy: isBusy(state, leaseNow),
+        timeIdle: state.timeIdle,
+      }),
     ),
   )
+  let lookedAt: number | undefined
   try {
-    return await watch.until({ workspace, sessionId }, AbortSignal.any([signal, late.signal]), (found) => found)
+    return await watch.until({ workspace, sessionId }, AbortSignal.any([signal, late.signal]), async (found) => {
+      const { rest, busy, timeIdle } = found
+      if (!busy) return rest
+      if (rest !== 'delivered' || timeIdle === lookedAt) return undefined
+      lookedAt = timeIdle
+      return (await findEnd(run, sessionId, promptId)) === undefined ? undefined : rest
+    })
   } catch (error) {
     signal.throwIfAborted()
     if (isGone(error)) return 'removed'
@@ -97,16 +109,30 @@ async function promptOf({ store, tenure }: RunContext, sessionId: string, id: st
   }
 }
 
-/** How the last run of a session ended, and its last answer; undefined: the session is gone. */
-async function readEnd({ store, tenure }: RunContext, sessionId: string) {
+/** Where the prompt of a task is in its session, and the end of its run; undefined: there is none yet, or the session is gone. */
+async function findEnd({ store, tenure }: RunContext, sessionId: string, promptId: string) {
   const { workspace } = tenure.lease
-  const newest = { order: 'descending', bytes: MOST_READ } as const
-  const ends = await store.listMessages(workspace, sessionId, { ...newest, type: 'idle', limit: 1 })
-  const steps = await store.listMessages(workspace, sessionId, { ...newest, type: 'assistant', limit: MOST_STEPS })
-  const end = ends?.items[0]?.message
-  if (steps === undefined || end?.type !== 'idle') return undefined
-  const texts = steps.items.map(({ message }) => textOf(message as AssistantMessage))
-  return { outcome: end.outcome, error: end.error as StructuredError | undefined, answer: cut(texts.find(Boolean)) }
+  const prompt = await store.getMessage(workspace, sessionId, promptId)
+  if (prompt === undefined) return undefined
+  const anchor = { seq: prompt.seq, direction: 'next' } as const
+  const query = { type: 'idle', order: 'ascending', limit: 1, bytes: MOST_READ, anchor } as const
+  const end = (await store.listMessages(workspace, sessionId, query))?.items[0]
+  return end?.message.type === 'idle' ? { begin: prompt.seq, end: end.seq, idle: end.message } : undefined
+}
+
+/** How the run of a task ended, and its last answer; undefined: the session is gone. */
+async function readEnd(run: RunContext, sessionId: string, promptId: string) {
+  const { store, tenure } = run
+  const found = await findEnd(run, sessionId, promptId)
+  if (found === undefined) return undefined
+  const { begin, end, idle } = found
+  const anchor = { seq: end, direction: 'next' } as const
+  const query = { type: 'assistant', order: 'descending', limit: MOST_STEPS, bytes: MOST_READ, anchor } as const
+  const steps = await store.listMessages(tenure.lease.workspace, sessionId, query)
+  if (steps === undefined) return undefined
+  const own = steps.items.filter(({ seq }) => seq > begin)
+  const texts = own.map(({ message }) => textOf(message as AssistantMessage))
+  return { outcome: idle.outcome, error: idle.error, answer: cut(texts.find(Boolean)) }
 }
 
 function textOf({ parts }: AssistantMessage): string {

@@ -125,6 +125,16 @@ test('a task goes on with a former session, if it is one of this session and thi
   assert.equal((await childrenOf(service)).length, 1)
   const order = (await service.messages(child?.sessionId)).map(({ kind }) => kind.case)
   assert.deepEqual(order, ['user', 'assistant', 'idle', 'user', 'assistant', 'idle'])
+  peers.turns.push(
+    calls({ id: 'd', name: 'task', input: former }),
+    fails('PROVIDER_REFUSED', { message: 'no' }),
+    text('Well'),
+  )
+  await service.prompt('And again')
+  await service.wait()
+  const last = (await service.calls()).at(-1)
+  assert.equal(last?.error?.type, 'task.failed')
+  assert.match(textIn(last), /<task_result>\n\n</, 'what it said before was another answer')
 })
 
 test('what cannot be done is an error for the model, and no session is made', async () => {
