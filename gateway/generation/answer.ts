@@ -39,11 +39,11 @@ export function answerGeneration<Answer, Failure>(
   const uncached = cacheNotApplied(headers)
   const { notApplied = [] } = generation
   const all = uncached.length === 0 ? generation : { ...generation, notApplied: [...notApplied, ...uncached] }
-  const request = withTerms(all, call)
   if (streamed) {
+    const request = withTerms({ ...all, endsAtOverflow: true }, call)
     return streamedAnswer(inference.streamGenerate(request, call.options()), { ...writer(), ...failures })
   }
-  const generated = inference.generate(request, call.options()).then(({ generation: made }) => {
+  const generated = inference.generate(withTerms(all, call), call.options()).then(({ generation: made }) => {
     if (made === undefined) throw new Error('Nothing was generated')
     return fromGeneration(made)
   })

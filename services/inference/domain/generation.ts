@@ -91,6 +91,8 @@ export interface GenerationRequest {
   readonly automaticCache?: CacheControl | undefined
   /** Whether thoughts are removed from the answer; undefined: they are not. */
   readonly excludeThoughts?: boolean | undefined
+  /** Whether a stream whose conversation does not fit into the model ends for its length instead of failing. */
+  readonly endsAtOverflow?: boolean | undefined
 }
 
 /** What a generation used, as the provider reported it; a reported zero is a zero. */

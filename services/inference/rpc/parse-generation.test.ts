@@ -81,6 +81,7 @@ const whole = {
   automaticCache: cacheControl,
   excludeThoughts: false,
   showPreset: true,
+  endsAtOverflow: true,
   providerTimeouts: { totalMs: 1, headersMs: 2, chunkMs: 3 },
 } satisfies MessageInitShape<typeof GenerationRequestSchema>
 

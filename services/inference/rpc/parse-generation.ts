@@ -68,6 +68,7 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     attribution: parseAttribution(request.attribution),
     automaticCache: automaticCache && { ttl: automaticCache.ttl },
     excludeThoughts: request.excludeThoughts,
+    endsAtOverflow: request.endsAtOverflow,
   }
 }
 

@@ -74,7 +74,7 @@ test('however a provider ends a stream, one row is closed with what was used, an
   let spent = 0n
   for (const [requestId, [play, used]] of Object.entries(FAULTS)) {
     fault = play
-    const generation = { requestId, messages: [userMessage('Hi')], maxOutputTokens: 100 }
+    const generation = { requestId, messages: [userMessage('Hi')], maxOutputTokens: 100, endsAtOverflow: true }
     let failed = false
     try {
       for await (const _ of inference.streamGenerate({ generation, terms: { concurrentRequests: 1 } }, options));

@@ -1331,6 +1331,14 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
    * @generated from field: optional int32 max_tool_calls = 32;
    */
   maxToolCalls?: number | undefined;
+
+  /**
+   * Whether a stream whose conversation does not fit into the model ends for its length, as it does in the public dialects; otherwise it
+   * fails, as a whole generation always does.
+   *
+   * @generated from field: bool ends_at_overflow = 33;
+   */
+  endsAtOverflow: boolean;
 };
 
 /**

@@ -64,6 +64,7 @@ export class AnthropicProvider implements ModelProvider {
       })
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)
-    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, origin: request.origin }
+    const { endsAtOverflow = false } = request
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, endsAtOverflow }
   }
 }

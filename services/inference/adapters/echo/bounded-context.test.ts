@@ -21,12 +21,11 @@ const isOverflow = (error: unknown): boolean => {
   return true
 }
 
-test('a conversation that does not fit is refused as providers do; a stream of a client ends for its length', async () => {
+test('a conversation that does not fit is refused as providers do, or ends a stream because of its length where the request says so', async () => {
   const signal = new AbortController().signal
   await assert.rejects(provider.generate(generationRequest(asking(20)), signal).next(), isOverflow)
-  for (const origin of ['session', 'compaction'])
-    await assert.rejects(eventsOf(provider, asking(20, { origin })), isOverflow)
-  const events = await eventsOf(provider, asking(20, { origin: 'chat' }))
+  await assert.rejects(eventsOf(provider, asking(20)), isOverflow)
+  const events = await eventsOf(provider, asking(20, { endsAtOverflow: true }))
   assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })
 })
 

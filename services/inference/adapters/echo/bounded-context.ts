@@ -1,7 +1,7 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import { isEndForLength, OVERFLOW, rejectionForStatus } from '../http/provider-errors.ts'
+import { isOverflow, OVERFLOW, rejectionForStatus } from '../http/provider-errors.ts'
 import { countTokens } from './words.ts'
 
 /**
@@ -29,7 +29,7 @@ export class BoundedContext implements ModelProvider {
     try {
       fitted = this.#fitted(request)
     } catch (error) {
-      if (!isEndForLength(error, request.origin)) throw error
+      if (!request.endsAtOverflow || !isOverflow(error)) throw error
       const writer = new PartWriter()
       writer.push({ type: 'started', warnings: [] })
       writer.finish('length', OVERFLOW)

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from './json.ts'
-import { isEndForLength, OVERFLOW, unavailable } from './provider-errors.ts'
+import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
 import { isEventStream, type Upstream } from './upstream.ts'
@@ -38,10 +38,8 @@ export interface ProviderCall {
   readonly send: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
   readonly upstream: Pick<Upstream, 'withoutSecrets'>
-  /** The interface that the request came by. */
-  readonly origin: string
-  /** Whether a stream is collected for a client that wants a whole answer. */
-  readonly whole?: true
+  /** Whether a stream of a conversation that is too long for the model ends because of its length instead of failing. */
+  readonly endsAtOverflow: boolean
   /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal
 }
@@ -55,7 +53,7 @@ export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly 
   const reader = await call.send()
   const { headers } = await reader.head()
   if (isEventStream(headers)) {
-    yield* streamedAnswer({ ...call, send: async () => reader, whole: true })
+    yield* streamedAnswer({ ...call, send: async () => reader, endsAtOverflow: false })
     return
   }
   let failure: Failure | undefined
@@ -107,8 +105,8 @@ async function send(call: ProviderCall): Promise<ResponseReader | undefined> {
   }
 }
 
-function endsForLength({ mapper, origin, whole }: ProviderCall, error: unknown): boolean {
-  if (mapper.done || whole || !isEndForLength(error, origin)) return false
+function endsForLength({ mapper, endsAtOverflow }: ProviderCall, error: unknown): boolean {
+  if (mapper.done || !endsAtOverflow || !isOverflow(error)) return false
   mapper.overflow(OVERFLOW)
   return true
 }

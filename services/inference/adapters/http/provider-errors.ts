@@ -12,8 +12,8 @@ const CODE = /^(?!sk-)[A-Za-z][\w.-]{0,63}$/
 /**
  * Converts a provider's status: 429 becomes PROVIDER_RATE_LIMITED, 408 and 504 PROVIDER_TIMEOUT, other 4xx
  * PROVIDER_REFUSED, anything else PROVIDER_UNAVAILABLE. In the metadata, `code` is the provider's error code, if there
- * is one, and `error_type` the canonical type, if more is known than the status says. A conversation that is too long
- * has its own type, however it is reported.
+ * is one, and `error_type` the canonical type, if more is known than the status says. If the conversation is too long for
+ * the model, however that is reported, `overflow` is `true`.
  */
 export function rejectionForStatus(
   provider: string,
@@ -28,6 +28,7 @@ export function rejectionForStatus(
     message: shorten(message),
     ...(CODE.test(code) ? { code } : {}),
     ...(errorType === undefined ? {} : { error_type: errorType }),
+    ...(isOverflowType(errorType) ? { overflow: 'true' } : {}),
     ...(retryAfter === '' ? {} : { retry_after: retryAfter.slice(0, 64) }),
   }
   if (status === 429) return new Rejection('PROVIDER_RATE_LIMITED', metadata)
@@ -35,17 +36,9 @@ export function rejectionForStatus(
   return new Rejection(status >= 400 && status < 500 ? 'PROVIDER_REFUSED' : 'PROVIDER_UNAVAILABLE', metadata)
 }
 
-/** Whether a provider reports that the conversation does not fit into the model. */
-function isOverflow(error: unknown): boolean {
-  return error instanceof Rejection && error.reason === 'PROVIDER_REFUSED' && isOverflowType(error.metadata.error_type)
-}
-
-/**
- * Whether a stream ends because of its length instead of failing with this error (gateway facts 1.8). A session gets
- * the error, since an empty answer would not show what is wrong.
- */
-export function isEndForLength(error: unknown, origin: string): boolean {
-  return origin !== 'session' && origin !== 'compaction' && isOverflow(error)
+/** Whether an error says that the conversation does not fit into the model. */
+export function isOverflow(error: unknown): boolean {
+  return error instanceof Rejection && error.metadata.overflow === 'true'
 }
 
 /** The provider cannot be reached, or its answer is cut off or makes no sense. */

@@ -51,6 +51,7 @@ export class ResponsesProvider implements ModelProvider {
       })
     }
     const mapper = new ResponsesMapper(this.#providerId, omissions.warnings, request.sampling?.stop)
-    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, origin: request.origin }
+    const { endsAtOverflow = false } = request
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, endsAtOverflow }
   }
 }

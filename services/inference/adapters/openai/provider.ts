@@ -45,6 +45,7 @@ export class OpenaiProvider implements ModelProvider {
       return await this.#upstream.post('/chat/completions', { headers, body, whole, timeouts, signal })
     }
     const mapper = new OpenaiMapper(this.#providerId, omissions.warnings, new FlatTools(request.tools))
-    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, origin: request.origin }
+    const { endsAtOverflow = false } = request
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, endsAtOverflow }
   }
 }

@@ -93,7 +93,7 @@ const errors = [
   ['anthropic', 400, { error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 5 maximum' } }],
 ] as const
 
-test('a conversation that is too long ends a stream for its length; who wants a whole answer, and a session, get the error', async () => {
+test('a conversation that is too long ends a stream because of its length where the request says so, and is an error otherwise', async () => {
   for (const [protocol, status, body] of errors) {
     await using opened = await open({ protocol }, answers(status, body))
     const expected = [
@@ -101,11 +101,13 @@ test('a conversation that is too long ends a stream for its length; who wants a 
       { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' },
     ]
     const kept = (events: readonly { type: string }[]) => events.filter(({ type }) => type !== 'usage')
-    assert.deepEqual(kept(await eventsOf(opened.provider)), expected)
+    assert.deepEqual(kept(await eventsOf(opened.provider, { endsAtOverflow: true })), expected)
     const tooLong = (error: unknown): boolean =>
-      error instanceof Rejection && error.metadata.error_type === 'context_length_exceeded'
-    await assert.rejects(wholeEventsOf(opened.provider), tooLong)
-    await assert.rejects(eventsOf(opened.provider, { origin: 'session' }), tooLong)
+      error instanceof Rejection &&
+      error.metadata.error_type === 'context_length_exceeded' &&
+      error.metadata.overflow === 'true'
+    await assert.rejects(wholeEventsOf(opened.provider, { endsAtOverflow: true }), tooLong)
+    await assert.rejects(eventsOf(opened.provider), tooLong)
   }
 })
 
@@ -136,7 +138,7 @@ test('one that overflows in the middle of a stream keeps what it said', async ()
     ],
   ] as const) {
     await using opened = await open({ protocol }, streams(text))
-    const events = await eventsOf(opened.provider)
+    const events = await eventsOf(opened.provider, { endsAtOverflow: true })
     const ended = events.find(({ type }) => type === 'part-ended')
     assert.deepEqual(ended, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi' } })
     assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })

@@ -20,7 +20,7 @@ import {
 import { waitFor } from '#test/support/wait-until.ts'
 
 const sessionId = 'ses_1'
-const overflows = fails('PROVIDER_REFUSED', { error_type: 'context_length_exceeded', status: '400' })
+const overflows = fails('PROVIDER_REFUSED', { overflow: 'true', status: '400' })
 const compact = ({ client }: SessionFixture, messageId: string, more: object = {}) =>
   client.compactSession({ sessionId, messageId, ...more }, asKey)
 

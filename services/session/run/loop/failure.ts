@@ -13,11 +13,6 @@ export interface Failure {
 /** An answer that ended before its end. */
 export const CUT = new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
 
-/** Types of a provider's refusal of a conversation that does not fit into the model. */
-const OVERFLOWS: ReadonlySet<string | undefined> = new Set([
-  ...['context_length_exceeded', 'max_tokens_exceeded', 'token_limit_exceeded', 'string_too_long'],
-])
-
 const TYPES: Readonly<Record<string, string>> = {
   PROVIDER_REFUSED: 'provider.refused',
   PROVIDER_RATE_LIMITED: 'provider.rate_limited',
@@ -58,8 +53,7 @@ export function toFailure(cause: unknown): Failure {
     return { reason: undefined, retryAfter: undefined, error, cause }
   }
   const { reason, metadata } = cause
-  const overflows = reason === 'PROVIDER_REFUSED' && OVERFLOWS.has(metadata.error_type)
-  const type = overflows ? CONTEXT_OVERFLOW : (TYPES[reason] ?? 'provider.internal')
+  const type = metadata.overflow === 'true' ? CONTEXT_OVERFLOW : (TYPES[reason] ?? 'provider.internal')
   const details = [metadata.provider, metadata.message ?? metadata.problem ?? metadata.model].filter(Boolean).join(': ')
   const message = [MESSAGES[type] ?? 'The generation failed', details].filter(Boolean).join(': ')
   const status = Number(metadata.status ?? 0)
