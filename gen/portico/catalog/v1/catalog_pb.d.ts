@@ -17,7 +17,7 @@ export declare const file_portico_catalog_v1_catalog: GenFile;
  */
 export declare type Location = Message<"portico.catalog.v1.Location"> & {
   /**
-   * Absolute path of the directory, symbolic links resolved.
+   * Absolute path of the directory, with symbolic links resolved.
    *
    * @generated from field: string directory = 1;
    */
@@ -29,7 +29,7 @@ export declare type Location = Message<"portico.catalog.v1.Location"> & {
   project?: Project | undefined;
 
   /**
-   * Directory relative to the project directory, with `/`, of zero length at its root.
+   * Directory relative to the project directory, with `/`, which is `""` at its root.
    *
    * @generated from field: string subpath = 3;
    */
@@ -43,7 +43,7 @@ export declare type Location = Message<"portico.catalog.v1.Location"> & {
 export declare const LocationSchema: GenMessage<Location>;
 
 /**
- * A source repository, or the literal project `global` for directories outside any.
+ * A source repository, or the literal project `global` for directories outside of any.
  *
  * @generated from message portico.catalog.v1.Project
  */
@@ -77,20 +77,20 @@ export declare type Project = Message<"portico.catalog.v1.Project"> & {
 export declare const ProjectSchema: GenMessage<Project>;
 
 /**
- * One permission rule. Rules are ordered; the last one that matches wins.
+ * A permission rule. Rules are ordered; the last matching one wins.
  *
  * @generated from message portico.catalog.v1.PermissionRule
  */
 export declare type PermissionRule = Message<"portico.catalog.v1.PermissionRule"> & {
   /**
-   * Action pattern: `*` is any run of characters, `?` is one.
+   * Action pattern: `*` matches any sequence of characters, `?` matches one.
    *
    * @generated from field: string action = 1;
    */
   action: string;
 
   /**
-   * Resource pattern, likewise.
+   * Resource pattern in the same syntax.
    *
    * @generated from field: string resource = 2;
    */
@@ -122,7 +122,7 @@ export enum PermissionRule_Effect {
   UNSPECIFIED = 0,
 
   /**
-   * The action is done.
+   * The action is allowed.
    *
    * @generated from enum value: EFFECT_ALLOW = 1;
    */
@@ -149,13 +149,13 @@ export enum PermissionRule_Effect {
 export declare const PermissionRule_EffectSchema: GenEnum<PermissionRule_Effect>;
 
 /**
- * Names a model.
+ * Identifies a model.
  *
  * @generated from message portico.catalog.v1.ModelRef
  */
 export declare type ModelRef = Message<"portico.catalog.v1.ModelRef"> & {
   /**
-   * As its provider names it.
+   * The provider's name for it.
    *
    * @generated from field: string model_id = 1;
    */
@@ -169,7 +169,7 @@ export declare type ModelRef = Message<"portico.catalog.v1.ModelRef"> & {
   providerId: string;
 
   /**
-   * Absent: the default one.
+   * Absent: the default variant.
    *
    * @generated from field: optional string variant = 3;
    */
@@ -189,7 +189,7 @@ export declare const ModelRefSchema: GenMessage<ModelRef>;
  */
 export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   /**
-   * Identifier: config key, or path of its Markdown file without `.md`.
+   * Identifier: key in the configuration, or path of its Markdown file without `.md`.
    *
    * @generated from field: string agent_id = 1;
    */
@@ -243,7 +243,7 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   model?: ModelRef | undefined;
 
   /**
-   * Most steps of one run, at least 1; absent: no limit of its own.
+   * Maximum number of steps in a run, at least 1; absent: no limit of its own.
    *
    * @generated from field: optional int32 steps = 9;
    */
@@ -257,14 +257,14 @@ export declare type Agent = Message<"portico.catalog.v1.Agent"> & {
   permissions: PermissionRule[];
 
   /**
-   * Further headers of the provider request.
+   * Additional headers of the provider request.
    *
    * @generated from field: map<string, string> request_headers = 11;
    */
   requestHeaders: { [key: string]: string };
 
   /**
-   * Further members of the body of the provider request.
+   * Additional members of the body of the provider request.
    *
    * @generated from field: google.protobuf.Struct request_body = 12;
    */
@@ -321,13 +321,13 @@ export enum Agent_Mode {
 export declare const Agent_ModeSchema: GenEnum<Agent_Mode>;
 
 /**
- * Instructions for one kind of work, which a model reads when it comes to that.
+ * Instructions for one kind of work, which a model reads when it gets to that.
  *
  * @generated from message portico.catalog.v1.Skill
  */
 export declare type Skill = Message<"portico.catalog.v1.Skill"> & {
   /**
-   * Path of its folder, relative to the folder of skills that it lies in, with `/`.
+   * Path of its folder, relative to the folder of skills that contains it, with `/`.
    *
    * @generated from field: string skill_id = 1;
    */
@@ -341,7 +341,7 @@ export declare type Skill = Message<"portico.catalog.v1.Skill"> & {
   name: string;
 
   /**
-   * When it is of use, in at most 1,024 characters; absent: its file says nothing.
+   * When it is useful, in at most 1,024 characters; absent: its file does not say.
    *
    * @generated from field: optional string description = 3;
    */
@@ -355,7 +355,7 @@ export declare type Skill = Message<"portico.catalog.v1.Skill"> & {
   text: string;
 
   /**
-   * Absolute path of its file. What else lies in that folder belongs to it.
+   * Absolute path of its file. Everything else in that folder belongs to it.
    *
    * @generated from field: string path = 5;
    */
@@ -369,7 +369,7 @@ export declare type Skill = Message<"portico.catalog.v1.Skill"> & {
 export declare const SkillSchema: GenMessage<Skill>;
 
 /**
- * A tool as the model sees it.
+ * A tool as shown to the model.
  *
  * @generated from message portico.catalog.v1.Tool
  */
@@ -421,7 +421,7 @@ export declare type McpServer = Message<"portico.catalog.v1.McpServer"> & {
   status: McpServer_Status;
 
   /**
-   * Why, for people; absent: nothing is wrong.
+   * The problem, for people; absent: there is none.
    *
    * @generated from field: optional string error = 3;
    */
@@ -435,7 +435,7 @@ export declare type McpServer = Message<"portico.catalog.v1.McpServer"> & {
   toolCount: number;
 
   /**
-   * Names of tools that are not offered, for lack of room or because something is wrong with them; the first 20.
+   * Names of tools that are not offered, because there is no room or something is wrong with them; the first 20.
    *
    * @generated from field: repeated string omitted_tools = 5;
    */
@@ -456,7 +456,7 @@ export declare type McpServer = Message<"portico.catalog.v1.McpServer"> & {
 export declare const McpServerSchema: GenMessage<McpServer>;
 
 /**
- * How a server is.
+ * State of a server.
  *
  * @generated from enum portico.catalog.v1.McpServer.Status
  */
@@ -467,14 +467,14 @@ export enum McpServer_Status {
   UNSPECIFIED = 0,
 
   /**
-   * It is there.
+   * It is running.
    *
    * @generated from enum value: STATUS_CONNECTED = 1;
    */
   CONNECTED = 1,
 
   /**
-   * It starts when it is needed: it was not yet, or its process made room for others.
+   * It starts when it is needed: either it was not needed yet, or its process made room for others.
    *
    * @generated from enum value: STATUS_IDLE = 2;
    */
@@ -486,21 +486,21 @@ export enum McpServer_Status {
   STARTING = 3,
 
   /**
-   * The configuration switches it off.
+   * The configuration disables it.
    *
    * @generated from enum value: STATUS_DISABLED = 4;
    */
   DISABLED = 4,
 
   /**
-   * It cannot be used, or is away and tried again.
+   * It cannot be used, or is unavailable and will be tried again.
    *
    * @generated from enum value: STATUS_FAILED = 5;
    */
   FAILED = 5,
 
   /**
-   * It needs to know who is calling, and was not shown it.
+   * It requires authorization, and got none.
    *
    * @generated from enum value: STATUS_NEEDS_AUTH = 6;
    */
@@ -513,7 +513,7 @@ export enum McpServer_Status {
 export declare const McpServer_StatusSchema: GenEnum<McpServer_Status>;
 
 /**
- * What a tool call needs permission for, and what permission was given for.
+ * What a tool call requires permission for, or what permission was given for.
  *
  * @generated from message portico.catalog.v1.ToolAccess
  */
@@ -533,9 +533,9 @@ export declare type ToolAccess = Message<"portico.catalog.v1.ToolAccess"> & {
   resources: string[];
 
   /**
-   * Absolute real path of the file that the call changes, where that file is guarded: it holds settings of agents, belongs
-   * to git, or lies in the user's configuration directory. Absent: nothing guarded is changed. Rules of agents never allow a
-   * guarded access, they can only deny it.
+   * Absolute real path of the file that the call changes, if that file is guarded: it contains settings of agents,
+   * belongs to git, or is in the user's configuration directory. Absent: nothing guarded is changed. Rules of agents
+   * never allow a guarded access; they can only deny it.
    *
    * @generated from field: optional string guarded_path = 3;
    */
@@ -585,7 +585,7 @@ export declare const ToolContentSchema: GenMessage<ToolContent>;
  */
 export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   /**
-   * At most 20 MiB; not here where `uri` or `content_hash` is given.
+   * At most 20 MiB; not set if `uri` or `content_hash` is.
    *
    * @generated from field: bytes data = 1;
    */
@@ -606,7 +606,7 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   name?: string | undefined;
 
   /**
-   * Where it is, of an imported one whose content was not kept; absent for any other.
+   * Address of an imported file whose content was not kept; absent for all others.
    *
    * @generated from field: optional string uri = 4;
    */
@@ -620,7 +620,7 @@ export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   contentHash?: string | undefined;
 
   /**
-   * Bytes of the content that `content_hash` names.
+   * Size in bytes of the content that `content_hash` identifies.
    *
    * @generated from field: int64 content_size = 6;
    */
@@ -678,13 +678,13 @@ export declare type Plugin = Message<"portico.catalog.v1.Plugin"> & {
 export declare const PluginSchema: GenMessage<Plugin>;
 
 /**
- * A plugin of a package of npm's registry.
+ * A plugin in a package of npm's registry.
  *
  * @generated from message portico.catalog.v1.PackagePlugin
  */
 export declare type PackagePlugin = Message<"portico.catalog.v1.PackagePlugin"> & {
   /**
-   * Specifier, as it is configured.
+   * The configured specifier.
    *
    * @generated from field: string target = 1;
    */
@@ -698,14 +698,14 @@ export declare type PackagePlugin = Message<"portico.catalog.v1.PackagePlugin"> 
   version?: string | undefined;
 
   /**
-   * A newer version that fits was found.
+   * A newer matching version was found.
    *
    * @generated from field: bool outdated = 3;
    */
   outdated: boolean;
 
   /**
-   * An update goes on.
+   * An update is in progress.
    *
    * @generated from field: bool updating = 4;
    */
@@ -719,7 +719,7 @@ export declare type PackagePlugin = Message<"portico.catalog.v1.PackagePlugin"> 
 export declare const PackagePluginSchema: GenMessage<PackagePlugin>;
 
 /**
- * A plugin of a file.
+ * A plugin in a file.
  *
  * @generated from message portico.catalog.v1.LocalPlugin
  */
@@ -752,7 +752,7 @@ export declare type PluginFailure = Message<"portico.catalog.v1.PluginFailure"> 
   error: string;
 
   /**
-   * Found in the log; absent: it was not tried.
+   * Also in the log; absent: it was not tried.
    *
    * @generated from field: optional string ref = 2;
    */
@@ -766,7 +766,7 @@ export declare type PluginFailure = Message<"portico.catalog.v1.PluginFailure"> 
 export declare const PluginFailureSchema: GenMessage<PluginFailure>;
 
 /**
- * A prompt, as plugins may change it.
+ * A prompt that plugins may change.
  *
  * @generated from message portico.catalog.v1.EditedPrompt
  */
@@ -787,14 +787,14 @@ export declare type EditedPrompt = Message<"portico.catalog.v1.EditedPrompt"> & 
   metadata?: JsonObject | undefined;
 
   /**
-   * Its delivery is `queue`; else `steer`.
+   * Whether its delivery is `queue` instead of `steer`.
    *
    * @generated from field: bool queued = 4;
    */
   queued: boolean;
 
   /**
-   * Absent: as it was sent.
+   * Absent: unchanged.
    *
    * @generated from field: portico.catalog.v1.EditedNames names = 5;
    */

@@ -103,7 +103,7 @@ export const McpServer_StatusSchema = /*@__PURE__*/
   enumDesc(file_portico_catalog_v1_catalog, 7, 0);
 
 /**
- * How a server is.
+ * State of a server.
  *
  * @generated from enum portico.catalog.v1.McpServer.Status
  */

@@ -24,8 +24,8 @@ export declare type ResolveLocationRequest = Message<"portico.catalog.v1.Resolve
   directory?: string | undefined;
 
   /**
-   * Absolute path. With it, the directory is trimmed, may be relative to it, and may begin with `~`, the home directory of
-   * the service's user; an empty or absent one is this. Absent: none of that.
+   * Absolute path. If it is given, the directory is trimmed, may be relative to this path, and may begin with `~`, the
+   * home directory of the service's user; an empty or absent directory stands for this path. Absent: none of that.
    *
    * @generated from field: optional string base_directory = 2;
    */
@@ -90,7 +90,7 @@ export declare type ListAgentsRequest = Message<"portico.catalog.v1.ListAgentsRe
   directory?: string | undefined;
 
   /**
-   * Generation to answer from; absent: the present one.
+   * The generation to use; absent: the present one.
    *
    * @generated from field: optional string generation = 2;
    */
@@ -113,14 +113,14 @@ export declare type ListAgentsResponse = Message<"portico.catalog.v1.ListAgentsR
   location?: Location | undefined;
 
   /**
-   * The default one first.
+   * The default agent first.
    *
    * @generated from field: repeated portico.catalog.v1.Agent agents = 2;
    */
   agents: Agent[];
 
   /**
-   * Generation that the answer was taken from.
+   * The generation of the result.
    *
    * @generated from field: string generation = 3;
    */
@@ -152,22 +152,22 @@ export declare type GetAgentRequest = Message<"portico.catalog.v1.GetAgentReques
   agentId?: string | undefined;
 
   /**
-   * Generation to answer from; absent: the present one.
+   * The generation to use; absent: the present one.
    *
    * @generated from field: optional string generation = 3;
    */
   generation?: string | undefined;
 
   /**
-   * A step follows: what has to be started before its tools are known, such as an MCP server, is started, and waited for, for
-   * some seconds.
+   * A step follows: whatever must be started before its tools are known, such as an MCP server, is started, and waited
+   * for, for some seconds.
    *
    * @generated from field: bool for_step = 4;
    */
   forStep: boolean;
 
   /**
-   * Session that a step begins in: plugins may add instructions. Absent: none does.
+   * The session in which a step begins, so that plugins may add instructions. Absent: they add none.
    *
    * @generated from field: optional string session_id = 5;
    */
@@ -195,15 +195,15 @@ export declare type GetAgentResponse = Message<"portico.catalog.v1.GetAgentRespo
   agent?: Agent | undefined;
 
   /**
-   * Generation that the answer was taken from.
+   * The generation of the result.
    *
    * @generated from field: string generation = 3;
    */
   generation: string;
 
   /**
-   * What stands after the agent's own instructions, most general first: what the user and the project say to every agent,
-   * and which skills there are that its rules do not deny.
+   * Texts after the agent's own instructions, most general first: the user's and the project's instructions for every
+   * agent, and a list of the skills that its rules do not deny.
    *
    * @generated from field: repeated string instructions = 4;
    */
@@ -251,7 +251,7 @@ export declare type ListSkillsResponse = Message<"portico.catalog.v1.ListSkillsR
   skills: Skill[];
 
   /**
-   * Generation that the answer was taken from.
+   * The generation of the result.
    *
    * @generated from field: string generation = 3;
    */
@@ -315,7 +315,7 @@ export declare type ListToolsRequest = Message<"portico.catalog.v1.ListToolsRequ
   directory?: string | undefined;
 
   /**
-   * Generation to answer from; absent: the present one.
+   * The generation to use; absent: the present one.
    *
    * @generated from field: optional string generation = 2;
    */
@@ -340,7 +340,7 @@ export declare type ListToolsResponse = Message<"portico.catalog.v1.ListToolsRes
   tools: Tool[];
 
   /**
-   * Generation that the answer was taken from.
+   * The generation of the result.
    *
    * @generated from field: string generation = 2;
    */
@@ -495,7 +495,7 @@ export declare type UpdatePluginsRequest = Message<"portico.catalog.v1.UpdatePlu
   directory?: string | undefined;
 
   /**
-   * Specifiers of packages that are plugins of the location; one that is repeated counts once.
+   * Specifiers of packages that are plugins of the location; duplicates count once.
    *
    * @generated from field: repeated string targets = 2;
    */
@@ -594,7 +594,7 @@ export declare type EditPromptResponse = Message<"portico.catalog.v1.EditPromptR
   prompt?: EditedPrompt | undefined;
 
   /**
-   * Ids of the plugins that changed something of it, in their order. Empty: it is as it was.
+   * Ids of the plugins that changed it, in their order. Empty: it is unchanged.
    *
    * @generated from field: repeated string changed_by = 2;
    */
@@ -612,7 +612,7 @@ export declare const EditPromptResponseSchema: GenMessage<EditPromptResponse>;
  */
 export declare type ReadAttachmentRequest = Message<"portico.catalog.v1.ReadAttachmentRequest"> & {
   /**
-   * Location that `file:` paths must lie in; absent: the default project directory.
+   * The location that must contain `file:` paths; absent: the default project directory.
    *
    * @generated from field: optional string directory = 1;
    */
@@ -669,7 +669,7 @@ export declare const ReadAttachmentResponseSchema: GenMessage<ReadAttachmentResp
  */
 export declare type PrepareToolRequest = Message<"portico.catalog.v1.PrepareToolRequest"> & {
   /**
-   * Location that the call runs in; absent: the default project directory.
+   * The location in which the call runs; absent: the default project directory.
    *
    * @generated from field: optional string directory = 1;
    */
@@ -686,14 +686,14 @@ export declare type PrepareToolRequest = Message<"portico.catalog.v1.PrepareTool
   input?: JsonObject | undefined;
 
   /**
-   * Generation to answer from; absent: the present one.
+   * The generation to use; absent: the present one.
    *
    * @generated from field: optional string generation = 4;
    */
   generation?: string | undefined;
 
   /**
-   * Session whose call it is, for plugins; absent: none.
+   * The session of the call, for plugins; absent: none.
    *
    * @generated from field: optional string session_id = 5;
    */
@@ -711,28 +711,28 @@ export declare const PrepareToolRequestSchema: GenMessage<PrepareToolRequest>;
  */
 export declare type PrepareToolResponse = Message<"portico.catalog.v1.PrepareToolResponse"> & {
   /**
-   * What the call needs permission for; several when it touches things of different kinds.
+   * What the call requires permission for; several entries if it touches things of different kinds.
    *
    * @generated from field: repeated portico.catalog.v1.ToolAccess accesses = 1;
    */
   accesses: ToolAccess[];
 
   /**
-   * Patterns that an `always` answer saves; for a guarded access its `guarded_path`, and nothing that matches more.
+   * Patterns that an `always` reply saves; for a guarded access its `guarded_path`, and nothing that matches more.
    *
    * @generated from field: repeated string save_patterns = 2;
    */
   savePatterns: string[];
 
   /**
-   * What plugins have made of the input, which RunTool is to be called with; absent: it is as it was.
+   * The input as changed by plugins, which RunTool must be called with; absent: it is unchanged.
    *
    * @generated from field: optional google.protobuf.Struct input = 3;
    */
   input?: JsonObject | undefined;
 
   /**
-   * A plugin or an MCP server does the call, so that whoever runs it does nothing but wait.
+   * Whether a plugin or an MCP server carries out the call, so that its caller only waits.
    *
    * @generated from field: bool external = 4;
    */
@@ -750,7 +750,7 @@ export declare const PrepareToolResponseSchema: GenMessage<PrepareToolResponse>;
  */
 export declare type RunToolRequest = Message<"portico.catalog.v1.RunToolRequest"> & {
   /**
-   * Location that the call runs in; absent: the default project directory.
+   * The location in which the call runs; absent: the default project directory.
    *
    * @generated from field: optional string directory = 1;
    */
@@ -769,7 +769,7 @@ export declare type RunToolRequest = Message<"portico.catalog.v1.RunToolRequest"
   callId: string;
 
   /**
-   * Fencing token of the drain that calls.
+   * Fencing token of the drain that makes the call.
    *
    * @generated from field: int64 fence = 4;
    */
@@ -793,7 +793,7 @@ export declare type RunToolRequest = Message<"portico.catalog.v1.RunToolRequest"
   grant: ToolAccess[];
 
   /**
-   * Generation to answer from; absent: the present one.
+   * The generation to use; absent: the present one.
    *
    * @generated from field: optional string generation = 8;
    */
@@ -851,7 +851,7 @@ export declare const RunToolResponseSchema: GenMessage<RunToolResponse>;
  */
 export declare type ToolProgressed = Message<"portico.catalog.v1.ToolProgressed"> & {
   /**
-   * What the tool reports to be shown.
+   * What the tool reports, to be shown.
    *
    * @generated from field: google.protobuf.Struct metadata = 1;
    */
@@ -878,7 +878,7 @@ export declare type ToolCompleted = Message<"portico.catalog.v1.ToolCompleted"> 
   content: ToolContent[];
 
   /**
-   * What the tool reports to be shown; absent: nothing.
+   * What the tool reports, to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 2;
    */
@@ -892,7 +892,7 @@ export declare type ToolCompleted = Message<"portico.catalog.v1.ToolCompleted"> 
 export declare const ToolCompletedSchema: GenMessage<ToolCompleted>;
 
 /**
- * The tool failed, in a way that the model is shown.
+ * The tool failed in a way that the model is shown.
  *
  * @generated from message portico.catalog.v1.ToolFailed
  */
@@ -919,7 +919,7 @@ export declare type ToolFailed = Message<"portico.catalog.v1.ToolFailed"> & {
   content: ToolContent[];
 
   /**
-   * What the tool reports to be shown; absent: nothing.
+   * What the tool reports, to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
@@ -1014,7 +1014,7 @@ export declare type StreamEventsResponse = Message<"portico.catalog.v1.StreamEve
     case: "event";
   } | {
     /**
-     * The reader fell behind: events were missed, and what it read of locations may be out of date. More events follow.
+     * The reader fell behind: events were lost, and what it knows about locations may be outdated. More events follow.
      *
      * @generated from field: portico.catalog.v1.EventsMissed missed = 3;
      */
@@ -1044,7 +1044,7 @@ export declare type EventsConnected = Message<"portico.catalog.v1.EventsConnecte
 export declare const EventsConnectedSchema: GenMessage<EventsConnected>;
 
 /**
- * Events were missed.
+ * Events were lost.
  *
  * @generated from message portico.catalog.v1.EventsMissed
  */
@@ -1058,12 +1058,12 @@ export declare type EventsMissed = Message<"portico.catalog.v1.EventsMissed"> & 
 export declare const EventsMissedSchema: GenMessage<EventsMissed>;
 
 /**
- * Knows directories: which project they belong to, which agents they define, and the tools that work in them.
- * A directory outside the roots of the service is rejected with LOCATION_FORBIDDEN, a missing one with
- * LOCATION_NOT_FOUND.
- * What a location offers at one time, its agents, skills, instructions and tools, is a generation; its id changes whenever that does, and is
- * the same again when a location that was closed offers the same. A call that names a generation is answered from it, or
- * rejected with LOCATION_GENERATION_GONE when it is not kept any more: the caller begins anew with the present one.
+ * Knows directories: which projects they belong to, which agents they define, and the tools that work in them. A
+ * directory outside of the roots of the service is rejected with LOCATION_FORBIDDEN, a missing one with
+ * LOCATION_NOT_FOUND. What a location offers at one time (its agents, skills, instructions and tools) is a generation.
+ * Its id changes whenever the offer does, and is the same again when a location that was closed offers the same. A call
+ * that names a generation is answered from it, or rejected with LOCATION_GENERATION_GONE if it is not kept any more,
+ * and the caller begins again with the present one.
  *
  * @generated from service portico.catalog.v1.CatalogService
  */
@@ -1079,8 +1079,9 @@ export declare const CatalogService: GenService<{
     output: typeof ResolveLocationResponseSchema;
   },
   /**
-   * Builds all open locations that the principal may use anew, at the same time, and returns once each is built or has failed. Emits
-   * LocationShutdown for each. Rejects with LOCATION_RELOAD_FAILED, which names all that failed: they keep what they offered.
+   * Rebuilds all open locations that the principal may use, concurrently, and returns once each was rebuilt or has
+   * failed. Emits LocationShutdown for each. Rejects with LOCATION_RELOAD_FAILED, which names all that failed; these
+   * keep their previous offer.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.ReloadLocations
    */
@@ -1140,7 +1141,8 @@ export declare const CatalogService: GenService<{
     output: typeof ListToolsResponseSchema;
   },
   /**
-   * Lists the MCP servers of a location, and starts those that may run: it waits for them as for the tools of a step.
+   * Lists the MCP servers of a location, after starting those that may run, and waiting for them as for the tools of a
+   * step.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.ListMcpServers
    */
@@ -1150,8 +1152,9 @@ export declare const CatalogService: GenService<{
     output: typeof ListMcpServersResponseSchema;
   },
   /**
-   * Lists the plugins that are configured for a location, those that have failed too, once each has loaded or failed; for that it
-   * waits at most 25 seconds. One that loads for longer is listed with a failure that says so, and goes on.
+   * Lists the plugins that are configured for a location, including failed ones, once each has loaded or failed, or
+   * after at most 25 seconds. A plugin that takes longer to load is listed with a failure that says so, and continues
+   * to load.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.ListPlugins
    */
@@ -1161,8 +1164,8 @@ export declare const CatalogService: GenService<{
     output: typeof ListPluginsResponseSchema;
   },
   /**
-   * Looks up in the registry whether there are newer versions of plugins that are packages, and lists plugins as ListPlugins does. Where
-   * the registry cannot be reached, it stays as it was. Rejects with PLUGIN_NOT_FOUND.
+   * Checks with the registry for newer versions of plugins that are packages, and lists plugins like ListPlugins. If
+   * the registry cannot be reached, what is known remains unchanged. Rejects with PLUGIN_NOT_FOUND.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.CheckPlugins
    */
@@ -1172,9 +1175,9 @@ export declare const CatalogService: GenService<{
     output: typeof CheckPluginsResponseSchema;
   },
   /**
-   * Updates plugins that are packages, all at the same time and for every location, and returns when each has been updated or has
+   * Updates plugins that are packages, concurrently and for all locations, and returns when each was updated or has
    * failed. Rejects with PLUGIN_NOT_FOUND, having updated nothing, and with PLUGINS_NOT_UPDATED, which names all
-   * failures, having updated the others. What has begun goes on when the caller leaves.
+   * failures, having updated the others. Updates in progress continue if the caller leaves.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.UpdatePlugins
    */
@@ -1194,8 +1197,8 @@ export declare const CatalogService: GenService<{
     output: typeof ListHooksResponseSchema;
   },
   /**
-   * Lets the `prompt` hooks of a location's plugins change a prompt before it is admitted. Whatever goes wrong in a plugin, the
-   * prompt goes on as it was.
+   * Lets the `prompt` hooks of a location's plugins change a prompt before it is admitted. If a plugin fails, the
+   * prompt remains unchanged.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.EditPrompt
    */
@@ -1205,8 +1208,8 @@ export declare const CatalogService: GenService<{
     output: typeof EditPromptResponseSchema;
   },
   /**
-   * Reads a `file:` or `data:` attachment. Rejects with ATTACHMENT_INVALID: another scheme, unreadable, outside the
-   * location, or more than 20 MiB.
+   * Reads a `file:` or `data:` attachment. Rejects with ATTACHMENT_INVALID if it has another scheme, is unreadable, is
+   * outside of the location, or has more than 20 MiB.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.ReadAttachment
    */
@@ -1216,9 +1219,9 @@ export declare const CatalogService: GenService<{
     output: typeof ReadAttachmentResponseSchema;
   },
   /**
-   * Checks the input of a tool call and says what it needs permission for. Rejects with TOOL_NOT_FOUND,
-   * TOOL_INPUT_INVALID, TOOL_UNAVAILABLE when the plugin that has the tool does not work, and TOOL_REFUSED when a
-   * plugin refuses the call.
+   * Checks the input of a tool call, and returns what it requires permission for. Rejects with TOOL_NOT_FOUND,
+   * TOOL_INPUT_INVALID, TOOL_UNAVAILABLE if the tool's plugin does not work, and TOOL_REFUSED if a plugin refuses the
+   * call.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.PrepareTool
    */
@@ -1228,9 +1231,9 @@ export declare const CatalogService: GenService<{
     output: typeof PrepareToolResponseSchema;
   },
   /**
-   * Runs a tool call once. Never retried. Rejects with TOOL_FENCED when a newer fencing token is known for the
-   * session, TOOL_CALL_STARTED when the call was started before, and TOOL_ACCESS_CHANGED when what the call touches
-   * is no longer what the grant was given for. Aborting the stream ends what the call started.
+   * Runs a tool call once. Never retried. Rejects with TOOL_FENCED if a newer fencing token is known for the session,
+   * TOOL_CALL_STARTED if the call was started before, and TOOL_ACCESS_CHANGED if the call would touch anything other
+   * than the grant was given for. Aborting the stream ends what the call started.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.RunTool
    */
@@ -1240,8 +1243,8 @@ export declare const CatalogService: GenService<{
     output: typeof RunToolResponseSchema;
   },
   /**
-   * Ends all calls of a session that an older fencing token left running, and refuses older tokens from now on.
-   * Returns when they have ended.
+   * Ends all calls of a session that run under an older fencing token, and refuses older tokens from now on. Returns
+   * when the calls have ended.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.EndTools
    */
@@ -1251,9 +1254,9 @@ export declare const CatalogService: GenService<{
     output: typeof EndToolsResponseSchema;
   },
   /**
-   * Streams what changes in the open locations that the principal may use, from now on. The first message says that the
-   * stream is open. Events that a slow reader has not received yet are merged where they say the same of the same
-   * location. A server that stops rejects every reader with SERVICE_CLOSING.
+   * Streams changes in the open locations that the principal may use, from now on. The first message confirms that the
+   * stream is open. Events that wait for a slow reader are merged if they say the same about the same location. A
+   * server that stops rejects every reader with SERVICE_CLOSING.
    *
    * @generated from rpc portico.catalog.v1.CatalogService.StreamEvents
    */

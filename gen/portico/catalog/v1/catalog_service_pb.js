@@ -301,12 +301,12 @@ export const EventsMissedSchema = /*@__PURE__*/
   messageDesc(file_portico_catalog_v1_catalog_service, 40);
 
 /**
- * Knows directories: which project they belong to, which agents they define, and the tools that work in them.
- * A directory outside the roots of the service is rejected with LOCATION_FORBIDDEN, a missing one with
- * LOCATION_NOT_FOUND.
- * What a location offers at one time, its agents, skills, instructions and tools, is a generation; its id changes whenever that does, and is
- * the same again when a location that was closed offers the same. A call that names a generation is answered from it, or
- * rejected with LOCATION_GENERATION_GONE when it is not kept any more: the caller begins anew with the present one.
+ * Knows directories: which projects they belong to, which agents they define, and the tools that work in them. A
+ * directory outside of the roots of the service is rejected with LOCATION_FORBIDDEN, a missing one with
+ * LOCATION_NOT_FOUND. What a location offers at one time (its agents, skills, instructions and tools) is a generation.
+ * Its id changes whenever the offer does, and is the same again when a location that was closed offers the same. A call
+ * that names a generation is answered from it, or rejected with LOCATION_GENERATION_GONE if it is not kept any more,
+ * and the caller begins again with the present one.
  *
  * @generated from service portico.catalog.v1.CatalogService
  */

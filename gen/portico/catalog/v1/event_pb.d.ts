@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_portico_catalog_v1_event: GenFile;
 
 /**
- * Something that changed in an open location. It is emitted to those who listen at that moment, and never stored.
+ * A change in an open location. It is sent to those who listen at that moment, and never stored.
  *
  * @generated from message portico.catalog.v1.CatalogEvent
  */
@@ -25,7 +25,7 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
   eventId: string;
 
   /**
-   * When it was noticed.
+   * When the change was noticed.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
@@ -85,7 +85,7 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
 export declare const CatalogEventSchema: GenMessage<CatalogEvent>;
 
 /**
- * A location offers other agents than before.
+ * A location offers different agents than before.
  *
  * @generated from message portico.catalog.v1.AgentsUpdated
  */
@@ -99,7 +99,7 @@ export declare type AgentsUpdated = Message<"portico.catalog.v1.AgentsUpdated"> 
 export declare const AgentsUpdatedSchema: GenMessage<AgentsUpdated>;
 
 /**
- * A location offers other skills than before.
+ * A location offers different skills than before.
  *
  * @generated from message portico.catalog.v1.SkillsUpdated
  */
@@ -113,7 +113,7 @@ export declare type SkillsUpdated = Message<"portico.catalog.v1.SkillsUpdated"> 
 export declare const SkillsUpdatedSchema: GenMessage<SkillsUpdated>;
 
 /**
- * The status of an MCP server is another one.
+ * The status of an MCP server has changed.
  *
  * @generated from message portico.catalog.v1.McpServerUpdated
  */
@@ -133,7 +133,7 @@ export declare type McpServerUpdated = Message<"portico.catalog.v1.McpServerUpda
 export declare const McpServerUpdatedSchema: GenMessage<McpServerUpdated>;
 
 /**
- * The tools of an MCP server are known now, or are others.
+ * The tools of an MCP server became known, or have changed.
  *
  * @generated from message portico.catalog.v1.McpToolsChanged
  */
@@ -153,7 +153,7 @@ export declare type McpToolsChanged = Message<"portico.catalog.v1.McpToolsChange
 export declare const McpToolsChangedSchema: GenMessage<McpToolsChanged>;
 
 /**
- * A location was reloaded: whatever is known of it may be out of date.
+ * A location was reloaded: everything that is known about it may be outdated.
  *
  * @generated from message portico.catalog.v1.LocationShutdown
  */
@@ -167,7 +167,7 @@ export declare type LocationShutdown = Message<"portico.catalog.v1.LocationShutd
 export declare const LocationShutdownSchema: GenMessage<LocationShutdown>;
 
 /**
- * A location offers other plugins than before, or one of them has failed.
+ * A location offers different plugins than before, or one of them has failed.
  *
  * @generated from message portico.catalog.v1.PluginsUpdated
  */

@@ -30,7 +30,7 @@ export declare type Issuer = Message<"portico.identity.v1.Issuer"> & {
   settings?: IssuerSettings | undefined;
 
   /**
-   * 1 when it is created; raised by every change.
+   * 1 after creation; incremented by every change.
    *
    * @generated from field: int64 revision = 3;
    */
@@ -47,8 +47,8 @@ export declare type Issuer = Message<"portico.identity.v1.Issuer"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * What became of the last attempts to fetch its keys, by any process. Absent for inline keys, and until the first attempt
-   * after a change of the issuer.
+   * The results of the last attempts to fetch its keys, by any process. Absent for inline keys, and until the first
+   * attempt after a change to the issuer.
    *
    * @generated from field: portico.identity.v1.KeyHealth key_health = 6;
    */
@@ -62,7 +62,7 @@ export declare type Issuer = Message<"portico.identity.v1.Issuer"> & {
 export declare const IssuerSchema: GenMessage<Issuer>;
 
 /**
- * What an organization says about an issuer.
+ * The settings of an issuer.
  *
  * @generated from message portico.identity.v1.IssuerSettings
  */
@@ -73,7 +73,7 @@ export declare type IssuerSettings = Message<"portico.identity.v1.IssuerSettings
   name: string;
 
   /**
-   * Equals the `iss` claim of its tokens, character by character; begins with `https://`.
+   * Must equal the `iss` claim of its tokens, character by character; begins with `https://`.
    *
    * @generated from field: string issuer_url = 2;
    */
@@ -102,7 +102,7 @@ export declare type IssuerSettings = Message<"portico.identity.v1.IssuerSettings
     case: "jwksUrl";
   } | {
     /**
-     * Its key set itself, as JSON; nothing is fetched. At most 262,144 bytes as well.
+     * Its key set itself, as JSON, so that nothing is fetched. It also has at most 262,144 bytes.
      *
      * @generated from field: string jwks = 5;
      */
@@ -111,14 +111,14 @@ export declare type IssuerSettings = Message<"portico.identity.v1.IssuerSettings
   } | { case: undefined; value?: undefined };
 
   /**
-   * Whether a token is exchanged once: each needs a `jti`, and its second exchange is refused.
+   * Whether each token is exchanged only once: it requires a `jti`, and its second exchange is refused.
    *
    * @generated from field: bool single_use = 6;
    */
   singleUse: boolean;
 
   /**
-   * How long after its `iat` a token is taken; absent: for as long as it says by `exp`. Where it is set, a token without
+   * How long after its `iat` a token is accepted; absent: as long as its `exp` allows. If it is set, a token without
    * `iat` is refused.
    *
    * @generated from field: optional int32 max_age_seconds = 7;
@@ -133,7 +133,7 @@ export declare type IssuerSettings = Message<"portico.identity.v1.IssuerSettings
 export declare const IssuerSettingsSchema: GenMessage<IssuerSettings>;
 
 /**
- * Marks that keys are found by way of `<issuer_url>/.well-known/openid-configuration`.
+ * Keys are found through `<issuer_url>/.well-known/openid-configuration`.
  *
  * @generated from message portico.identity.v1.Discovery
  */
@@ -147,7 +147,7 @@ export declare type Discovery = Message<"portico.identity.v1.Discovery"> & {
 export declare const DiscoverySchema: GenMessage<Discovery>;
 
 /**
- * How fetching the keys of an issuer went.
+ * The results of fetching the keys of an issuer.
  *
  * @generated from message portico.identity.v1.KeyHealth
  */
@@ -167,14 +167,14 @@ export declare type KeyHealth = Message<"portico.identity.v1.KeyHealth"> & {
   lastFailureTime?: Timestamp | undefined;
 
   /**
-   * Why the last failure was one; absent: there was none.
+   * Why the last failed attempt failed; absent: none failed.
    *
    * @generated from field: optional string last_failure = 3;
    */
   lastFailure?: string | undefined;
 
   /**
-   * Before that time no process fetches again. Absent: whenever keys are needed.
+   * No process fetches again before that time. Absent: keys are fetched when they are needed.
    *
    * @generated from field: google.protobuf.Timestamp next_try_time = 4;
    */
@@ -188,7 +188,7 @@ export declare type KeyHealth = Message<"portico.identity.v1.KeyHealth"> & {
 export declare const KeyHealthSchema: GenMessage<KeyHealth>;
 
 /**
- * Says which tokens of an issuer are exchanged, and for which key.
+ * Determines which tokens of an issuer are exchanged, and for which key.
  *
  * @generated from message portico.identity.v1.Policy
  */
@@ -206,7 +206,7 @@ export declare type Policy = Message<"portico.identity.v1.Policy"> & {
   settings?: PolicySettings | undefined;
 
   /**
-   * 1 when it is created; raised by every change.
+   * 1 after creation; incremented by every change.
    *
    * @generated from field: int64 revision = 3;
    */
@@ -230,7 +230,7 @@ export declare type Policy = Message<"portico.identity.v1.Policy"> & {
   workspaceId: string;
 
   /**
-   * Whether its issuer has been deleted: then it refuses every exchange, until it has another one.
+   * Whether its issuer was deleted, so that it refuses every exchange until it gets another one.
    *
    * @generated from field: bool issuer_deleted = 7;
    */
@@ -244,7 +244,7 @@ export declare type Policy = Message<"portico.identity.v1.Policy"> & {
 export declare const PolicySchema: GenMessage<Policy>;
 
 /**
- * What an organization says about a policy. A subject or a condition is required.
+ * The settings of a policy. A subject or a condition is required.
  *
  * @generated from message portico.identity.v1.PolicySettings
  */
@@ -255,28 +255,28 @@ export declare type PolicySettings = Message<"portico.identity.v1.PolicySettings
   name: string;
 
   /**
-   * Of the same organization.
+   * An issuer of the same organization.
    *
    * @generated from field: string issuer_id = 2;
    */
   issuerId: string;
 
   /**
-   * Equals the `sub` claim; absent: not compared.
+   * Must equal the `sub` claim; absent: not compared.
    *
    * @generated from field: optional string subject = 3;
    */
   subject?: string | undefined;
 
   /**
-   * Equals one of the values of the `aud` claim.
+   * Must equal one of the values of the `aud` claim.
    *
    * @generated from field: string audience = 4;
    */
   audience: string;
 
   /**
-   * A CEL expression that has to be true; absent: none.
+   * A CEL expression that must be true; absent: none.
    *
    * @generated from field: optional string condition = 5;
    */
@@ -290,7 +290,7 @@ export declare type PolicySettings = Message<"portico.identity.v1.PolicySettings
   keyId: string;
 
   /**
-   * A policy that is not enabled is paused: it refuses every exchange.
+   * A policy that is not enabled is paused, and refuses every exchange.
    *
    * @generated from field: bool enabled = 7;
    */
@@ -309,20 +309,20 @@ export declare type PolicySettings = Message<"portico.identity.v1.PolicySettings
 export declare const PolicySettingsSchema: GenMessage<PolicySettings>;
 
 /**
- * What else the claims have to hold. An absent check is not made.
+ * Further requirements for claims. Absent ones are not checked.
  *
  * @generated from message portico.identity.v1.ClaimChecks
  */
 export declare type ClaimChecks = Message<"portico.identity.v1.ClaimChecks"> & {
   /**
-   * One of the entries of the `scopes` claim, which has to be a list of strings.
+   * Must be one of the entries of the `scopes` claim, which must be a list of strings.
    *
    * @generated from field: optional string scope = 1;
    */
   scope?: string | undefined;
 
   /**
-   * Equals the `token_type` claim, which has to be a string.
+   * Must equal the `token_type` claim, which must be a string.
    *
    * @generated from field: optional string token_type = 2;
    */
@@ -336,7 +336,7 @@ export declare type ClaimChecks = Message<"portico.identity.v1.ClaimChecks"> & {
 export declare const ClaimChecksSchema: GenMessage<ClaimChecks>;
 
 /**
- * What became of one check of an exchange.
+ * The outcome of one check of an exchange.
  *
  * @generated from message portico.identity.v1.ExchangeStep
  */
@@ -354,14 +354,14 @@ export declare type ExchangeStep = Message<"portico.identity.v1.ExchangeStep"> &
   verdict: ExchangeStep_Verdict;
 
   /**
-   * What the policy or the issuer requires; absent: nothing to show. Never a token.
+   * What the policy or the issuer requires; absent: there is nothing to show. Never a token.
    *
    * @generated from field: optional string expected = 3;
    */
   expected?: string | undefined;
 
   /**
-   * What the token has; absent: nothing to show. Never a token.
+   * What the token has; absent: there is nothing to show. Never a token.
    *
    * @generated from field: optional string found = 4;
    */
@@ -375,7 +375,7 @@ export declare type ExchangeStep = Message<"portico.identity.v1.ExchangeStep"> &
 export declare const ExchangeStepSchema: GenMessage<ExchangeStep>;
 
 /**
- * How a check went.
+ * Outcome of a check.
  *
  * @generated from enum portico.identity.v1.ExchangeStep.Verdict
  */
@@ -396,7 +396,7 @@ export enum ExchangeStep_Verdict {
   FAILED = 2,
 
   /**
-   * Not made, since one before it failed or the policy does not require it.
+   * Not made, because an earlier one failed or the policy does not require it.
    *
    * @generated from enum value: VERDICT_SKIPPED = 3;
    */
@@ -409,7 +409,7 @@ export enum ExchangeStep_Verdict {
 export declare const ExchangeStep_VerdictSchema: GenEnum<ExchangeStep_Verdict>;
 
 /**
- * A key that access tokens are signed with, as far as everybody may know it.
+ * The public part of a key that signs access tokens.
  *
  * @generated from message portico.identity.v1.SigningKey
  */
@@ -422,7 +422,7 @@ export declare type SigningKey = Message<"portico.identity.v1.SigningKey"> & {
   kid: string;
 
   /**
-   * Coordinates of the point on P-256, base64url.
+   * Coordinates of the point on P-256, in base64url.
    *
    * @generated from field: string x = 2;
    */
@@ -512,13 +512,13 @@ export enum Organization_Plan {
 export declare const Organization_PlanSchema: GenEnum<Organization_Plan>;
 
 /**
- * Something that happened in an organization. Entries are never changed.
+ * An event in an organization. Entries are never changed.
  *
  * @generated from message portico.identity.v1.AuditEntry
  */
 export declare type AuditEntry = Message<"portico.identity.v1.AuditEntry"> & {
   /**
-   * Its place in the order of the organization's entries; later ones have higher numbers, with gaps.
+   * Position in the order of the organization's entries; later ones have higher numbers, with gaps.
    *
    * @generated from field: int64 position = 1;
    */
@@ -566,7 +566,7 @@ export declare type AuditEntry = Message<"portico.identity.v1.AuditEntry"> & {
 export declare const AuditEntrySchema: GenMessage<AuditEntry>;
 
 /**
- * An access token was given out.
+ * An access token was issued.
  *
  * @generated from message portico.identity.v1.AuditEntry.ExchangeAccepted
  */
@@ -604,7 +604,7 @@ export declare type AuditEntry_ExchangeAccepted = Message<"portico.identity.v1.A
   workspaceId: string;
 
   /**
-   * `sub` of the token that was exchanged.
+   * `sub` of the exchanged token.
    *
    * @generated from field: string subject = 7;
    */
@@ -650,7 +650,7 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
   policyId: string;
 
   /**
-   * Absent: the policy's issuer has been deleted.
+   * Absent: the policy's issuer was deleted.
    *
    * @generated from field: optional string issuer_id = 2;
    */
@@ -664,7 +664,7 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
   reason: string;
 
   /**
-   * What there is where something else is required; something of the token only once its signature was verified.
+   * What was found instead of what is required; parts of the token appear only if its signature was verified.
    *
    * @generated from field: optional string found = 4;
    */
@@ -683,7 +683,7 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
   keyId?: string | undefined;
 
   /**
-   * `sub` of the token, once its signature was verified.
+   * `sub` of the token, if its signature was verified.
    *
    * @generated from field: optional string subject = 7;
    */
@@ -697,7 +697,7 @@ export declare type AuditEntry_ExchangeRefused = Message<"portico.identity.v1.Au
 export declare const AuditEntry_ExchangeRefusedSchema: GenMessage<AuditEntry_ExchangeRefused>;
 
 /**
- * More exchanges were refused than are recorded one by one.
+ * More exchanges were refused than are recorded individually.
  *
  * @generated from message portico.identity.v1.AuditEntry.ExchangesRefused
  */
@@ -728,7 +728,7 @@ export declare type AuditEntry_ExchangesRefused = Message<"portico.identity.v1.A
   lastTime?: Timestamp | undefined;
 
   /**
-   * Absent: the policy's issuer has been deleted.
+   * Absent: the policy's issuer was deleted.
    *
    * @generated from field: optional string issuer_id = 6;
    */
@@ -755,7 +755,7 @@ export declare const AuditEntry_ExchangesRefusedSchema: GenMessage<AuditEntry_Ex
  */
 export declare type AuditEntry_Change = Message<"portico.identity.v1.AuditEntry.Change"> & {
   /**
-   * Key of the admin who did it; absent: the operator, at the command line or by settings.
+   * Key of the admin who made it; absent: the operator, by the command line or settings.
    *
    * @generated from field: optional string actor_key_id = 1;
    */
@@ -772,14 +772,14 @@ export declare type AuditEntry_Change = Message<"portico.identity.v1.AuditEntry.
   resourceId: string;
 
   /**
-   * What it was; absent: it was created.
+   * The state before; absent: it was created.
    *
    * @generated from field: google.protobuf.Struct before = 4;
    */
   before?: JsonObject | undefined;
 
   /**
-   * What it became; absent: it was deleted.
+   * The state after; absent: it was deleted.
    *
    * @generated from field: google.protobuf.Struct after = 5;
    */

@@ -75,7 +75,7 @@ export const ExchangeStep_VerdictSchema = /*@__PURE__*/
   enumDesc(file_portico_identity_v1_federation, 7, 0);
 
 /**
- * How a check went.
+ * Outcome of a check.
  *
  * @generated from enum portico.identity.v1.ExchangeStep.Verdict
  */

@@ -17,7 +17,7 @@ export declare const file_portico_identity_v1_federation_service: GenFile;
  */
 export declare type ExchangeTokenRequest = Message<"portico.identity.v1.ExchangeTokenRequest"> & {
   /**
-   * Of any form: one that is no policy's id is refused like any other exchange.
+   * In any form: a text that is not the id of a policy is refused like any other exchange.
    *
    * @generated from field: string federation_policy_id = 1;
    */
@@ -52,7 +52,7 @@ export declare type ExchangeTokenResponse = Message<"portico.identity.v1.Exchang
   accessToken: string;
 
   /**
-   * For how many seconds it is valid, 1 to 900.
+   * Its lifetime in seconds, 1 to 900.
    *
    * @generated from field: int32 expires_in_seconds = 2;
    */
@@ -81,7 +81,7 @@ export declare type TestPolicyRequest = Message<"portico.identity.v1.TestPolicyR
    */
   policy: {
     /**
-     * One that is saved, paused or not.
+     * A saved policy, paused or not.
      *
      * @generated from field: string policy_id = 2;
      */
@@ -89,7 +89,7 @@ export declare type TestPolicyRequest = Message<"portico.identity.v1.TestPolicyR
     case: "policyId";
   } | {
     /**
-     * One that need not be saved.
+     * A policy that need not be saved.
      *
      * @generated from field: portico.identity.v1.PolicySettings settings = 3;
      */
@@ -114,14 +114,14 @@ export declare const TestPolicyRequestSchema: GenMessage<TestPolicyRequest>;
  */
 export declare type TestPolicyResponse = Message<"portico.identity.v1.TestPolicyResponse"> & {
   /**
-   * In order of evaluation; every check is there.
+   * In order of evaluation, including skipped ones.
    *
    * @generated from field: repeated portico.identity.v1.ExchangeStep steps = 1;
    */
   steps: ExchangeStep[];
 
   /**
-   * Whether an exchange would have given out a token.
+   * Whether an exchange would have issued a token.
    *
    * @generated from field: bool accepted = 2;
    */
@@ -218,14 +218,14 @@ export declare type ListIssuersRequest = Message<"portico.identity.v1.ListIssuer
   organizationId: string;
 
   /**
-   * How many to pass over; negative is an error.
+   * How many to skip; negative is an error.
    *
    * @generated from field: int32 offset = 2;
    */
   offset: number;
 
   /**
-   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
+   * At most this many; absent: 50. More than the limit counts as the limit; less than 1 is an error.
    *
    * @generated from field: optional int32 page_size = 3;
    */
@@ -250,7 +250,7 @@ export declare type ListIssuersResponse = Message<"portico.identity.v1.ListIssue
   issuers: Issuer[];
 
   /**
-   * How many there are on all pages.
+   * The number of all issuers.
    *
    * @generated from field: int32 total_size = 2;
    */
@@ -283,8 +283,8 @@ export declare type UpdateIssuerRequest = Message<"portico.identity.v1.UpdateIss
   settings?: IssuerSettings | undefined;
 
   /**
-   * Which settings to change: `name`, `issuer_url`, `discovery`, `jwks_url`, `jwks`, `single_use`, `max_age_seconds`. One
-   * that is named and not set is removed where it may be absent.
+   * The settings to change: `name`, `issuer_url`, `discovery`, `jwks_url`, `jwks`, `single_use`, `max_age_seconds`. A
+   * named setting that is not set is removed, if it may be absent.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 4;
    */
@@ -307,7 +307,7 @@ export declare type UpdateIssuerResponse = Message<"portico.identity.v1.UpdateIs
   issuer?: Issuer | undefined;
 
   /**
-   * What is allowed and yet unwise about its policies at the new address, for people.
+   * Warnings about its policies at the new address, for people.
    *
    * @generated from field: repeated string warnings = 2;
    */
@@ -384,7 +384,7 @@ export declare type CreatePolicyResponse = Message<"portico.identity.v1.CreatePo
   policy?: Policy | undefined;
 
   /**
-   * What is allowed and yet unwise about it, for people.
+   * Warnings about it, for people.
    *
    * @generated from field: repeated string warnings = 2;
    */
@@ -444,14 +444,14 @@ export declare type ListPoliciesRequest = Message<"portico.identity.v1.ListPolic
   organizationId: string;
 
   /**
-   * How many to pass over; negative is an error.
+   * How many to skip; negative is an error.
    *
    * @generated from field: int32 offset = 2;
    */
   offset: number;
 
   /**
-   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
+   * At most this many; absent: 50. More than the limit counts as the limit; less than 1 is an error.
    *
    * @generated from field: optional int32 page_size = 3;
    */
@@ -483,7 +483,7 @@ export declare type ListPoliciesResponse = Message<"portico.identity.v1.ListPoli
   policies: Policy[];
 
   /**
-   * How many there are on all pages.
+   * The number of all policies.
    *
    * @generated from field: int32 total_size = 2;
    */
@@ -516,8 +516,8 @@ export declare type UpdatePolicyRequest = Message<"portico.identity.v1.UpdatePol
   settings?: PolicySettings | undefined;
 
   /**
-   * Which settings to change: `name`, `issuer_id`, `subject`, `audience`, `condition`, `key_id`. One that is named and not
-   * set is removed where it may be absent.
+   * The settings to change: `name`, `issuer_id`, `subject`, `audience`, `condition`, `key_id`. A named setting that is
+   * not set is removed, if it may be absent.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 4;
    */
@@ -540,7 +540,7 @@ export declare type UpdatePolicyResponse = Message<"portico.identity.v1.UpdatePo
   policy?: Policy | undefined;
 
   /**
-   * What is allowed and yet unwise about it, for people.
+   * Warnings about it, for people.
    *
    * @generated from field: repeated string warnings = 2;
    */
@@ -719,7 +719,7 @@ export declare type RemovePolicyCheckRequest = Message<"portico.identity.v1.Remo
   policyId: string;
 
   /**
-   * `scope` or `token_type`; one that the policy does not have is CHECK_NOT_FOUND.
+   * `scope` or `token_type`; CHECK_NOT_FOUND if the policy does not have it.
    *
    * @generated from field: string check = 3;
    */
@@ -758,7 +758,7 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   organizationId: string;
 
   /**
-   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
+   * At most this many; absent: 50. More than the limit counts as the limit; less than 1 is an error.
    *
    * @generated from field: optional int32 page_size = 2;
    */
@@ -772,14 +772,14 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   pageToken?: string | undefined;
 
   /**
-   * Only those about this policy; absent: all.
+   * Only entries about this policy; absent: all.
    *
    * @generated from field: optional string policy_id = 4;
    */
   policyId?: string | undefined;
 
   /**
-   * Only those about this issuer; absent: all.
+   * Only entries about this issuer; absent: all.
    *
    * @generated from field: optional string issuer_id = 5;
    */
@@ -793,14 +793,14 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   kind?: ListAuditEntriesRequest_Kind | undefined;
 
   /**
-   * Only those of this time and later; absent: all.
+   * Only entries at this time or later; absent: all.
    *
    * @generated from field: google.protobuf.Timestamp since = 7;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Only those before this time; absent: all.
+   * Only entries before this time; absent: all.
    *
    * @generated from field: google.protobuf.Timestamp until = 8;
    */
@@ -814,14 +814,14 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
   reason?: string | undefined;
 
   /**
-   * Only those about this key: exchanges of policies that act as it, and changes of it. Absent: all.
+   * Only entries about this key: exchanges by policies that act as it, and changes to it. Absent: all.
    *
    * @generated from field: optional string key_id = 10;
    */
   keyId?: string | undefined;
 
   /**
-   * Only exchanges of tokens with this `sub`: accepted ones, and those that were refused after their signature had been
+   * Only exchanges of tokens with this `sub`: accepted ones, and those that were refused after their signature was
    * verified. Absent: all.
    *
    * @generated from field: optional string subject = 11;
@@ -836,7 +836,7 @@ export declare type ListAuditEntriesRequest = Message<"portico.identity.v1.ListA
 export declare const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest>;
 
 /**
- * What an entry is about.
+ * Subject of an entry.
  *
  * @generated from enum portico.identity.v1.ListAuditEntriesRequest.Kind
  */
@@ -852,7 +852,7 @@ export enum ListAuditEntriesRequest_Kind {
   EXCHANGE_ACCEPTED = 1,
 
   /**
-   * Refused exchanges, one by one and counted.
+   * Refused exchanges, whether recorded individually or counted.
    *
    * @generated from enum value: KIND_EXCHANGE_REFUSED = 2;
    */
@@ -950,14 +950,14 @@ export declare const CreateOrganizationResponseSchema: GenMessage<CreateOrganiza
  */
 export declare type ListOrganizationsRequest = Message<"portico.identity.v1.ListOrganizationsRequest"> & {
   /**
-   * How many to pass over; negative is an error.
+   * How many to skip; negative is an error.
    *
    * @generated from field: int32 offset = 1;
    */
   offset: number;
 
   /**
-   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
+   * At most this many; absent: 50. More than the limit counts as the limit; less than 1 is an error.
    *
    * @generated from field: optional int32 page_size = 2;
    */
@@ -982,7 +982,7 @@ export declare type ListOrganizationsResponse = Message<"portico.identity.v1.Lis
   organizations: Organization[];
 
   /**
-   * How many there are on all pages.
+   * The number of all organizations.
    *
    * @generated from field: int32 total_size = 2;
    */
@@ -1049,14 +1049,14 @@ export declare const ListSigningKeysRequestSchema: GenMessage<ListSigningKeysReq
  */
 export declare type ListSigningKeysResponse = Message<"portico.identity.v1.ListSigningKeysResponse"> & {
   /**
-   * Those that a valid access token may be signed with, and the next one.
+   * The keys that may have signed a valid access token, and the next one.
    *
    * @generated from field: repeated portico.identity.v1.SigningKey keys = 1;
    */
   keys: SigningKey[];
 
   /**
-   * For how long the answer may be kept. A key is published for longer before it signs.
+   * How long the response may be cached. Keys are published for longer before they sign.
    *
    * @generated from field: int32 max_age_seconds = 2;
    */
@@ -1091,7 +1091,7 @@ export declare type RotateSigningKeyResponse = Message<"portico.identity.v1.Rota
   next?: SigningKey | undefined;
 
   /**
-   * From when on tokens are signed with it.
+   * When it begins to sign tokens.
    *
    * @generated from field: google.protobuf.Timestamp use_time = 2;
    */
@@ -1109,7 +1109,7 @@ export declare const RotateSigningKeyResponseSchema: GenMessage<RotateSigningKey
  */
 export declare type CountExchangesRequest = Message<"portico.identity.v1.CountExchangesRequest"> & {
   /**
-   * What was let through since the last call of this gateway; each network once.
+   * What was admitted since the last call by this gateway; each network once.
    *
    * @generated from field: repeated portico.identity.v1.RecentExchanges admitted = 1;
    */
@@ -1123,7 +1123,7 @@ export declare type CountExchangesRequest = Message<"portico.identity.v1.CountEx
 export declare const CountExchangesRequestSchema: GenMessage<CountExchangesRequest>;
 
 /**
- * How many exchanges a client network was let through lately.
+ * How many exchanges of a client network were admitted recently.
  *
  * @generated from message portico.identity.v1.RecentExchanges
  */
@@ -1136,7 +1136,7 @@ export declare type RecentExchanges = Message<"portico.identity.v1.RecentExchang
   network: string;
 
   /**
-   * By age, in intervals of two seconds, newest first: within the interval that has begun, the one before it, and so on.
+   * By age, in intervals of two seconds, newest first: the current interval, the one before it, and so on.
    *
    * @generated from field: repeated uint32 counts = 2;
    */
@@ -1154,7 +1154,7 @@ export declare const RecentExchangesSchema: GenMessage<RecentExchanges>;
  */
 export declare type CountExchangesResponse = Message<"portico.identity.v1.CountExchangesResponse"> & {
   /**
-   * What each of these networks, in order, was let through by all gateways.
+   * What all gateways have admitted for each of these networks, in order.
    *
    * @generated from field: repeated portico.identity.v1.RecentExchanges totals = 1;
    */
@@ -1168,20 +1168,20 @@ export declare type CountExchangesResponse = Message<"portico.identity.v1.CountE
 export declare const CountExchangesResponseSchema: GenMessage<CountExchangesResponse>;
 
 /**
- * Exchanges tokens of trusted issuers for access tokens, and keeps issuers, policies and the audit log.
+ * Exchanges tokens of trusted issuers for access tokens, and manages issuers, policies and the audit log.
  *
- * Whoever administers names the organization; another one than the caller's is rejected with ORGANIZATION_NOT_FOUND, and a
- * caller without a management key with MANAGEMENT_KEY_REQUIRED. To create and change needs a plan with federation
- * (PLAN_REQUIRED); to read, pause, remove and delete does not.
+ * Administrative calls name the organization; any other than the caller's is rejected with ORGANIZATION_NOT_FOUND, and
+ * a caller without a management key with MANAGEMENT_KEY_REQUIRED. Creating and changing require a plan with federation
+ * (PLAN_REQUIRED); reading, pausing, removing and deleting do not.
  *
  * @generated from service portico.identity.v1.FederationService
  */
 export declare const FederationService: GenService<{
   /**
-   * Exchanges a subject token for an access token, for everybody: the subject token is the credential. Rejects with
-   * SUBJECT_TOKEN_INVALID when that is no JWT, with ISSUER_KEYS_UNAVAILABLE when nobody can say whether its issuer has signed
-   * it (metadata `retry_after`: when to try again, in seconds), with SIGNING_UNAVAILABLE when there is no key to sign with,
-   * and with GRANT_REFUSED for every other reason, which only the audit log names.
+   * Exchanges a subject token for an access token; the subject token is the only credential. Rejects with
+   * SUBJECT_TOKEN_INVALID if it is not a JWT, with ISSUER_KEYS_UNAVAILABLE if it cannot be determined whether its
+   * issuer has signed it (metadata `retry_after`: when to try again, in seconds), with SIGNING_UNAVAILABLE if there is
+   * no key to sign with, and with GRANT_REFUSED for every other reason, which only the audit log names.
    *
    * @generated from rpc portico.identity.v1.FederationService.ExchangeToken
    */
@@ -1191,7 +1191,7 @@ export declare const FederationService: GenService<{
     output: typeof ExchangeTokenResponseSchema;
   },
   /**
-   * Creates an issuer. Rejects with TOO_MANY_ISSUERS when the organization has 100. Nothing is fetched.
+   * Creates an issuer. Rejects with TOO_MANY_ISSUERS if the organization has 100. Nothing is fetched.
    *
    * @generated from rpc portico.identity.v1.FederationService.CreateIssuer
    */
@@ -1221,7 +1221,7 @@ export declare const FederationService: GenService<{
     output: typeof ListIssuersResponseSchema;
   },
   /**
-   * Changes settings of an issuer, from the next exchange on. Rejects with ISSUER_NOT_FOUND.
+   * Changes settings of an issuer, which apply from the next exchange on. Rejects with ISSUER_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.UpdateIssuer
    */
@@ -1231,7 +1231,7 @@ export declare const FederationService: GenService<{
     output: typeof UpdateIssuerResponseSchema;
   },
   /**
-   * Deletes an issuer; its policies stay, and refuse from the next exchange on. Rejects with ISSUER_NOT_FOUND.
+   * Deletes an issuer; its policies remain, and refuse from the next exchange on. Rejects with ISSUER_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.DeleteIssuer
    */
@@ -1241,7 +1241,7 @@ export declare const FederationService: GenService<{
     output: typeof DeleteIssuerResponseSchema;
   },
   /**
-   * Creates a policy. Rejects with TOO_MANY_POLICIES when the organization has 1,000.
+   * Creates a policy. Rejects with TOO_MANY_POLICIES if the organization has 1,000.
    *
    * @generated from rpc portico.identity.v1.FederationService.CreatePolicy
    */
@@ -1271,7 +1271,7 @@ export declare const FederationService: GenService<{
     output: typeof ListPoliciesResponseSchema;
   },
   /**
-   * Changes settings of a policy, from the next exchange on. Rejects with POLICY_NOT_FOUND.
+   * Changes settings of a policy, which apply from the next exchange on. Rejects with POLICY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.UpdatePolicy
    */
@@ -1281,7 +1281,7 @@ export declare const FederationService: GenService<{
     output: typeof UpdatePolicyResponseSchema;
   },
   /**
-   * Deletes a policy; what was exchanged by it stays valid. Rejects with POLICY_NOT_FOUND.
+   * Deletes a policy; tokens that were exchanged by it remain valid. Rejects with POLICY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.DeletePolicy
    */
@@ -1291,7 +1291,7 @@ export declare const FederationService: GenService<{
     output: typeof DeletePolicyResponseSchema;
   },
   /**
-   * Turns a policy off, from the next exchange on. Rejects with POLICY_NOT_FOUND.
+   * Pauses a policy, which refuses from the next exchange on. Rejects with POLICY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.PausePolicy
    */
@@ -1301,7 +1301,7 @@ export declare const FederationService: GenService<{
     output: typeof PausePolicyResponseSchema;
   },
   /**
-   * Turns a policy on. Rejects with POLICY_NOT_FOUND.
+   * Resumes a policy. Rejects with POLICY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.ResumePolicy
    */
@@ -1321,7 +1321,7 @@ export declare const FederationService: GenService<{
     output: typeof AddPolicyCheckResponseSchema;
   },
   /**
-   * Removes a claim check of a policy. Rejects with CHECK_NOT_FOUND or POLICY_NOT_FOUND.
+   * Removes a claim check from a policy. Rejects with CHECK_NOT_FOUND or POLICY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.RemovePolicyCheck
    */
@@ -1331,8 +1331,8 @@ export declare const FederationService: GenService<{
     output: typeof RemovePolicyCheckResponseSchema;
   },
   /**
-   * Takes the steps of an exchange with a sample token and a policy, saved or not, and says what became of each. Keys are
-   * fetched as they are for an exchange; nothing is claimed, recorded or given out. Rejects with POLICY_NOT_FOUND.
+   * Takes the steps of an exchange with a sample token and a policy, saved or not, and returns the outcome of each.
+   * Keys are fetched as for an exchange; nothing is claimed, recorded or issued. Rejects with POLICY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.FederationService.TestPolicy
    */
@@ -1342,7 +1342,7 @@ export declare const FederationService: GenService<{
     output: typeof TestPolicyResponseSchema;
   },
   /**
-   * Lists what happened in an organization, newest first. Rejects with INVALID_CURSOR.
+   * Lists the audit entries of an organization, newest first. Rejects with INVALID_CURSOR.
    *
    * @generated from rpc portico.identity.v1.FederationService.ListAuditEntries
    */
@@ -1372,7 +1372,7 @@ export declare const FederationService: GenService<{
     output: typeof ListOrganizationsResponseSchema;
   },
   /**
-   * Gives an organization another plan. Only for the operator (OPERATOR_REQUIRED).
+   * Changes the plan of an organization. Only for the operator (OPERATOR_REQUIRED).
    *
    * @generated from rpc portico.identity.v1.FederationService.UpdateOrganizationPlan
    */
@@ -1382,8 +1382,7 @@ export declare const FederationService: GenService<{
     output: typeof UpdateOrganizationPlanResponseSchema;
   },
   /**
-   * Lists the public keys that access tokens are verified with, for everybody. Rejects with SIGNING_UNAVAILABLE where there
-   * are none.
+   * Lists the public keys that verify access tokens, for everybody. Rejects with SIGNING_UNAVAILABLE if there are none.
    *
    * @generated from rpc portico.identity.v1.FederationService.ListSigningKeys
    */
@@ -1393,8 +1392,8 @@ export declare const FederationService: GenService<{
     output: typeof ListSigningKeysResponseSchema;
   },
   /**
-   * Makes the signing key that follows the present one, unless there is one already. Only for the operator
-   * (OPERATOR_REQUIRED). Rejects with SIGNING_UNAVAILABLE where private keys cannot be encrypted.
+   * Creates the next signing key, unless there is one already. Only for the operator (OPERATOR_REQUIRED). Rejects with
+   * SIGNING_UNAVAILABLE if private keys cannot be encrypted.
    *
    * @generated from rpc portico.identity.v1.FederationService.RotateSigningKey
    */
@@ -1404,8 +1403,8 @@ export declare const FederationService: GenService<{
     output: typeof RotateSigningKeyResponseSchema;
   },
   /**
-   * Counts exchanges of client networks for all gateways together. Counts are kept for about a minute, and need not survive
-   * a restart.
+   * Counts exchanges of client networks for all gateways together. Counts are kept for about a minute, and need not
+   * survive a restart.
    *
    * @generated from rpc portico.identity.v1.FederationService.CountExchanges
    */

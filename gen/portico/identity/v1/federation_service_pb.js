@@ -251,7 +251,7 @@ export const ListAuditEntriesRequest_KindSchema = /*@__PURE__*/
   enumDesc(file_portico_identity_v1_federation_service, 32, 0);
 
 /**
- * What an entry is about.
+ * Subject of an entry.
  *
  * @generated from enum portico.identity.v1.ListAuditEntriesRequest.Kind
  */
@@ -357,11 +357,11 @@ export const CountExchangesResponseSchema = /*@__PURE__*/
   messageDesc(file_portico_identity_v1_federation_service, 46);
 
 /**
- * Exchanges tokens of trusted issuers for access tokens, and keeps issuers, policies and the audit log.
+ * Exchanges tokens of trusted issuers for access tokens, and manages issuers, policies and the audit log.
  *
- * Whoever administers names the organization; another one than the caller's is rejected with ORGANIZATION_NOT_FOUND, and a
- * caller without a management key with MANAGEMENT_KEY_REQUIRED. To create and change needs a plan with federation
- * (PLAN_REQUIRED); to read, pause, remove and delete does not.
+ * Administrative calls name the organization; any other than the caller's is rejected with ORGANIZATION_NOT_FOUND, and
+ * a caller without a management key with MANAGEMENT_KEY_REQUIRED. Creating and changing require a plan with federation
+ * (PLAN_REQUIRED); reading, pausing, removing and deleting do not.
  *
  * @generated from service portico.identity.v1.FederationService
  */

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_portico_identity_v1_identity: GenFile;
 
 /**
- * Says on whose behalf a call is made. The gateway obtains it from Authenticate and sends it with each call.
+ * On whose behalf a call is made. The gateway gets it from Authenticate, and sends it with each call.
  *
  * @generated from message portico.identity.v1.Principal
  */
@@ -32,7 +32,7 @@ export declare type Principal = Message<"portico.identity.v1.Principal"> & {
   workspaceId: string;
 
   /**
-   * API key that authenticated the caller; begins with `key_`. Absent for the local operator, who has none.
+   * The API key that authenticated the caller; begins with `key_`. Absent for the local operator, who has none.
    *
    * @generated from field: optional string api_key_id = 3;
    */
@@ -69,7 +69,7 @@ export enum Principal_Kind {
   WORKSPACE = 1,
 
   /**
-   * As KIND_WORKSPACE, on behalf of one person.
+   * Like KIND_WORKSPACE, on behalf of one person.
    *
    * @generated from enum value: KIND_PERSONAL = 2;
    */
@@ -96,7 +96,7 @@ export enum Principal_Kind {
 export declare const Principal_KindSchema: GenEnum<Principal_Kind>;
 
 /**
- * An API key. The key itself is shown once, when it is made, and stored only as a hash.
+ * An API key. Its secret is shown once, when it is created, and stored only as a hash.
  *
  * @generated from message portico.identity.v1.ApiKey
  */
@@ -126,14 +126,14 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
   name: string;
 
   /**
-   * First characters of the key, to recognize it by.
+   * First characters of the secret, by which people recognize it.
    *
    * @generated from field: string prefix = 5;
    */
   prefix: string;
 
   /**
-   * While it is true, the key is refused.
+   * A disabled key is refused.
    *
    * @generated from field: bool disabled = 6;
    */
@@ -152,7 +152,7 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * SHA-256 of the key in hexadecimal digits, by which the public interface names it.
+   * SHA-256 of the secret in hexadecimal digits, which identifies the key in the public interface.
    *
    * @generated from field: string hash = 9;
    */
@@ -164,14 +164,14 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
   terms?: KeyTerms | undefined;
 
   /**
-   * When it was changed last.
+   * When it was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 11;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * Key that created it; absent: the operator did, or it is not known.
+   * The key that created it; absent: the operator did, or it is unknown.
    *
    * @generated from field: optional string creator_key_id = 12;
    */
@@ -185,76 +185,77 @@ export declare type ApiKey = Message<"portico.identity.v1.ApiKey"> & {
 export declare const ApiKeySchema: GenMessage<ApiKey>;
 
 /**
- * What a key may spend, and on what. The key's owner sets it; who serves requests enforces it.
+ * What a key may spend, and on what. The owner of the key sets it; the service that serves requests enforces it.
  *
  * @generated from message portico.identity.v1.KeyTerms
  */
 export declare type KeyTerms = Message<"portico.identity.v1.KeyTerms"> & {
   /**
-   * Most that may be spent in a period, in nano-dollars; absent: anything.
+   * Spending limit per period, in nano-dollars; absent: no limit.
    *
    * @generated from field: optional int64 limit_nanos = 1;
    */
   limitNanos?: bigint | undefined;
 
   /**
-   * When what was spent counts as nothing again, at 00:00 UTC; absent: RESET_NEVER.
+   * When spending starts at zero again, at 00:00 UTC; absent: RESET_NEVER.
    *
    * @generated from field: optional portico.identity.v1.KeyTerms.Reset limit_reset = 2;
    */
   limitReset?: KeyTerms_Reset | undefined;
 
   /**
-   * Most requests in a minute; absent: any number.
+   * Maximum number of requests per minute; absent: no limit.
    *
    * @generated from field: optional int32 requests_per_minute = 3;
    */
   requestsPerMinute?: number | undefined;
 
   /**
-   * Most tokens, of input and output together, in a minute; absent: any number.
+   * Maximum number of input and output tokens per minute; absent: no limit.
    *
    * @generated from field: optional int64 tokens_per_minute = 4;
    */
   tokensPerMinute?: bigint | undefined;
 
   /**
-   * Most requests at once; absent: any number.
+   * Maximum number of concurrent requests; absent: no limit.
    *
    * @generated from field: optional int32 concurrent_requests = 5;
    */
   concurrentRequests?: number | undefined;
 
   /**
-   * Models that may be used, where `*` stands for any text; empty: all. One with a `/` means `provider/model`, one without it the model of any provider.
+   * Models that may be used, where `*` matches any text; empty: all. A pattern with a `/` means `provider/model`, one
+   * without it the model of any provider.
    *
    * @generated from field: repeated string allowed_models = 6;
    */
   allowedModels: string[];
 
   /**
-   * Most that all keys of the workspace together may spend, in nano-dollars; absent: anything. Ignored in requests.
+   * Spending limit of all keys of the workspace together, in nano-dollars; absent: no limit. Ignored in requests.
    *
    * @generated from field: optional int64 workspace_limit_nanos = 7;
    */
   workspaceLimitNanos?: bigint | undefined;
 
   /**
-   * Whether what is spent with a provider's key of the caller's own counts, too. There are no such keys yet.
+   * Whether spending with the caller's own key for a provider counts, too. Such keys are not supported yet.
    *
    * @generated from field: bool limit_includes_own_keys = 8;
    */
   limitIncludesOwnKeys: boolean;
 
   /**
-   * Which events streamed responses have; absent: as the server is set.
+   * The events of streamed responses; absent: the server's default.
    *
    * @generated from field: optional portico.identity.v1.KeyTerms.ResponsesDialect responses_dialect = 11;
    */
   responsesDialect?: KeyTerms_ResponsesDialect | undefined;
 
   /**
-   * Whether assistant messages of a history need `id` and `status`; absent: as the server is set.
+   * Whether assistant messages of a history require `id` and `status`; absent: the server's default.
    *
    * @generated from field: optional bool history_ids = 10;
    */
@@ -279,7 +280,7 @@ export enum KeyTerms_ResponsesDialect {
   UNSPECIFIED = 0,
 
   /**
-   * Those of the specification and those of OpenAI's schema.
+   * Those of the specification and of OpenAI's schema.
    *
    * @generated from enum value: RESPONSES_DIALECT_BOTH = 1;
    */
@@ -317,7 +318,7 @@ export enum KeyTerms_Reset {
   UNSPECIFIED = 0,
 
   /**
-   * Never: the limit is for the key's whole life.
+   * Never: the limit applies to the key's whole life.
    *
    * @generated from enum value: RESET_NEVER = 1;
    */

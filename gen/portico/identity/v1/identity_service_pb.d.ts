@@ -31,7 +31,8 @@ export declare type AuthenticateRequest = Message<"portico.identity.v1.Authentic
     case: "apiKey";
   } | {
     /**
-     * The person at the machine; only the gateway's modes `none` and `basic` send it. Acts in the bootstrap workspace.
+     * The person at the machine, which only the gateway's modes `none` and `basic` send. Acts in the bootstrap
+     * workspace.
      *
      * @generated from field: portico.identity.v1.LocalOperator local_operator = 2;
      */
@@ -39,8 +40,8 @@ export declare type AuthenticateRequest = Message<"portico.identity.v1.Authentic
     case: "localOperator";
   } | {
     /**
-     * An access token as presented in an Authorization header; at most 8,192 characters. Its principal is that of the key
-     * that it acts as; the policy and the issuer that it was given out for are not looked at.
+     * An access token as presented in an Authorization header; at most 8,192 characters. Its principal is that of the
+     * key that it acts as; the policy and the issuer for which it was issued are not checked.
      *
      * @generated from field: string access_token = 3;
      */
@@ -56,7 +57,7 @@ export declare type AuthenticateRequest = Message<"portico.identity.v1.Authentic
 export declare const AuthenticateRequestSchema: GenMessage<AuthenticateRequest>;
 
 /**
- * Marks the person at the machine.
+ * Stands for the person at the machine.
  *
  * @generated from message portico.identity.v1.LocalOperator
  */
@@ -79,7 +80,7 @@ export declare type AuthenticateResponse = Message<"portico.identity.v1.Authenti
   principal?: Principal | undefined;
 
   /**
-   * Of the key; absent for the local operator, who has none.
+   * Terms of the key; absent for the local operator, who has none.
    *
    * @generated from field: portico.identity.v1.KeyTerms terms = 2;
    */
@@ -97,7 +98,7 @@ export declare const AuthenticateResponseSchema: GenMessage<AuthenticateResponse
  */
 export declare type CheckApiKeyRequest = Message<"portico.identity.v1.CheckApiKeyRequest"> & {
   /**
-   * Of the caller's workspace.
+   * A key of the caller's workspace.
    *
    * @generated from field: string key_id = 1;
    */
@@ -173,7 +174,7 @@ export declare type CreateApiKeyResponse = Message<"portico.identity.v1.CreateAp
   apiKey?: ApiKey | undefined;
 
   /**
-   * The key itself, shown only here.
+   * Shown only here.
    *
    * @generated from field: string secret = 2;
    */
@@ -237,7 +238,7 @@ export declare const GetApiKeyResponseSchema: GenMessage<GetApiKeyResponse>;
  */
 export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKeysRequest"> & {
   /**
-   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
+   * At most this many; absent: 50. More than the limit counts as the limit; less than 1 is an error.
    *
    * @generated from field: optional int32 page_size = 1;
    */
@@ -251,7 +252,7 @@ export declare type ListApiKeysRequest = Message<"portico.identity.v1.ListApiKey
   pageToken?: string | undefined;
 
   /**
-   * How many to pass over; negative is an error.
+   * How many to skip; negative is an error.
    *
    * @generated from field: int32 offset = 3;
    */
@@ -333,7 +334,8 @@ export declare type UpdateApiKeyRequest = Message<"portico.identity.v1.UpdateApi
   terms?: KeyTerms | undefined;
 
   /**
-   * What is changed: `disabled`, `name`, `expire_time`, and members of the terms (`terms.limit_nanos`). One that is absent above is removed.
+   * The fields to change: `disabled`, `name`, `expire_time`, and members of the terms (`terms.limit_nanos`). A named
+   * field that is absent above is removed.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 6;
    */
@@ -395,7 +397,7 @@ export declare const DeleteApiKeyResponseSchema: GenMessage<DeleteApiKeyResponse
  */
 export declare type SetWorkspaceLimitRequest = Message<"portico.identity.v1.SetWorkspaceLimitRequest"> & {
   /**
-   * In nano-dollars; absent: anything.
+   * In nano-dollars; absent: no limit.
    *
    * @generated from field: optional int64 limit_nanos = 1;
    */
@@ -421,16 +423,16 @@ export declare type SetWorkspaceLimitResponse = Message<"portico.identity.v1.Set
 export declare const SetWorkspaceLimitResponseSchema: GenMessage<SetWorkspaceLimitResponse>;
 
 /**
- * Keeps organizations, workspaces and API keys, and says who a caller is.
+ * Manages organizations, workspaces and API keys, and identifies callers.
  *
  * @generated from service portico.identity.v1.IdentityService
  */
 export declare const IdentityService: GenService<{
   /**
-   * Turns a credential into a principal. The state of the key, that of an access token's as well, is read on each call, so
-   * that disabling or deleting a key takes effect at once. Rejects with CREDENTIAL_REFUSED when the key is unknown, disabled or
-   * expired, or the token is none of ours or has expired; with metadata "ours" ("true") where it is a token that was made here, and has
-   * expired or acts as such a key.
+   * Resolves a credential to a principal. The state of the key, including that of an access token's, is read for each
+   * call, so that disabling or deleting a key takes effect immediately. Rejects with CREDENTIAL_REFUSED if the key is
+   * unknown, disabled or expired, or if the token is not ours or has expired. The metadata contain "ours" ("true") if
+   * it is a token that was made here, but has expired or acts as such a key.
    *
    * @generated from rpc portico.identity.v1.IdentityService.Authenticate
    */
@@ -440,7 +442,7 @@ export declare const IdentityService: GenService<{
     output: typeof AuthenticateResponseSchema;
   },
   /**
-   * Checks that an API key may still spend. Rejects with CREDENTIAL_REFUSED when it is gone, disabled or expired.
+   * Checks that an API key may still spend. Rejects with CREDENTIAL_REFUSED if it is gone, disabled or expired.
    *
    * @generated from rpc portico.identity.v1.IdentityService.CheckApiKey
    */
@@ -450,9 +452,9 @@ export declare const IdentityService: GenService<{
     output: typeof CheckApiKeyResponseSchema;
   },
   /**
-   * Creates an API key in the caller's workspace. The response is the only place where the key itself appears. Rejects with
-   * WORKSPACE_NOT_FOUND when the operator names one that is not there, and with OPERATOR_REQUIRED when anybody else wants a
-   * management key.
+   * Creates an API key in the caller's workspace. Its secret appears only in this response. Rejects with
+   * WORKSPACE_NOT_FOUND if the operator names a workspace that does not exist, and with OPERATOR_REQUIRED if anybody
+   * else requests a management key.
    *
    * @generated from rpc portico.identity.v1.IdentityService.CreateApiKey
    */
@@ -462,8 +464,9 @@ export declare const IdentityService: GenService<{
     output: typeof CreateApiKeyResponseSchema;
   },
   /**
-   * Gets an API key of the caller's workspace. A key may get itself; others are for management keys. Management keys are the operator's:
-   * here and below, to others there are none. Rejects with API_KEY_NOT_FOUND.
+   * Gets an API key of the caller's workspace. A key may get itself; getting others requires a management key.
+   * Management keys belong to the operator: here and below, they do not exist for anybody else. Rejects with
+   * API_KEY_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.IdentityService.GetApiKey
    */
@@ -483,8 +486,8 @@ export declare const IdentityService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Changes an API key; the next call of Authenticate or CheckApiKey counts with what it is then. Rejects with API_KEY_NOT_FOUND when the
-   * workspace has no such key.
+   * Changes an API key, which takes effect with the next call of Authenticate or CheckApiKey. Rejects with
+   * API_KEY_NOT_FOUND if the workspace has no such key.
    *
    * @generated from rpc portico.identity.v1.IdentityService.UpdateApiKey
    */
@@ -494,8 +497,8 @@ export declare const IdentityService: GenService<{
     output: typeof UpdateApiKeyResponseSchema;
   },
   /**
-   * Deletes an API key; it and the access tokens that act as it are refused from the next call on. Rejects with
-   * API_KEY_NOT_FOUND when the workspace has no such key.
+   * Deletes an API key; the key, and access tokens that act as it, are refused from the next call on. Rejects with
+   * API_KEY_NOT_FOUND if the workspace has no such key.
    *
    * @generated from rpc portico.identity.v1.IdentityService.DeleteApiKey
    */
@@ -505,7 +508,8 @@ export declare const IdentityService: GenService<{
     output: typeof DeleteApiKeyResponseSchema;
   },
   /**
-   * Sets the most that all keys of the caller's workspace together may spend; for the operator alone. Rejects with WORKSPACE_NOT_FOUND.
+   * Sets the spending limit of all keys of the caller's workspace together. Only for the operator. Rejects with
+   * WORKSPACE_NOT_FOUND.
    *
    * @generated from rpc portico.identity.v1.IdentityService.SetWorkspaceLimit
    */

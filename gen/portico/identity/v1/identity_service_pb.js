@@ -133,7 +133,7 @@ export const SetWorkspaceLimitResponseSchema = /*@__PURE__*/
   messageDesc(file_portico_identity_v1_identity_service, 16);
 
 /**
- * Keeps organizations, workspaces and API keys, and says who a caller is.
+ * Manages organizations, workspaces and API keys, and identifies callers.
  *
  * @generated from service portico.identity.v1.IdentityService
  */

@@ -27,7 +27,7 @@ export declare type Message = Message$1<"portico.inference.v1.Message"> & {
   parts: Part[];
 
   /**
-   * By ReasoningPart.format, further members of the message for providers of that kind; absent: none.
+   * By format (as in ReasoningPart.format), further members of the message for that kind of provider; absent: none.
    *
    * @generated from field: google.protobuf.Struct provider_metadata = 3;
    */
@@ -134,7 +134,7 @@ export declare type Part = Message$1<"portico.inference.v1.Part"> & {
     case: "audio";
   } | {
     /**
-     * The model declined to answer.
+     * The model refused to answer.
      *
      * @generated from field: portico.inference.v1.TextPart refusal = 8;
      */
@@ -155,8 +155,9 @@ export declare type Part = Message$1<"portico.inference.v1.Part"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * What the provider said of a generated part that no other member holds, in the provider's own words; absent: nothing. In a
-   * request: by ReasoningPart.format, further members of the part for providers of that kind; other members are ignored.
+   * What else the provider said about a generated part, in the provider's own words; absent: nothing. In a request: by
+   * format (as in ReasoningPart.format), further members of the part for that kind of provider; other members are
+   * ignored.
    *
    * @generated from field: google.protobuf.Struct provider_metadata = 14;
    */
@@ -177,7 +178,7 @@ export declare type Part = Message$1<"portico.inference.v1.Part"> & {
 export declare const PartSchema: GenMessage<Part>;
 
 /**
- * Asks the provider to cache what comes before.
+ * Marks everything up to here for caching by the provider.
  *
  * @generated from message portico.inference.v1.CacheControl
  */
@@ -190,7 +191,7 @@ export declare type CacheControl = Message$1<"portico.inference.v1.CacheControl"
   ttl?: string | undefined;
 
   /**
-   * Whether it reaches only providers that are known to take markers, and those whose setting says so.
+   * Whether the marker is only sent to providers that are known to accept markers, and to those whose setting says so.
    *
    * @generated from field: bool hint = 2;
    */
@@ -213,15 +214,15 @@ export declare type TextPart = Message$1<"portico.inference.v1.TextPart"> & {
   text: string;
 
   /**
-   * Documents that the text names; empty: none. `part_index` of these is ignored. Of a generated part they are empty: its sources
-   * come by themselves.
+   * The sources of the text; empty: none. Their `part_index` is ignored. Empty for a generated part, whose sources are
+   * separate.
    *
    * @generated from field: repeated portico.inference.v1.Source sources = 2;
    */
   sources: Source[];
 
   /**
-   * What the model says it for, which is sent back unchanged: `commentary`, `final_answer`; absent: it does not say.
+   * The model's phase for the text, which is sent back unchanged: `commentary`, `final_answer`; absent: none.
    *
    * @generated from field: optional string phase = 3;
    */
@@ -235,13 +236,14 @@ export declare type TextPart = Message$1<"portico.inference.v1.TextPart"> & {
 export declare const TextPartSchema: GenMessage<TextPart>;
 
 /**
- * An item that has a meaning for one kind of provider only (a receipt of a tool that the provider ran, a compaction), kept as it is.
+ * An item that only one kind of provider understands (a receipt of a tool that the provider ran, a compaction), kept
+ * unchanged.
  *
  * @generated from message portico.inference.v1.ForeignPart
  */
 export declare type ForeignPart = Message$1<"portico.inference.v1.ForeignPart"> & {
   /**
-   * Whose it is, as of ReasoningPart.format. Providers of other kinds do not get it.
+   * Its format, as in ReasoningPart.format. Other kinds of providers do not get it.
    *
    * @generated from field: string format = 1;
    */
@@ -280,7 +282,7 @@ export declare type MediaPart = Message$1<"portico.inference.v1.MediaPart"> & {
     case: "data";
   } | {
     /**
-     * Address that the provider fetches; Portico never does.
+     * A URL that the provider fetches; Portico never does.
      *
      * @generated from field: string url = 2;
      */
@@ -358,8 +360,8 @@ export declare type ReasoningPart = Message$1<"portico.inference.v1.ReasoningPar
   id?: string | undefined;
 
   /**
-   * The kind of provider that made it (`anthropic-claude-v1`, `openai-responses-v1`, `google-gemini-v1`, …): signature and
-   * encrypted thought mean something to that kind alone. Absent: unknown.
+   * The kind of provider that made it (`anthropic-claude-v1`, `openai-responses-v1`, `google-gemini-v1`, …), which
+   * alone understands signature and encrypted thought. Absent: unknown.
    *
    * @generated from field: optional string format = 6;
    */
@@ -389,7 +391,7 @@ export declare type ToolCallPart = Message$1<"portico.inference.v1.ToolCallPart"
   name: string;
 
   /**
-   * Exactly as the model wrote it: JSON text, or any text where the tool is a custom one.
+   * Exactly as the model wrote it: JSON text, or any text if the tool is a custom one.
    *
    * @generated from field: string arguments = 3;
    */
@@ -417,7 +419,7 @@ export declare type ToolCallPart = Message$1<"portico.inference.v1.ToolCallPart"
   signature?: string | undefined;
 
   /**
-   * The kind of provider that made the proof, as of ReasoningPart.format; absent: unknown.
+   * The kind of provider that made the proof, as in ReasoningPart.format; absent: unknown.
    *
    * @generated from field: optional string format = 7;
    */
@@ -493,14 +495,14 @@ export declare type Tool = Message$1<"portico.inference.v1.Tool"> & {
   parameters?: JsonObject | undefined;
 
   /**
-   * Whether arguments must follow the schema to the letter; absent: the provider's default.
+   * Whether arguments must match the schema exactly; absent: the provider's default.
    *
    * @generated from field: optional bool strict = 4;
    */
   strict?: boolean | undefined;
 
   /**
-   * Set: the tool takes any text instead of JSON.
+   * Set if the tool accepts any text instead of JSON.
    *
    * @generated from field: portico.inference.v1.CustomTool custom = 5;
    */
@@ -514,7 +516,7 @@ export declare type Tool = Message$1<"portico.inference.v1.Tool"> & {
   namespace?: ToolNamespace | undefined;
 
   /**
-   * Whether the model gets it only once it has searched for it.
+   * Whether the model gets it only after searching for it.
    *
    * @generated from field: bool deferred = 7;
    */
@@ -548,7 +550,7 @@ export declare type CustomTool = Message$1<"portico.inference.v1.CustomTool"> & 
   syntax?: string | undefined;
 
   /**
-   * What the text must follow; only with `syntax`.
+   * The grammar of the text; only with `syntax`.
    *
    * @generated from field: optional string grammar = 2;
    */
@@ -593,14 +595,14 @@ export declare const ToolNamespaceSchema: GenMessage<ToolNamespace>;
  */
 export declare type HostedTool = Message$1<"portico.inference.v1.HostedTool"> & {
   /**
-   * Whose form it has, as of ReasoningPart.format. Providers of other kinds do not get it.
+   * The kind of provider whose form it has, as in ReasoningPart.format. Others do not get it.
    *
    * @generated from field: string format = 1;
    */
   format: string;
 
   /**
-   * The tool in that provider's form; `type` says which it is.
+   * The tool in that provider's form, with its `type`.
    *
    * @generated from field: google.protobuf.Struct definition = 2;
    */
@@ -614,7 +616,7 @@ export declare type HostedTool = Message$1<"portico.inference.v1.HostedTool"> & 
 export declare const HostedToolSchema: GenMessage<HostedTool>;
 
 /**
- * Whether and which tools the model calls.
+ * Whether the model calls tools, and which.
  *
  * @generated from message portico.inference.v1.ToolChoice
  */
@@ -634,14 +636,14 @@ export declare type ToolChoice = Message$1<"portico.inference.v1.ToolChoice"> & 
   name?: string | undefined;
 
   /**
-   * The choice in the provider's form, where its type does not say all; only with MODE_HOSTED; absent: its type does.
+   * The choice in the provider's form, if its type is not enough; only with MODE_HOSTED; absent: the type is enough.
    *
    * @generated from field: google.protobuf.Struct definition = 4;
    */
   definition?: JsonObject | undefined;
 
   /**
-   * Tools that may be called where the preset offers more: those of the request itself are allowed, or they would not be there. Absent: all.
+   * The tools of a preset that may be called; those of the request itself always may. Absent: all.
    *
    * @generated from field: portico.inference.v1.AllowedTools allowed = 3;
    */
@@ -740,7 +742,7 @@ export declare const AllowedToolsSchema: GenMessage<AllowedTools>;
  */
 export declare type ResponseFormat = Message$1<"portico.inference.v1.ResponseFormat"> & {
   /**
-   * Not set: text, also where the preset says another form.
+   * Not set: text, even if the preset sets another form.
    *
    * @generated from oneof portico.inference.v1.ResponseFormat.format
    */
@@ -792,7 +794,7 @@ export declare type JsonObjectFormat = Message$1<"portico.inference.v1.JsonObjec
 export declare const JsonObjectFormatSchema: GenMessage<JsonObjectFormat>;
 
 /**
- * JSON that follows a schema.
+ * JSON that matches a schema.
  *
  * @generated from message portico.inference.v1.JsonSchemaFormat
  */
@@ -810,7 +812,7 @@ export declare type JsonSchemaFormat = Message$1<"portico.inference.v1.JsonSchem
   schema?: JsonObject | undefined;
 
   /**
-   * Whether the answer must follow it to the letter; absent: the provider's default.
+   * Whether the answer must match it exactly; absent: the provider's default.
    *
    * @generated from field: optional bool strict = 3;
    */
@@ -831,7 +833,7 @@ export declare type JsonSchemaFormat = Message$1<"portico.inference.v1.JsonSchem
 export declare const JsonSchemaFormatSchema: GenMessage<JsonSchemaFormat>;
 
 /**
- * Text that follows a grammar, in the form that the provider takes.
+ * Text that matches a grammar, in the form that the provider accepts.
  *
  * @generated from message portico.inference.v1.GrammarFormat
  */
@@ -863,7 +865,7 @@ export declare type PythonFormat = Message$1<"portico.inference.v1.PythonFormat"
 export declare const PythonFormatSchema: GenMessage<PythonFormat>;
 
 /**
- * How the model thinks.
+ * How the model should think.
  *
  * @generated from message portico.inference.v1.Reasoning
  */
@@ -876,14 +878,14 @@ export declare type Reasoning = Message$1<"portico.inference.v1.Reasoning"> & {
   effort?: string | undefined;
 
   /**
-   * `auto`, `concise`, `detailed`; absent: no summary is wanted.
+   * `auto`, `concise`, `detailed`; absent: no summary.
    *
    * @generated from field: optional string summary = 2;
    */
   summary?: string | undefined;
 
   /**
-   * Most tokens to think with; absent: no limit.
+   * Maximum number of tokens for thinking; absent: no limit.
    *
    * @generated from field: optional int32 max_tokens = 3;
    */
@@ -897,7 +899,7 @@ export declare type Reasoning = Message$1<"portico.inference.v1.Reasoning"> & {
 export declare const ReasoningSchema: GenMessage<Reasoning>;
 
 /**
- * How the answer is drawn. Absent members take the provider's default.
+ * How the answer is sampled. For absent members, the provider's default applies.
  *
  * @generated from message portico.inference.v1.Sampling
  */
@@ -928,14 +930,14 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
   presencePenalty?: number | undefined;
 
   /**
-   * The same seed makes an answer repeatable, where the provider can do so.
+   * The same seed makes an answer repeatable, if the provider supports that.
    *
    * @generated from field: optional int64 seed = 6;
    */
   seed?: bigint | undefined;
 
   /**
-   * Texts that end the answer. A provider that takes fewer gets the first ones.
+   * Texts that end the answer. A provider that accepts fewer gets the first ones.
    *
    * @generated from field: repeated string stop = 7;
    */
@@ -964,14 +966,14 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
   logitBias: { [key: string]: number };
 
   /**
-   * How many alternatives each token is shown with, beside its own log probability; absent: no log probabilities.
+   * How many alternatives each token is reported with, besides its own log probability; absent: no log probabilities.
    *
    * @generated from field: optional int32 top_log_probabilities = 12;
    */
   topLogProbabilities?: number | undefined;
 
   /**
-   * Members that are switched off, also where a preset sets them: `stop`, `logit_bias`, `top_log_probabilities`.
+   * Members that are switched off, even if a preset sets them: `stop`, `logit_bias`, `top_log_probabilities`.
    *
    * @generated from field: repeated string cleared = 13;
    */
@@ -985,13 +987,13 @@ export declare type Sampling = Message$1<"portico.inference.v1.Sampling"> & {
 export declare const SamplingSchema: GenMessage<Sampling>;
 
 /**
- * Members of a request that mean something to one kind of provider only.
+ * Members of a request that only one kind of provider understands.
  *
  * @generated from message portico.inference.v1.ProviderExtension
  */
 export declare type ProviderExtension = Message$1<"portico.inference.v1.ProviderExtension"> & {
   /**
-   * Whose they are, as of ReasoningPart.format. Providers of other kinds do not get them.
+   * The kind of provider, as in ReasoningPart.format. Others do not get them.
    *
    * @generated from field: string format = 1;
    */
@@ -1019,7 +1021,7 @@ export declare type ProviderExtension = Message$1<"portico.inference.v1.Provider
 export declare const ProviderExtensionSchema: GenMessage<ProviderExtension>;
 
 /**
- * Which endpoints may serve a request, and in which order they are preferred (gateway facts 6.1).
+ * Which endpoints may serve a request, and in which order of preference (gateway facts 6.1).
  *
  * @generated from message portico.inference.v1.Routing
  */
@@ -1032,57 +1034,57 @@ export declare type Routing = Message$1<"portico.inference.v1.Routing"> & {
   only: string[];
 
   /**
-   * Providers that may not.
+   * Providers that may not serve it.
    *
    * @generated from field: repeated string ignore = 2;
    */
   ignore: string[];
 
   /**
-   * Whether an endpoint that would pass over a setting of the request may not serve it.
+   * Whether it excludes endpoints that would ignore a setting of the request.
    *
    * @generated from field: bool require_parameters = 3;
    */
   requireParameters: boolean;
 
   /**
-   * Whether an endpoint that keeps what it is sent may not serve it.
+   * Whether it excludes endpoints that store data.
    *
    * @generated from field: bool deny_data_collection = 4;
    */
   denyDataCollection: boolean;
 
   /**
-   * Whether only endpoints that retain nothing may serve it.
+   * Whether it excludes endpoints that retain anything.
    *
    * @generated from field: bool zero_data_retention = 5;
    */
   zeroDataRetention: boolean;
 
   /**
-   * Most that tokens of input may cost, in nano-dollars per million; absent: anything.
+   * Maximum price of input tokens, in nano-dollars per million; absent: no maximum.
    *
    * @generated from field: optional int64 max_input_nanos = 6;
    */
   maxInputNanos?: bigint | undefined;
 
   /**
-   * Most that tokens of output may cost, in nano-dollars per million; absent: anything.
+   * Maximum price of output tokens, in nano-dollars per million; absent: no maximum.
    *
    * @generated from field: optional int64 max_output_nanos = 7;
    */
   maxOutputNanos?: bigint | undefined;
 
   /**
-   * Members that are not applied, by name, and are reported as such: preferences (`order`, `sort`), because one endpoint serves each model,
-   * and maximum prices of what has no price of its own (`max_price.image`).
+   * Members that are not applied, by name, and are reported as such: preferences (`order`, `sort`), because one
+   * endpoint serves each model, and maximum prices of what has no price of its own (`max_price.image`).
    *
    * @generated from field: repeated string preferences = 8;
    */
   preferences: string[];
 
   /**
-   * Whether only endpoints whose text may be distilled may serve it.
+   * Whether only endpoints whose output may be distilled may serve it.
    *
    * @generated from field: bool enforce_distillable_text = 9;
    */
@@ -1149,7 +1151,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   parallelToolCalls?: boolean | undefined;
 
   /**
-   * Most tokens to generate; absent: the provider's default.
+   * Maximum number of tokens to generate; absent: the provider's default.
    *
    * @generated from field: optional int32 max_output_tokens = 7;
    */
@@ -1191,29 +1193,29 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   sessionId?: string | undefined;
 
   /**
-   * Further headers of the provider request, whatever its kind.
+   * Additional headers of the provider request, whatever its kind.
    *
    * @generated from field: map<string, string> provider_headers = 13;
    */
   providerHeaders: { [key: string]: string };
 
   /**
-   * Further members of the body of the provider request.
+   * Additional members of the body of the provider request.
    *
    * @generated from field: google.protobuf.Struct provider_body = 14;
    */
   providerBody?: JsonObject | undefined;
 
   /**
-   * Which interface the request came by (`responses`, `session`), for the ledger.
+   * The interface that the request came by (`responses`, `session`), for the ledger.
    *
    * @generated from field: string origin = 15;
    */
   origin: string;
 
   /**
-   * How wordy the answer is: `low`, `medium`, `high`, `xhigh`, `max`; absent: the provider's default. Providers
-   * without such a setting pass over it.
+   * How verbose the answer should be: `low`, `medium`, `high`, `xhigh`, `max`; absent: the provider's default.
+   * Providers without such a setting ignore it.
    *
    * @generated from field: optional string verbosity = 16;
    */
@@ -1241,8 +1243,8 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   routing?: Routing | undefined;
 
   /**
-   * Slug of the preset of the caller's workspace whose settings the request leaves to it; absent: none. A model may name one, too
-   * (`@preset/slug`, `model@preset/slug`); both at once is an error.
+   * Slug of a preset of the caller's workspace that completes the request's settings; absent: none. A model may also
+   * name one (`@preset/slug`, `model@preset/slug`); both at once are an error.
    *
    * @generated from field: optional string preset = 20;
    */
@@ -1277,14 +1279,15 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   trace?: JsonObject | undefined;
 
   /**
-   * Of the caller, for the ledger.
+   * Set by the caller, for the ledger.
    *
    * @generated from field: map<string, string> metadata = 25;
    */
   metadata: { [key: string]: string };
 
   /**
-   * Members of the public request that are known and mean nothing here yet (`models`, `plugins`): they are reported as not applied.
+   * Members of the public request that are known but not supported yet (`models`, `plugins`): they are reported as not
+   * applied.
    *
    * @generated from field: repeated string not_applied = 26;
    */
@@ -1298,28 +1301,28 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   attribution?: Attribution | undefined;
 
   /**
-   * Has the service place caching markers itself; absent: it does where its setting says so.
+   * Makes the service place cache markers; absent: its setting decides.
    *
    * @generated from field: portico.inference.v1.CacheControl automatic_cache = 28;
    */
   automaticCache?: CacheControl | undefined;
 
   /**
-   * Whether the answer is shown without what the model thought; absent: as the preset says, else with it.
+   * Whether thoughts are removed from the answer; absent: as the preset says, else they are not.
    *
    * @generated from field: optional bool exclude_thoughts = 29;
    */
   excludeThoughts?: boolean | undefined;
 
   /**
-   * Whether the answer says what its preset says; absent: it does not.
+   * Whether the answer contains the settings of its preset; absent: it does not.
    *
    * @generated from field: optional bool show_preset = 30;
    */
   showPreset?: boolean | undefined;
 
   /**
-   * How long the provider may take; absent: as long as the server lets it.
+   * Time limits for the provider; absent: the server's limits.
    *
    * @generated from field: portico.inference.v1.ProviderTimeouts provider_timeouts = 31;
    */
@@ -1348,7 +1351,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
 export declare const GenerationRequestSchema: GenMessage<GenerationRequest>;
 
 /**
- * How long a provider may take, in milliseconds. Whatever is absent, or more than the server's own limit, is that limit.
+ * Time limits for a provider, in milliseconds. The server's own limits apply if they are absent or higher.
  *
  * @generated from message portico.inference.v1.ProviderTimeouts
  */
@@ -1382,34 +1385,34 @@ export declare type ProviderTimeouts = Message$1<"portico.inference.v1.ProviderT
 export declare const ProviderTimeoutsSchema: GenMessage<ProviderTimeouts>;
 
 /**
- * Which application a request comes from, as it says itself.
+ * The application that a request comes from, according to the request.
  *
  * @generated from message portico.inference.v1.Attribution
  */
 export declare type Attribution = Message$1<"portico.inference.v1.Attribution"> & {
   /**
-   * Of the header `HTTP-Referer`.
+   * From the header `HTTP-Referer`.
    *
    * @generated from field: optional string referer = 1;
    */
   referer?: string | undefined;
 
   /**
-   * Of the header `X-OpenRouter-Title` or `X-Title`.
+   * From the header `X-OpenRouter-Title` or `X-Title`.
    *
    * @generated from field: optional string title = 2;
    */
   title?: string | undefined;
 
   /**
-   * Of the header `X-OpenRouter-Categories`.
+   * From the header `X-OpenRouter-Categories`.
    *
    * @generated from field: optional string categories = 3;
    */
   categories?: string | undefined;
 
   /**
-   * Of the header `User-Agent`.
+   * From the header `User-Agent`.
    *
    * @generated from field: optional string user_agent = 4;
    */
@@ -1423,7 +1426,7 @@ export declare type Attribution = Message$1<"portico.inference.v1.Attribution"> 
 export declare const AttributionSchema: GenMessage<Attribution>;
 
 /**
- * How probable a token was.
+ * The probability of a token.
  *
  * @generated from message portico.inference.v1.LogProbability
  */
@@ -1504,7 +1507,7 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   reason: FinishReason;
 
   /**
-   * The provider's own word for it; absent: it gave none.
+   * The provider's own word for it; absent: none.
    *
    * @generated from field: optional string raw_reason = 7;
    */
@@ -1518,28 +1521,28 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; where `cost_known` is false an estimate, or 0 without a price.
+   * In nano-dollars; if `cost_known` is false, an estimate, or 0 without a price.
    *
    * @generated from field: int64 cost_nanos = 9;
    */
   costNanos: bigint;
 
   /**
-   * Part of the cost that the output caused; the rest is the input's.
+   * The part of the cost that the output caused; the rest was caused by the input.
    *
    * @generated from field: int64 output_cost_nanos = 10;
    */
   outputCostNanos: bigint;
 
   /**
-   * The stop text that was met; absent: none, or the provider does not say.
+   * The stop text that ended the answer; absent: none, or the provider does not say.
    *
    * @generated from field: optional string stop_text = 11;
    */
   stopText?: string | undefined;
 
   /**
-   * Tier that served it, in the provider's own word; absent: it gave none.
+   * The tier that served it, in the provider's own word; absent: none.
    *
    * @generated from field: optional string service_tier = 12;
    */
@@ -1553,21 +1556,22 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   logProbabilities: { [key: number]: LogProbabilities };
 
   /**
-   * Whether the cost is known: prices say all that decides it, or the provider reported it.
+   * Whether the cost is known: prices cover everything that determines it, or the provider reported it.
    *
    * @generated from field: bool cost_known = 14;
    */
   costKnown: boolean;
 
   /**
-   * What the preset made of the request; absent: it named none.
+   * The preset that was applied; absent: the request named none.
    *
    * @generated from field: portico.inference.v1.AppliedPreset preset = 15;
    */
   preset?: AppliedPreset | undefined;
 
   /**
-   * What the provider said of the answer that no other member holds, in its own words, by its kind as of ReasoningPart.format; absent: nothing.
+   * What else the provider said about the answer, in its own words, by format (as in ReasoningPart.format); absent:
+   * nothing.
    *
    * @generated from field: google.protobuf.Struct provider_metadata = 16;
    */
@@ -1622,14 +1626,14 @@ export declare type AppliedPreset = Message$1<"portico.inference.v1.AppliedPrese
   version: number;
 
   /**
-   * What it says, as in CreatePresetVersionRequest; absent: the request did not want it.
+   * Its settings, as in CreatePresetVersionRequest; absent: the request did not ask for them.
    *
    * @generated from field: portico.inference.v1.GenerationRequest settings = 4;
    */
   settings?: GenerationRequest | undefined;
 
   /**
-   * Absent: none, or the request did not want it.
+   * Absent: there is none, or the request did not ask for it.
    *
    * @generated from field: optional string system_prompt = 5;
    */
@@ -1643,7 +1647,8 @@ export declare type AppliedPreset = Message$1<"portico.inference.v1.AppliedPrese
 export declare const AppliedPresetSchema: GenMessage<AppliedPreset>;
 
 /**
- * Something of a request that does not reach the model as it was meant: the provider has no such setting, or other bounds.
+ * Something in a request that does not reach the model as it was meant: the provider has no such setting, or narrower
+ * limits.
  *
  * @generated from message portico.inference.v1.Warning
  */
@@ -1676,14 +1681,14 @@ export declare const WarningSchema: GenMessage<Warning>;
  */
 export declare type Source = Message$1<"portico.inference.v1.Source"> & {
   /**
-   * Part whose text names it, counted from 0.
+   * The part whose text cites it, counted from 0.
    *
    * @generated from field: int32 part_index = 1;
    */
   partIndex: number;
 
   /**
-   * Absent: it has no address.
+   * Absent: it has none.
    *
    * @generated from field: optional string url = 2;
    */
@@ -1711,14 +1716,14 @@ export declare type Source = Message$1<"portico.inference.v1.Source"> & {
   end?: number | undefined;
 
   /**
-   * The passage of the source that is cited; absent: none was given.
+   * The cited passage of the source; absent: none was given.
    *
    * @generated from field: optional string cited_text = 6;
    */
   citedText?: string | undefined;
 
   /**
-   * The provider's id of the file; absent: it is none.
+   * The provider's id of the file; absent: it is not a file.
    *
    * @generated from field: optional string file_id = 7;
    */
@@ -1745,14 +1750,14 @@ export declare const SourceSchema: GenMessage<Source>;
  */
 export declare type Usage = Message$1<"portico.inference.v1.Usage"> & {
   /**
-   * All input tokens, cached ones included.
+   * All input tokens, including cached ones.
    *
    * @generated from field: int64 input_tokens = 1;
    */
   inputTokens: bigint;
 
   /**
-   * All output tokens, reasoning included.
+   * All output tokens, including reasoning.
    *
    * @generated from field: int64 output_tokens = 2;
    */
@@ -1812,7 +1817,7 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   providerId: string;
 
   /**
-   * As the provider names it.
+   * The provider's name for it.
    *
    * @generated from field: string model_id = 3;
    */
@@ -1824,7 +1829,7 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   displayName: string;
 
   /**
-   * Most tokens of input and output together; absent: unknown.
+   * Maximum number of input and output tokens together; absent: unknown.
    *
    * @generated from field: optional int64 context_length = 5;
    */
@@ -1838,7 +1843,7 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   pricing?: Pricing | undefined;
 
   /**
-   * Most tokens of output; absent: unknown.
+   * Maximum number of output tokens; absent: unknown.
    *
    * @generated from field: optional int64 output_limit = 7;
    */
@@ -1864,28 +1869,28 @@ export declare type Model = Message$1<"portico.inference.v1.Model"> & {
   outputModalities: string[];
 
   /**
-   * Settings that reach it, as clients of the chat dialect call them (`top_k`).
+   * Settings that reach it, by their names in the chat dialect (`top_k`).
    *
    * @generated from field: repeated string supported_parameters = 11;
    */
   supportedParameters: string[];
 
   /**
-   * Precision of its numbers (`fp8`), or `unknown`.
+   * Precision of its weights (`fp8`), or `unknown`.
    *
    * @generated from field: string quantization = 12;
    */
   quantization: string;
 
   /**
-   * Whether its provider retains nothing of what it is sent.
+   * Whether its provider retains none of the data that it is sent.
    *
    * @generated from field: bool retains_nothing = 13;
    */
   retainsNothing: boolean;
 
   /**
-   * Whether other models may be trained on what it says.
+   * Whether other models may be trained on its output.
    *
    * @generated from field: bool distillable = 14;
    */
@@ -1943,7 +1948,7 @@ export declare type Pricing = Message$1<"portico.inference.v1.Pricing"> & {
 export declare const PricingSchema: GenMessage<Pricing>;
 
 /**
- * Prices of all tokens of a request whose input has more than so many, in nano-dollars per million tokens.
+ * Prices of all tokens of a request whose input has more than this number of tokens, in nano-dollars per million.
  *
  * @generated from message portico.inference.v1.LongPricing
  */
@@ -2019,14 +2024,14 @@ export enum FinishReason {
   UNSPECIFIED = 0,
 
   /**
-   * The model was done, or met a stop text.
+   * The model was done, or generated a stop text.
    *
    * @generated from enum value: FINISH_REASON_STOP = 1;
    */
   STOP = 1,
 
   /**
-   * A limit of tokens was reached.
+   * A limit on tokens was reached.
    *
    * @generated from enum value: FINISH_REASON_LENGTH = 2;
    */

@@ -24,7 +24,7 @@ export declare type GenerateRequest = Message<"portico.inference.v1.GenerateRequ
   generation?: GenerationRequest | undefined;
 
   /**
-   * What Authenticate said of the key that admitted this very request; absent: inference reads the key from identity.
+   * The terms that Authenticate returned for the key of this very request; absent: inference reads them from identity.
    *
    * @generated from field: portico.identity.v1.KeyTerms terms = 2;
    */
@@ -65,7 +65,7 @@ export declare type StreamGenerateRequest = Message<"portico.inference.v1.Stream
   generation?: GenerationRequest | undefined;
 
   /**
-   * What Authenticate said of the key that admitted this very request; absent: inference reads the key from identity.
+   * The terms that Authenticate returned for the key of this very request; absent: inference reads them from identity.
    *
    * @generated from field: portico.identity.v1.KeyTerms terms = 2;
    */
@@ -83,7 +83,7 @@ export declare const StreamGenerateRequestSchema: GenMessage<StreamGenerateReque
  */
 export declare type StreamGenerateResponse = Message<"portico.inference.v1.StreamGenerateResponse"> & {
   /**
-   * What happened since the last message, in order, at least one.
+   * The events since the last message, in order, at least one.
    *
    * @generated from field: repeated portico.inference.v1.GenerationEvent events = 1;
    */
@@ -97,8 +97,8 @@ export declare type StreamGenerateResponse = Message<"portico.inference.v1.Strea
 export declare const StreamGenerateResponseSchema: GenMessage<StreamGenerateResponse>;
 
 /**
- * One thing that happened in a generation. Order: started, then for each part its start, its additions and its end
- * (parts may interleave; sources come between), then finished.
+ * One event of a generation. Order: started; then for each part its start, its deltas and its end (parts may
+ * interleave; sources come between); then finished.
  *
  * @generated from message portico.inference.v1.GenerationEvent
  */
@@ -154,7 +154,7 @@ export declare type GenerationEvent = Message<"portico.inference.v1.GenerationEv
 export declare const GenerationEventSchema: GenMessage<GenerationEvent>;
 
 /**
- * The provider took the request.
+ * The provider accepted the request.
  *
  * @generated from message portico.inference.v1.GenerationStarted
  */
@@ -177,7 +177,7 @@ export declare type GenerationStarted = Message<"portico.inference.v1.Generation
   warnings: Warning[];
 
   /**
-   * What the preset made of the request; absent: it named none.
+   * The preset that was applied; absent: the request named none.
    *
    * @generated from field: portico.inference.v1.AppliedPreset preset = 4;
    */
@@ -237,14 +237,14 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
   namespace?: string | undefined;
 
   /**
-   * As of TextPart; only with KIND_TEXT and KIND_REFUSAL; absent: the model does not say.
+   * As in TextPart; only with KIND_TEXT and KIND_REFUSAL; absent: none.
    *
    * @generated from field: optional string phase = 8;
    */
   phase?: string | undefined;
 
   /**
-   * As of Part.provider_metadata, as far as it is known; absent: nothing.
+   * As in Part.provider_metadata, as far as it is known; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct provider_metadata = 7;
    */
@@ -258,7 +258,7 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
 export declare const PartStartedSchema: GenMessage<PartStarted>;
 
 /**
- * What a part is.
+ * Kind of a part.
  *
  * @generated from enum portico.inference.v1.PartStarted.Kind
  */
@@ -274,28 +274,28 @@ export enum PartStarted_Kind {
   TEXT = 1,
 
   /**
-   * What the model thinks, raw.
+   * The model's thoughts, raw.
    *
    * @generated from enum value: KIND_REASONING = 2;
    */
   REASONING = 2,
 
   /**
-   * A summary of what the model thinks.
+   * A summary of the model's thoughts.
    *
    * @generated from enum value: KIND_REASONING_SUMMARY = 3;
    */
   REASONING_SUMMARY = 3,
 
   /**
-   * A tool call; what is added is JSON text of its arguments.
+   * A tool call; its deltas are JSON text of its arguments.
    *
    * @generated from enum value: KIND_TOOL_CALL = 4;
    */
   TOOL_CALL = 4,
 
   /**
-   * The model declines.
+   * The model refuses.
    *
    * @generated from enum value: KIND_REFUSAL = 5;
    */
@@ -316,7 +316,7 @@ export enum PartStarted_Kind {
   FILE = 7,
 
   /**
-   * An item of the provider's own; it comes whole with PartEnded.
+   * One of the provider's own items; it comes whole with PartEnded.
    *
    * @generated from enum value: KIND_FOREIGN = 8;
    */
@@ -347,7 +347,7 @@ export declare type PartExtended = Message<"portico.inference.v1.PartExtended"> 
   text: string;
 
   /**
-   * Of the tokens of that text; empty: they were not requested.
+   * For the tokens of that text; empty: they were not requested.
    *
    * @generated from field: repeated portico.inference.v1.LogProbability log_probabilities = 3;
    */
@@ -397,7 +397,7 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
   reason: FinishReason;
 
   /**
-   * The provider's own word for it; absent: it gave none.
+   * The provider's own word for it; absent: none.
    *
    * @generated from field: optional string raw_reason = 2;
    */
@@ -411,42 +411,42 @@ export declare type GenerationFinished = Message<"portico.inference.v1.Generatio
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; where `cost_known` is false an estimate, or 0 without a price.
+   * In nano-dollars; if `cost_known` is false, an estimate, or 0 without a price.
    *
    * @generated from field: int64 cost_nanos = 4;
    */
   costNanos: bigint;
 
   /**
-   * Part of the cost that the output caused; the rest is the input's.
+   * The part of the cost that the output caused; the rest was caused by the input.
    *
    * @generated from field: int64 output_cost_nanos = 5;
    */
   outputCostNanos: bigint;
 
   /**
-   * The stop text that was met; absent: none, or the provider does not say.
+   * The stop text that ended the answer; absent: none, or the provider does not say.
    *
    * @generated from field: optional string stop_text = 6;
    */
   stopText?: string | undefined;
 
   /**
-   * Tier that served it, in the provider's own word; absent: it gave none.
+   * The tier that served it, in the provider's own word; absent: none.
    *
    * @generated from field: optional string service_tier = 7;
    */
   serviceTier?: string | undefined;
 
   /**
-   * Whether the cost is known: prices say all that decides it, or the provider reported it.
+   * Whether the cost is known: prices cover everything that determines it, or the provider reported it.
    *
    * @generated from field: bool cost_known = 8;
    */
   costKnown: boolean;
 
   /**
-   * As of Generation.provider_metadata; absent: nothing.
+   * As in Generation.provider_metadata; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct provider_metadata = 9;
    */
@@ -471,7 +471,7 @@ export declare type CountTokensRequest = Message<"portico.inference.v1.CountToke
   generation?: GenerationRequest | undefined;
 
   /**
-   * What Authenticate said of the key that admitted this very request; absent: inference reads the key from identity.
+   * The terms that Authenticate returned for the key of this very request; absent: inference reads them from identity.
    *
    * @generated from field: portico.identity.v1.KeyTerms terms = 2;
    */
@@ -494,7 +494,7 @@ export declare type CountTokensResponse = Message<"portico.inference.v1.CountTok
   inputTokens: bigint;
 
   /**
-   * Whether they are Portico's estimate: a token for three bytes.
+   * Whether they are Portico's estimate: one token per three bytes.
    *
    * @generated from field: bool estimated = 2;
    */
@@ -512,7 +512,7 @@ export declare const CountTokensResponseSchema: GenMessage<CountTokensResponse>;
  */
 export declare type ListModelsRequest = Message<"portico.inference.v1.ListModelsRequest"> & {
   /**
-   * Only models that these name, as KeyTerms.allowed_models does; empty: all.
+   * Only models that match these patterns, as in KeyTerms.allowed_models; empty: all.
    *
    * @generated from field: repeated string allowed = 1;
    */
@@ -588,18 +588,18 @@ export declare type GetProviderResponse = Message<"portico.inference.v1.GetProvi
 export declare const GetProviderResponseSchema: GenMessage<GetProviderResponse>;
 
 /**
- * Talks to model providers, and keeps the ledger of what was used.
+ * Calls model providers, and keeps the ledger of usage.
  *
  * @generated from service portico.inference.v1.InferenceService
  */
 export declare const InferenceService: GenService<{
   /**
-   * Generates an answer and returns it whole: the provider sends a whole answer, too. The principal's key is
-   * checked before anything is spent. One ledger row is written for each request id, also when the caller hangs up or
-   * the provider fails; it may be closed shortly after the answer. Aborting the call aborts the provider's. Rejects with
-   * MODEL_NOT_FOUND, REQUEST_INVALID, REQUEST_DUPLICATE, CREDENTIAL_REFUSED, or, with the provider's status in the
-   * metadata, PROVIDER_REFUSED (4xx), PROVIDER_RATE_LIMITED (429), PROVIDER_UNAVAILABLE (5xx, unreachable, answer cut)
-   * and PROVIDER_TIMEOUT.
+   * Generates an answer and returns it whole; the provider is also asked for a whole answer. The principal's key is
+   * checked before anything is spent. One ledger row is written for each request id, even if the caller hangs up or the
+   * provider fails; it may be closed shortly after the response. Aborting the call aborts the provider's. Rejects with
+   * MODEL_NOT_FOUND, REQUEST_INVALID, REQUEST_DUPLICATE, CREDENTIAL_REFUSED or, with the provider's status in the
+   * metadata, PROVIDER_REFUSED (4xx), PROVIDER_RATE_LIMITED (429), PROVIDER_UNAVAILABLE (5xx, unreachable, answer cut
+   * off) and PROVIDER_TIMEOUT.
    *
    * @generated from rpc portico.inference.v1.InferenceService.Generate
    */
@@ -609,7 +609,7 @@ export declare const InferenceService: GenService<{
     output: typeof GenerateResponseSchema;
   },
   /**
-   * Generates an answer as a stream; in everything else like Generate. The last message carries usage and cost.
+   * Generates an answer as a stream; otherwise like Generate. The last message carries usage and cost.
    *
    * @generated from rpc portico.inference.v1.InferenceService.StreamGenerate
    */
@@ -619,9 +619,10 @@ export declare const InferenceService: GenService<{
     output: typeof StreamGenerateResponseSchema;
   },
   /**
-   * Counts the tokens of a request's input, without an answer: the provider does where it can, else they are estimated. It has a row of the
-   * ledger that costs nothing, and counts among the requests of its key. Rejects with MODEL_NOT_FOUND, PRESET_NOT_FOUND, REQUEST_INVALID,
-   * REQUEST_DUPLICATE, RATE_LIMITED, CREDENTIAL_REFUSED, and with PROVIDER_REFUSED where the provider refuses the request itself.
+   * Counts the tokens of a request's input, without an answer: the provider counts them if it can, otherwise they are
+   * estimated. The call has a row in the ledger that costs nothing, and counts as a request of its key. Rejects with
+   * MODEL_NOT_FOUND, PRESET_NOT_FOUND, REQUEST_INVALID, REQUEST_DUPLICATE, RATE_LIMITED, CREDENTIAL_REFUSED, and with
+   * PROVIDER_REFUSED if the provider refuses the request itself.
    *
    * @generated from rpc portico.inference.v1.InferenceService.CountTokens
    */

@@ -69,7 +69,7 @@ export const PartStarted_KindSchema = /*@__PURE__*/
   enumDesc(file_portico_inference_v1_inference_service, 6, 0);
 
 /**
- * What a part is.
+ * Kind of a part.
  *
  * @generated from enum portico.inference.v1.PartStarted.Kind
  */
@@ -140,7 +140,7 @@ export const GetProviderResponseSchema = /*@__PURE__*/
   messageDesc(file_portico_inference_v1_inference_service, 15);
 
 /**
- * Talks to model providers, and keeps the ledger of what was used.
+ * Calls model providers, and keeps the ledger of usage.
  *
  * @generated from service portico.inference.v1.InferenceService
  */

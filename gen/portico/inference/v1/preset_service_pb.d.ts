@@ -13,7 +13,7 @@ import type { GenerationRequest } from "./inference_pb.js";
 export declare const file_portico_inference_v1_preset_service: GenFile;
 
 /**
- * Settings of requests under a name.
+ * Named settings of requests.
  *
  * @generated from message portico.inference.v1.Preset
  */
@@ -26,7 +26,7 @@ export declare type Preset = Message<"portico.inference.v1.Preset"> & {
   presetId: string;
 
   /**
-   * Of the name in requests: letters, digits and `-._~`.
+   * Its name in requests: letters, digits and `-._~`.
    *
    * @generated from field: string slug = 2;
    */
@@ -76,7 +76,7 @@ export declare type Preset = Message<"portico.inference.v1.Preset"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Key that created it; absent: the local operator did.
+   * The key that created it; absent: the local operator did.
    *
    * @generated from field: optional string creator_key_id = 10;
    */
@@ -113,14 +113,14 @@ export enum Preset_Status {
   ACTIVE = 1,
 
   /**
-   * To requests it does not exist.
+   * For requests it does not exist.
    *
    * @generated from enum value: STATUS_DISABLED = 2;
    */
   DISABLED = 2,
 
   /**
-   * To requests it does not exist.
+   * For requests it does not exist.
    *
    * @generated from enum value: STATUS_ARCHIVED = 3;
    */
@@ -133,7 +133,7 @@ export enum Preset_Status {
 export declare const Preset_StatusSchema: GenEnum<Preset_Status>;
 
 /**
- * What a preset says, or said at some time.
+ * The content of a preset, now or in the past.
  *
  * @generated from message portico.inference.v1.PresetVersion
  */
@@ -165,14 +165,14 @@ export declare type PresetVersion = Message<"portico.inference.v1.PresetVersion"
   config?: JsonObject | undefined;
 
   /**
-   * Instructions for requests that bring none; absent: none.
+   * Instructions for requests that have none; absent: none.
    *
    * @generated from field: optional string system_prompt = 5;
    */
   systemPrompt?: string | undefined;
 
   /**
-   * Key that created it; absent: the local operator did.
+   * The key that created it; absent: the local operator did.
    *
    * @generated from field: optional string creator_key_id = 6;
    */
@@ -202,23 +202,23 @@ export declare type CreatePresetVersionRequest = Message<"portico.inference.v1.C
   slug: string;
 
   /**
-   * The settings as they were given; they are shown again, and mean nothing to the service.
+   * The settings as they were given; they are only shown again, and have no meaning for the service.
    *
    * @generated from field: google.protobuf.Struct config = 2;
    */
   config?: JsonObject | undefined;
 
   /**
-   * Instructions for requests that bring none; absent: none.
+   * Instructions for requests that have none; absent: none.
    *
    * @generated from field: optional string system_prompt = 3;
    */
   systemPrompt?: string | undefined;
 
   /**
-   * What the settings mean. `request_id` and messages are ignored; what else says who calls and why (`user`, `session_id`, `origin`,
-   * `trace`, `metadata`, `attribution`) is checked and not kept. A preset names no other one. Fields of the settings that are
-   * rejected are named as those of a request.
+   * The meaning of the settings. `request_id` and messages are ignored; other members about the caller and the purpose
+   * (`user`, `session_id`, `origin`, `trace`, `metadata`, `attribution`) are checked, but not kept. A preset must not
+   * name another one. Rejections name fields of the settings like those of a request.
    *
    * @generated from field: portico.inference.v1.GenerationRequest settings = 4;
    */
@@ -296,14 +296,14 @@ export declare const GetPresetResponseSchema: GenMessage<GetPresetResponse>;
  */
 export declare type ListPresetsRequest = Message<"portico.inference.v1.ListPresetsRequest"> & {
   /**
-   * How many to pass over; negative is an error.
+   * How many to skip; negative is an error.
    *
    * @generated from field: int32 offset = 1;
    */
   offset: number;
 
   /**
-   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
+   * At most this many; absent: 50. More than the limit counts as the limit; less than 1 is an error.
    *
    * @generated from field: optional int32 page_size = 2;
    */
@@ -326,7 +326,7 @@ export declare type ListPresetsResponse = Message<"portico.inference.v1.ListPres
   presets: Preset[];
 
   /**
-   * How many there are on all pages.
+   * The number of all presets.
    *
    * @generated from field: int32 total_size = 2;
    */
@@ -349,14 +349,14 @@ export declare type ListPresetVersionsRequest = Message<"portico.inference.v1.Li
   slug: string;
 
   /**
-   * How many to pass over; negative is an error.
+   * How many to skip; negative is an error.
    *
    * @generated from field: int32 offset = 2;
    */
   offset: number;
 
   /**
-   * At most this many; absent: 50. More than the limit is taken as the limit, less than 1 is an error.
+   * At most this many; absent: 50. More than the limit counts as the limit; less than 1 is an error.
    *
    * @generated from field: optional int32 page_size = 3;
    */
@@ -374,14 +374,15 @@ export declare const ListPresetVersionsRequestSchema: GenMessage<ListPresetVersi
  */
 export declare type ListPresetVersionsResponse = Message<"portico.inference.v1.ListPresetVersionsResponse"> & {
   /**
-   * Fewer than were requested where they have more than 4 million characters of text, but one at least: the next ones are after them.
+   * Fewer than requested if they have more than 4 million characters of text, but at least one; the next ones follow
+   * after them.
    *
    * @generated from field: repeated portico.inference.v1.PresetVersion versions = 1;
    */
   versions: PresetVersion[];
 
   /**
-   * How many there are on all pages.
+   * The number of all versions.
    *
    * @generated from field: int32 total_size = 2;
    */
@@ -432,16 +433,16 @@ export declare type GetPresetVersionResponse = Message<"portico.inference.v1.Get
 export declare const GetPresetVersionResponseSchema: GenMessage<GetPresetVersionResponse>;
 
 /**
- * Keeps the presets of workspaces: settings of requests under a name, in versions that never change.
+ * Manages the presets of workspaces: named settings of requests, in versions that never change.
  *
  * @generated from service portico.inference.v1.PresetService
  */
 export declare const PresetService: GenService<{
   /**
-   * Creates a version of a preset, and the preset where the workspace has none of that slug. Versions of a preset count from 1,
-   * without gaps; the new one is designated, and requests that come later are served with it. Whether the preset can be used
-   * stays as it is. Rejects with MANAGEMENT_KEY_REQUIRED, and with PRESET_CONFLICT when so many do the same at once that this
-   * call did not get its turn: then nothing was written.
+   * Creates a version of a preset, and the preset if the workspace has none with that slug. Versions of a preset count
+   * from 1, without gaps; the new one is designated, and serves later requests. The status of the preset does not
+   * change. Rejects with MANAGEMENT_KEY_REQUIRED, and with PRESET_CONFLICT if so many callers do the same that this
+   * call did not get its turn; then nothing was written.
    *
    * @generated from rpc portico.inference.v1.PresetService.CreatePresetVersion
    */
@@ -461,7 +462,7 @@ export declare const PresetService: GenService<{
     output: typeof GetPresetResponseSchema;
   },
   /**
-   * Lists the presets of the caller's workspace, the one that was changed last first, without their versions.
+   * Lists the presets of the caller's workspace, the most recently changed first, without their versions.
    *
    * @generated from rpc portico.inference.v1.PresetService.ListPresets
    */

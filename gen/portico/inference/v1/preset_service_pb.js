@@ -112,7 +112,7 @@ export const GetPresetVersionResponseSchema = /*@__PURE__*/
   messageDesc(file_portico_inference_v1_preset_service, 11);
 
 /**
- * Keeps the presets of workspaces: settings of requests under a name, in versions that never change.
+ * Manages the presets of workspaces: named settings of requests, in versions that never change.
  *
  * @generated from service portico.inference.v1.PresetService
  */

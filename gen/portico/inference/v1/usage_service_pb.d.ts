@@ -33,7 +33,7 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   apiKeyId?: string | undefined;
 
   /**
-   * Which interface the request came by.
+   * The interface that the request came by.
    *
    * @generated from field: string origin = 3;
    */
@@ -50,7 +50,7 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   providerId: string;
 
   /**
-   * As the provider names it.
+   * The provider's name for it.
    *
    * @generated from field: string model_id = 6;
    */
@@ -83,14 +83,14 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   preset?: AppliedPreset | undefined;
 
   /**
-   * Which application it came from.
+   * The application that it came from.
    *
    * @generated from field: portico.inference.v1.Attribution attribution = 11;
    */
   attribution?: Attribution | undefined;
 
   /**
-   * Of the caller.
+   * Set by the caller.
    *
    * @generated from field: map<string, string> metadata = 12;
    */
@@ -104,7 +104,7 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   usage?: Usage | undefined;
 
   /**
-   * In nano-dollars; where `cost_known` is false an estimate, or 0 without a price.
+   * In nano-dollars; if `cost_known` is false, an estimate, or 0 without a price.
    *
    * @generated from field: int64 cost_nanos = 14;
    */
@@ -116,21 +116,21 @@ export declare type GenerationRecord = Message<"portico.inference.v1.GenerationR
   costKnown: boolean;
 
   /**
-   * Absent: it was not complete.
+   * Absent: the answer was incomplete.
    *
    * @generated from field: optional portico.inference.v1.FinishReason finish_reason = 16;
    */
   finishReason?: FinishReason | undefined;
 
   /**
-   * The provider's own word for it; absent: it gave none.
+   * The provider's own word for it; absent: none.
    *
    * @generated from field: optional string raw_reason = 17;
    */
   rawReason?: string | undefined;
 
   /**
-   * Tier that served it, in the provider's own word; absent: it gave none.
+   * The tier that served it, in the provider's own word; absent: none.
    *
    * @generated from field: optional string service_tier = 18;
    */
@@ -196,7 +196,7 @@ export enum GenerationRecord_Status {
   FAILED = 2,
 
   /**
-   * The caller went away, or the process that served it did (`error` is PROCESS_LOST).
+   * The caller or the process that served it went away (in the latter case, `error` is PROCESS_LOST).
    *
    * @generated from enum value: STATUS_ABORTED = 3;
    */
@@ -209,7 +209,7 @@ export enum GenerationRecord_Status {
 export declare const GenerationRecord_StatusSchema: GenEnum<GenerationRecord_Status>;
 
 /**
- * What requests used together.
+ * The usage of several requests together.
  *
  * @generated from message portico.inference.v1.UsageSum
  */
@@ -237,7 +237,7 @@ export declare type UsageSum = Message<"portico.inference.v1.UsageSum"> & {
 export declare const UsageSumSchema: GenMessage<UsageSum>;
 
 /**
- * What was used of a model on a day.
+ * The usage of a model on a day.
  *
  * @generated from message portico.inference.v1.Activity
  */
@@ -260,7 +260,7 @@ export declare type Activity = Message<"portico.inference.v1.Activity"> & {
   modelId: string;
 
   /**
-   * Value of the metadata that the list is grouped by; absent: none was requested, or the requests have none.
+   * The value of the metadata by which the list is grouped; absent: it is not grouped, or the requests have none.
    *
    * @generated from field: optional string metadata_value = 4;
    */
@@ -311,7 +311,7 @@ export declare type Spending = Message<"portico.inference.v1.Spending"> & {
   monthNanos: bigint;
 
   /**
-   * What requests that run may cost at most, beside what was spent.
+   * The maximum cost of running requests, in addition to what was spent.
    *
    * @generated from field: int64 reserved_nanos = 5;
    */
@@ -325,7 +325,7 @@ export declare type Spending = Message<"portico.inference.v1.Spending"> & {
 export declare const SpendingSchema: GenMessage<Spending>;
 
 /**
- * What a key used.
+ * The usage of a key.
  *
  * @generated from message portico.inference.v1.KeyUsage
  */
@@ -384,21 +384,21 @@ export declare const GetGenerationResponseSchema: GenMessage<GetGenerationRespon
  */
 export declare type ListActivityRequest = Message<"portico.inference.v1.ListActivityRequest"> & {
   /**
-   * One of the last 30 UTC days, as YYYY-MM-DD; absent: all of them, today included.
+   * One of the last 30 UTC days, as YYYY-MM-DD; absent: all of them, including today.
    *
    * @generated from field: optional string date = 1;
    */
   date?: string | undefined;
 
   /**
-   * Only what this key used; absent: all keys.
+   * Only the usage of this key; absent: of all keys.
    *
    * @generated from field: optional string key_id = 2;
    */
   keyId?: string | undefined;
 
   /**
-   * Groups by the value of this metadata, too; absent: by none.
+   * Also groups by the value of this metadata; absent: by none.
    *
    * @generated from field: optional string metadata_key = 3;
    */
@@ -488,14 +488,14 @@ export declare type GetWorkspaceUsageResponse = Message<"portico.inference.v1.Ge
 export declare const GetWorkspaceUsageResponseSchema: GenMessage<GetWorkspaceUsageResponse>;
 
 /**
- * Says what the caller's workspace used: the rows of the ledger and their sums. Each call waits for rows that are about to be closed, in
- * any process: whoever has the last byte of an answer finds it here.
+ * Reports the usage of the caller's workspace: the rows of the ledger and their sums. Each call waits for rows that are
+ * about to be closed, in any process, so that whoever has received the last byte of an answer finds it here.
  *
  * @generated from service portico.inference.v1.UsageService
  */
 export declare const UsageService: GenService<{
   /**
-   * Gets the row of a generation that has ended. Rejects with GENERATION_NOT_FOUND while it runs, and when there is none.
+   * Gets the row of a generation that has ended. Rejects with GENERATION_NOT_FOUND while it runs, and if there is none.
    *
    * @generated from rpc portico.inference.v1.UsageService.GetGeneration
    */
@@ -505,7 +505,7 @@ export declare const UsageService: GenService<{
     output: typeof GetGenerationResponseSchema;
   },
   /**
-   * Sums the rows by the UTC day on which they ended, provider and model: latest day first, then by provider and model.
+   * Sums the rows by UTC day of their end, provider and model: the latest day first, then by provider and model.
    *
    * @generated from rpc portico.inference.v1.UsageService.ListActivity
    */
@@ -515,7 +515,7 @@ export declare const UsageService: GenService<{
     output: typeof ListActivityResponseSchema;
   },
   /**
-   * Gets what keys used, in the order in which they are named. One that used nothing, or that nobody knows, has used nothing.
+   * Gets the usage of keys, in the given order. Unknown keys have used nothing.
    *
    * @generated from rpc portico.inference.v1.UsageService.GetKeyUsage
    */
@@ -525,7 +525,7 @@ export declare const UsageService: GenService<{
     output: typeof GetKeyUsageResponseSchema;
   },
   /**
-   * Gets what all keys of the workspace together used, those that are deleted included.
+   * Gets the usage of all keys of the workspace together, including deleted ones.
    *
    * @generated from rpc portico.inference.v1.UsageService.GetWorkspaceUsage
    */

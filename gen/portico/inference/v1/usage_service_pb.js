@@ -119,8 +119,8 @@ export const GetWorkspaceUsageResponseSchema = /*@__PURE__*/
   messageDesc(file_portico_inference_v1_usage_service, 12);
 
 /**
- * Says what the caller's workspace used: the rows of the ledger and their sums. Each call waits for rows that are about to be closed, in
- * any process: whoever has the last byte of an answer finds it here.
+ * Reports the usage of the caller's workspace: the rows of the ledger and their sums. Each call waits for rows that are
+ * about to be closed, in any process, so that whoever has received the last byte of an answer finds it here.
  *
  * @generated from service portico.inference.v1.UsageService
  */

@@ -18,7 +18,7 @@ export declare const file_portico_options_v1_limit: GenFile;
  */
 export declare type Limit = Message<"portico.options.v1.Limit"> & {
   /**
-   * Absent: any number, however small, and an empty field.
+   * Absent: no lower bound, and the field may be empty.
    *
    * @generated from field: optional double least = 1;
    */
@@ -32,14 +32,14 @@ export declare type Limit = Message<"portico.options.v1.Limit"> & {
   most?: number | undefined;
 
   /**
-   * Of each name in a map. Absent: no bound.
+   * For each key of a map. Absent: no bound.
    *
    * @generated from field: portico.options.v1.Limit key = 3;
    */
   key?: Limit | undefined;
 
   /**
-   * Of each item, or of each value in a map. Absent: no bound.
+   * For each item, or for each value of a map. Absent: no bound.
    *
    * @generated from field: portico.options.v1.Limit item = 4;
    */
@@ -53,7 +53,8 @@ export declare type Limit = Message<"portico.options.v1.Limit"> & {
 export declare const LimitSchema: GenMessage<Limit>;
 
 /**
- * What a field may hold. The service checks it, or cuts what it returns to it; the public document shows it where it has the field.
+ * The limits of a field. The service checks it, or truncates what it returns to it; the public document shows it for
+ * the members that correspond to the field.
  *
  * @generated from extension: optional portico.options.v1.Limit limit = 50000;
  */

@@ -19,7 +19,8 @@ export const LimitSchema = /*@__PURE__*/
   messageDesc(file_portico_options_v1_limit, 0);
 
 /**
- * What a field may hold. The service checks it, or cuts what it returns to it; the public document shows it where it has the field.
+ * The limits of a field. The service checks it, or truncates what it returns to it; the public document shows it for
+ * the members that correspond to the field.
  *
  * @generated from extension: optional portico.options.v1.Limit limit = 50000;
  */

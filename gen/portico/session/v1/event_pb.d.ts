@@ -15,7 +15,7 @@ import type { ModelRef, ToolContent } from "../../catalog/v1/catalog_pb.js";
 export declare const file_portico_session_v1_event: GenFile;
 
 /**
- * Something that happened in a session.
+ * An event in a session.
  *
  * @generated from message portico.session.v1.SessionEvent
  */
@@ -45,7 +45,7 @@ export declare type SessionEvent = Message<"portico.session.v1.SessionEvent"> & 
   directory: string;
 
   /**
-   * Number within the session, from 1, growing; absent for volatile events, which are never stored.
+   * Number within the session, increasing from 1; absent for volatile events, which are never stored.
    *
    * @generated from field: optional int64 seq = 5;
    */
@@ -307,7 +307,7 @@ export declare const SessionEventSchema: GenMessage<SessionEvent>;
  */
 export declare type SessionCreated = Message<"portico.session.v1.SessionCreated"> & {
   /**
-   * As it was created.
+   * The session as it was created.
    *
    * @generated from field: portico.session.v1.Session session = 1;
    */
@@ -321,7 +321,7 @@ export declare type SessionCreated = Message<"portico.session.v1.SessionCreated"
 export declare const SessionCreatedSchema: GenMessage<SessionCreated>;
 
 /**
- * A session was made of the history of another one; its first event.
+ * A session was created from the history of another one; this is its first event.
  *
  * @generated from message portico.session.v1.SessionForked
  */
@@ -339,7 +339,7 @@ export declare type SessionForked = Message<"portico.session.v1.SessionForked"> 
 export declare const SessionForkedSchema: GenMessage<SessionForked>;
 
 /**
- * A session was removed; its last event.
+ * A session was removed; this is its last event.
  *
  * @generated from message portico.session.v1.SessionDeleted
  */
@@ -411,7 +411,7 @@ export declare type InboxCancelled = Message<"portico.session.v1.InboxCancelled"
 export declare const InboxCancelledSchema: GenMessage<InboxCancelled>;
 
 /**
- * An inbox item waits for another boundary.
+ * The delivery of an inbox item was changed.
  *
  * @generated from message portico.session.v1.InboxDeliveryChanged
  */
@@ -580,7 +580,7 @@ export declare type StepEnded = Message<"portico.session.v1.StepEnded"> & {
   finish: string;
 
   /**
-   * The provider's own word for it; absent: it gave none.
+   * The provider's own word for it; absent: none.
    *
    * @generated from field: optional string raw_finish = 3;
    */
@@ -599,7 +599,7 @@ export declare type StepEnded = Message<"portico.session.v1.StepEnded"> & {
   tokens?: TokenUsage | undefined;
 
   /**
-   * What the whole session has used with it; absent in events of older versions.
+   * The usage of the whole session, including this step; absent in events of older versions.
    *
    * @generated from field: portico.session.v1.SessionUsage session_usage = 6;
    */
@@ -629,21 +629,21 @@ export declare type StepFailed = Message<"portico.session.v1.StepFailed"> & {
   error?: StructuredError | undefined;
 
   /**
-   * As in AssistantMessage; absent: the provider had not ended its answer.
+   * As in AssistantMessage; absent: the provider's answer did not end.
    *
    * @generated from field: optional string finish = 3;
    */
   finish?: string | undefined;
 
   /**
-   * What its generation used; absent: that is not known.
+   * The usage of its generation; absent: unknown.
    *
    * @generated from field: portico.session.v1.SessionUsage usage = 4;
    */
   usage?: SessionUsage | undefined;
 
   /**
-   * What the whole session has used with it; absent where `usage` is.
+   * The usage of the whole session, including this step; absent if `usage` is.
    *
    * @generated from field: portico.session.v1.SessionUsage session_usage = 5;
    */
@@ -657,7 +657,7 @@ export declare type StepFailed = Message<"portico.session.v1.StepFailed"> & {
 export declare const StepFailedSchema: GenMessage<StepFailed>;
 
 /**
- * What was used of models.
+ * Usage of models.
  *
  * @generated from message portico.session.v1.SessionUsage
  */
@@ -723,7 +723,7 @@ export declare type RetryScheduled = Message<"portico.session.v1.RetryScheduled"
 export declare const RetryScheduledSchema: GenMessage<RetryScheduled>;
 
 /**
- * Names a part of a step.
+ * Identifies a part of a step.
  *
  * @generated from message portico.session.v1.PartRef
  */
@@ -767,7 +767,7 @@ export declare type PartRef = Message<"portico.session.v1.PartRef"> & {
 export declare const PartRefSchema: GenMessage<PartRef>;
 
 /**
- * What a part is.
+ * Kind of a part.
  *
  * @generated from enum portico.session.v1.PartRef.Kind
  */
@@ -783,7 +783,7 @@ export enum PartRef_Kind {
   TEXT = 1,
 
   /**
-   * What the model thinks.
+   * The model's thoughts.
    *
    * @generated from enum value: KIND_REASONING = 2;
    */
@@ -864,7 +864,7 @@ export declare type PartEnded = Message<"portico.session.v1.PartEnded"> & {
   text: string;
 
   /**
-   * The provider's data that go back to it untouched; only with KIND_REASONING. Absent: there are none.
+   * Data of the provider that are sent back to it unchanged; only with KIND_REASONING. Absent: none.
    *
    * @generated from field: google.protobuf.Struct state = 3;
    */
@@ -922,7 +922,7 @@ export declare type ToolProgressed = Message<"portico.session.v1.ToolProgressed"
   callId: string;
 
   /**
-   * What the tool reports to be shown.
+   * What the tool reports, to be shown.
    *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
@@ -957,7 +957,7 @@ export declare type ToolSucceeded = Message<"portico.session.v1.ToolSucceeded"> 
   content: ToolContent[];
 
   /**
-   * What the tool reports to be shown; absent: nothing.
+   * What the tool reports, to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
@@ -999,7 +999,7 @@ export declare type ToolFailed = Message<"portico.session.v1.ToolFailed"> & {
   content: ToolContent[];
 
   /**
-   * What the tool reports to be shown; absent: nothing.
+   * What the tool reports, to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 5;
    */
@@ -1042,7 +1042,7 @@ export declare type PermissionReplied = Message<"portico.session.v1.PermissionRe
   requestId: string;
 
   /**
-   * PERMISSION_REPLY_REJECT also when nobody answered in time.
+   * Also PERMISSION_REPLY_REJECT if nobody replied in time.
    *
    * @generated from field: portico.session.v1.PermissionReply reply = 2;
    */
@@ -1056,7 +1056,7 @@ export declare type PermissionReplied = Message<"portico.session.v1.PermissionRe
 export declare const PermissionRepliedSchema: GenMessage<PermissionReplied>;
 
 /**
- * A session got another title.
+ * The title of a session was changed.
  *
  * @generated from message portico.session.v1.SessionRenamed
  */
@@ -1116,7 +1116,7 @@ export declare const SessionPermissionsUpdatedSchema: GenMessage<SessionPermissi
  */
 export declare type SessionViewed = Message<"portico.session.v1.SessionViewed"> & {
   /**
-   * The end that was seen.
+   * The time of the end that was seen.
    *
    * @generated from field: google.protobuf.Timestamp idle_time = 1;
    */
@@ -1136,7 +1136,7 @@ export declare const SessionViewedSchema: GenMessage<SessionViewed>;
  */
 export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> & {
   /**
-   * What for: `title`, `compaction`.
+   * The purpose: `title`, `compaction`.
    *
    * @generated from field: string source = 1;
    */
@@ -1155,7 +1155,7 @@ export declare type UsageRecorded = Message<"portico.session.v1.UsageRecorded"> 
   tokens?: TokenUsage | undefined;
 
   /**
-   * What the whole session has used with it; absent in older events.
+   * The usage of the whole session, including this call; absent in older events.
    *
    * @generated from field: portico.session.v1.SessionUsage session_usage = 4;
    */
@@ -1175,7 +1175,7 @@ export declare const UsageRecordedSchema: GenMessage<UsageRecorded>;
  */
 export declare type CompactionStarted = Message<"portico.session.v1.CompactionStarted"> & {
   /**
-   * The message that will hold the summary; of a manual one it has the id of its inbox item.
+   * The message that will contain the summary; if a client requested it, its id is that of the inbox item.
    *
    * @generated from field: string message_id = 1;
    */
@@ -1189,7 +1189,7 @@ export declare type CompactionStarted = Message<"portico.session.v1.CompactionSt
   manual: boolean;
 
   /**
-   * What is kept of the newest messages.
+   * The part of the newest messages that is kept.
    *
    * @generated from field: string recent = 3;
    */
@@ -1265,7 +1265,7 @@ export declare type CompactionEnded = Message<"portico.session.v1.CompactionEnde
 export declare const CompactionEndedSchema: GenMessage<CompactionEnded>;
 
 /**
- * A conversation could not be summarized, and stays as it is.
+ * A conversation could not be summarized, and remains unchanged.
  *
  * @generated from message portico.session.v1.CompactionFailed
  */

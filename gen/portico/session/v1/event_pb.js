@@ -161,7 +161,7 @@ export const PartRef_KindSchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_event, 19, 0);
 
 /**
- * What a part is.
+ * Kind of a part.
  *
  * @generated from enum portico.session.v1.PartRef.Kind
  */

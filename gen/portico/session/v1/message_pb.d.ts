@@ -105,7 +105,7 @@ export declare type Message = Message$1<"portico.session.v1.Message"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Free-form data of a client; absent: none was given. That of a user's or a synthetic message is in its kind.
+   * Free-form data of a client; absent: none. Those of a user's message or a synthetic text are in its kind.
    *
    * @generated from field: google.protobuf.Struct metadata = 14;
    */
@@ -119,7 +119,7 @@ export declare type Message = Message$1<"portico.session.v1.Message"> & {
 export declare const MessageSchema: GenMessage<Message>;
 
 /**
- * One step: what a provider answered, and the tool calls that came of it.
+ * One step: the provider's answer, and its tool calls.
  *
  * @generated from message portico.session.v1.AssistantMessage
  */
@@ -142,14 +142,15 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
   parts: AssistantPart[];
 
   /**
-   * Why the provider ended: `stop`, `length`, `tool-calls`, `content-filter`, `error`, `unknown`; absent while running.
+   * Why the answer ended: `stop`, `length`, `tool-calls`, `content-filter`, `error`, `unknown`; absent while it is
+   * running.
    *
    * @generated from field: optional string finish = 4;
    */
   finish?: string | undefined;
 
   /**
-   * The provider's own word for it; absent: it gave none.
+   * The provider's own word for it; absent: none.
    *
    * @generated from field: optional string raw_finish = 5;
    */
@@ -184,7 +185,7 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
   streamTime?: Timestamp | undefined;
 
   /**
-   * When the step had ended, tool calls included; absent while it runs.
+   * When the step ended, including its tool calls; absent while it is running.
    *
    * @generated from field: google.protobuf.Timestamp complete_time = 10;
    */
@@ -205,7 +206,7 @@ export declare type AssistantMessage = Message$1<"portico.session.v1.AssistantMe
   snapshot?: StepSnapshot | undefined;
 
   /**
-   * Data of the provider; absent: it gave none.
+   * Data of the provider; absent: none.
    *
    * @generated from field: google.protobuf.Struct provider_state = 13;
    */
@@ -271,7 +272,7 @@ export declare type StepRetry = Message$1<"portico.session.v1.StepRetry"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * Why the call before it failed.
+   * Why the previous call failed.
    *
    * @generated from field: portico.session.v1.StructuredError error = 3;
    */
@@ -330,7 +331,7 @@ export declare type AssistantText = Message$1<"portico.session.v1.AssistantText"
   text: string;
 
   /**
-   * Data of the provider; absent: it gave none.
+   * Data of the provider; absent: none.
    *
    * @generated from field: google.protobuf.Struct state = 2;
    */
@@ -357,14 +358,14 @@ export declare type AssistantReasoning = Message$1<"portico.session.v1.Assistant
   text: string;
 
   /**
-   * Data of the provider that is sent back to it unchanged; absent: it gave none.
+   * Data of the provider that are sent back to it unchanged; absent: none.
    *
    * @generated from field: google.protobuf.Struct state = 2;
    */
   state?: JsonObject | undefined;
 
   /**
-   * When it began; absent where an imported one has no times.
+   * When it began; absent if an imported one has no times.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
@@ -413,21 +414,21 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   partialInput?: string | undefined;
 
   /**
-   * The arguments; empty until they are complete, and when they are not a JSON object.
+   * The arguments as JSON text, as far as the model has written them; only with STATE_STREAMING.
    *
    * @generated from field: google.protobuf.Struct input = 5;
    */
   input?: JsonObject | undefined;
 
   /**
-   * What the tool returned; with STATE_ERROR, what there was before it failed.
+   * What the tool returned; with STATE_ERROR, what it returned before it failed.
    *
    * @generated from field: repeated portico.catalog.v1.ToolContent content = 6;
    */
   content: ToolContent[];
 
   /**
-   * What the tool reports to be shown; absent: nothing.
+   * What the tool reports, to be shown; absent: nothing.
    *
    * @generated from field: google.protobuf.Struct metadata = 7;
    */
@@ -448,7 +449,7 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   createTime?: Timestamp | undefined;
 
   /**
-   * When it began to run; absent: it has not.
+   * When it began to run; absent: it did not.
    *
    * @generated from field: google.protobuf.Timestamp run_time = 10;
    */
@@ -462,21 +463,21 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
   completeTime?: Timestamp | undefined;
 
   /**
-   * Whether the provider ran it; absent: nobody said so.
+   * Whether the provider ran it; absent: unknown.
    *
    * @generated from field: optional bool executed = 12;
    */
   executed?: boolean | undefined;
 
   /**
-   * Data of the provider about the call; absent: it gave none.
+   * Data of the provider about the call; absent: none.
    *
    * @generated from field: google.protobuf.Struct provider_state = 13;
    */
   providerState?: JsonObject | undefined;
 
   /**
-   * Data of the provider about the result; absent: it gave none.
+   * Data of the provider about the result; absent: none.
    *
    * @generated from field: google.protobuf.Struct provider_result_state = 14;
    */
@@ -490,7 +491,7 @@ export declare type AssistantTool = Message$1<"portico.session.v1.AssistantTool"
 export declare const AssistantToolSchema: GenMessage<AssistantTool>;
 
 /**
- * How far a tool call is.
+ * State of a tool call.
  *
  * @generated from enum portico.session.v1.AssistantTool.State
  */
@@ -501,28 +502,28 @@ export enum AssistantTool_State {
   UNSPECIFIED = 0,
 
   /**
-   * The model still writes the arguments.
+   * The model is still writing the arguments.
    *
    * @generated from enum value: STATE_STREAMING = 1;
    */
   STREAMING = 1,
 
   /**
-   * It waits for a permission, or runs.
+   * It waits for permission, or is running.
    *
    * @generated from enum value: STATE_RUNNING = 2;
    */
   RUNNING = 2,
 
   /**
-   * It ended well.
+   * It succeeded.
    *
    * @generated from enum value: STATE_COMPLETED = 3;
    */
   COMPLETED = 3,
 
   /**
-   * It ended badly, was refused, or its owner died (`aborted`).
+   * It failed, was refused, or its owner died (`aborted`).
    *
    * @generated from enum value: STATE_ERROR = 4;
    */
@@ -562,7 +563,7 @@ export declare type StructuredError = Message$1<"portico.session.v1.StructuredEr
   status?: number | undefined;
 
   /**
-   * Body of the provider's answer; absent: it was not kept.
+   * Body of the provider's response; absent: it was not kept.
    *
    * @generated from field: optional string response_body = 4;
    */
@@ -637,7 +638,7 @@ export declare type LocationSwitched = Message$1<"portico.session.v1.LocationSwi
   location?: SessionLocation | undefined;
 
   /**
-   * Absent where an imported one does not have it.
+   * Absent if an imported one does not have it.
    *
    * @generated from field: portico.session.v1.SessionLocation previous = 2;
    */
@@ -750,7 +751,7 @@ export declare type ShellCommand = Message$1<"portico.session.v1.ShellCommand"> 
   status: ShellCommand_Status;
 
   /**
-   * Absent: it has not exited by itself.
+   * Absent: it did not exit by itself.
    *
    * @generated from field: optional int32 exit_code = 4;
    */
@@ -778,7 +779,7 @@ export declare type ShellCommand = Message$1<"portico.session.v1.ShellCommand"> 
 export declare const ShellCommandSchema: GenMessage<ShellCommand>;
 
 /**
- * How far a command is.
+ * State of a command.
  *
  * @generated from enum portico.session.v1.ShellCommand.Status
  */
@@ -826,14 +827,14 @@ export declare type ShellOutput = Message$1<"portico.session.v1.ShellOutput"> & 
   output: string;
 
   /**
-   * Where the output ends in all that was printed, in bytes.
+   * Position in the whole output at which this part ends, in bytes.
    *
    * @generated from field: int64 cursor = 2;
    */
   cursor: bigint;
 
   /**
-   * All that was printed, in bytes.
+   * Size of the whole output, in bytes.
    *
    * @generated from field: int64 size = 3;
    */
@@ -879,28 +880,28 @@ export declare type Compaction = Message$1<"portico.session.v1.Compaction"> & {
   summary?: string | undefined;
 
   /**
-   * What is kept of the newest messages; absent with STATUS_FAILED.
+   * The part of the newest messages that is kept; absent with STATUS_FAILED.
    *
    * @generated from field: optional string recent = 4;
    */
   recent?: string | undefined;
 
   /**
-   * Only with STATUS_COMPLETED, and absent where nobody said it.
+   * Only with STATUS_COMPLETED; absent if it is unknown.
    *
    * @generated from field: portico.catalog.v1.ModelRef model = 5;
    */
   model?: ModelRef | undefined;
 
   /**
-   * Data of the provider; absent: it gave none.
+   * Data of the provider; absent: none.
    *
    * @generated from field: google.protobuf.Struct provider_state = 6;
    */
   providerState?: JsonObject | undefined;
 
   /**
-   * What a provider made of the conversation to go on with; absent: nothing.
+   * The provider's own form of the summarized conversation; absent: none.
    *
    * @generated from field: google.protobuf.Struct provider_context = 7;
    */
@@ -935,7 +936,7 @@ export declare type Compaction = Message$1<"portico.session.v1.Compaction"> & {
 export declare const CompactionSchema: GenMessage<Compaction>;
 
 /**
- * How far a compaction is.
+ * State of a compaction.
  *
  * @generated from enum portico.session.v1.Compaction.Status
  */

@@ -77,7 +77,7 @@ export const AssistantTool_StateSchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_message, 7, 0);
 
 /**
- * How far a tool call is.
+ * State of a tool call.
  *
  * @generated from enum portico.session.v1.AssistantTool.State
  */
@@ -147,7 +147,7 @@ export const ShellCommand_StatusSchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_message, 15, 0);
 
 /**
- * How far a command is.
+ * State of a command.
  *
  * @generated from enum portico.session.v1.ShellCommand.Status
  */
@@ -175,7 +175,7 @@ export const Compaction_StatusSchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_message, 17, 0);
 
 /**
- * How far a compaction is.
+ * State of a compaction.
  *
  * @generated from enum portico.session.v1.Compaction.Status
  */

@@ -61,7 +61,7 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   projectId: string;
 
   /**
-   * Path of the directory relative to the project's, of zero length at its root.
+   * Path of the directory relative to the project's, which is `""` at its root.
    *
    * @generated from field: string subpath = 7;
    */
@@ -75,14 +75,14 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   metadata?: JsonObject | undefined;
 
   /**
-   * Evaluated after the agent's rules; absent: none were given.
+   * Evaluated after the agent's rules; absent: none.
    *
    * @generated from field: portico.session.v1.PermissionRuleset permissions = 9;
    */
   permissions?: PermissionRuleset | undefined;
 
   /**
-   * Sum over all steps, in nano-dollars; a step whose price is unknown counts as 0.
+   * Sum over all steps, in nano-dollars; a step with an unknown price counts as 0.
    *
    * @generated from field: int64 cost_nanos = 10;
    */
@@ -108,7 +108,7 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Time of the last activity, by which sessions are listed.
+   * Time of the last activity, by which lists are ordered.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 14;
    */
@@ -136,14 +136,14 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
   viewTime?: Timestamp | undefined;
 
   /**
-   * When it was put away; it is listed all the same. Absent: it was not; only an imported session has it.
+   * When it was archived; it is still listed. Absent: it was not; only imported sessions have it.
    *
    * @generated from field: google.protobuf.Timestamp archive_time = 18;
    */
   archiveTime?: Timestamp | undefined;
 
   /**
-   * What it was forked from; absent: it was not.
+   * The origin of a fork; absent: it is not a fork.
    *
    * @generated from field: portico.session.v1.ForkOrigin fork = 30;
    */
@@ -157,20 +157,20 @@ export declare type Session = Message<"portico.session.v1.Session"> & {
 export declare const SessionSchema: GenMessage<Session>;
 
 /**
- * What a forked session was made from.
+ * What a fork was created from.
  *
  * @generated from message portico.session.v1.ForkOrigin
  */
 export declare type ForkOrigin = Message<"portico.session.v1.ForkOrigin"> & {
   /**
-   * The session whose history was copied; it may be gone by now.
+   * The session whose history was copied; it may have been removed.
    *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * Message of that session up to which history was copied.
+   * The message of that session up to which the history was copied.
    *
    * @generated from field: string message_id = 2;
    */
@@ -191,13 +191,13 @@ export declare type ForkOrigin = Message<"portico.session.v1.ForkOrigin"> & {
 export declare const ForkOriginSchema: GenMessage<ForkOrigin>;
 
 /**
- * Rules of a session. A message of its own, so that "none given" and "none" differ.
+ * Rules of a session, in a message of their own, so that "none given" and "no rules" differ.
  *
  * @generated from message portico.session.v1.PermissionRuleset
  */
 export declare type PermissionRuleset = Message<"portico.session.v1.PermissionRuleset"> & {
   /**
-   * In order; the last one that matches wins. Patterns have at most 4,096 characters, and 65,536 together.
+   * In order; the last matching one wins. Patterns have at most 4,096 characters, and 65,536 together.
    *
    * @generated from field: repeated portico.catalog.v1.PermissionRule rules = 1;
    */
@@ -338,7 +338,7 @@ export declare const FileInputSchema: GenMessage<FileInput>;
  */
 export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"> & {
   /**
-   * At most 20 MiB; in a transfer it is not here, but named by `content_hash`.
+   * At most 20 MiB; in a transfer, it is replaced by `content_hash`.
    *
    * @generated from field: bytes data = 1;
    */
@@ -380,14 +380,14 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
   mention?: Mention | undefined;
 
   /**
-   * Only in a transfer: SHA-256 of the content, hexadecimal, which is transferred apart from the message.
+   * Only in a transfer: SHA-256 of the content, in hexadecimal digits; the content is transferred separately.
    *
    * @generated from field: optional string content_hash = 7;
    */
   contentHash?: string | undefined;
 
   /**
-   * Bytes of the content that `content_hash` names.
+   * Size in bytes of the content that `content_hash` identifies.
    *
    * @generated from field: int64 content_size = 8;
    */
@@ -469,7 +469,7 @@ export declare type SkillAttachment = Message<"portico.session.v1.SkillAttachmen
   name: string;
 
   /**
-   * Its instructions when the prompt was admitted; absent where the prompt named the skill before.
+   * Its instructions when the prompt was admitted; absent if an earlier prompt named the skill.
    *
    * @generated from field: optional string text = 3;
    */
@@ -490,7 +490,7 @@ export declare type SkillAttachment = Message<"portico.session.v1.SkillAttachmen
 export declare const SkillAttachmentSchema: GenMessage<SkillAttachment>;
 
 /**
- * What a user said.
+ * What a user wrote.
  *
  * @generated from message portico.session.v1.Prompt
  */
@@ -517,7 +517,7 @@ export declare type Prompt = Message<"portico.session.v1.Prompt"> & {
   agents: AgentAttachment[];
 
   /**
-   * Free-form data of the client, at most 64 KiB as JSON; absent: none was given.
+   * Free-form data of the client, at most 64 KiB as JSON; absent: none.
    *
    * @generated from field: google.protobuf.Struct metadata = 4;
    */
@@ -558,7 +558,7 @@ export declare type SyntheticText = Message<"portico.session.v1.SyntheticText"> 
   description?: string | undefined;
 
   /**
-   * Free-form data of the client, at most 64 KiB as JSON; absent: none was given.
+   * Free-form data of the client, at most 64 KiB as JSON; absent: none.
    *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
@@ -592,7 +592,7 @@ export declare type SessionLocation = Message<"portico.session.v1.SessionLocatio
   projectId: string;
 
   /**
-   * Path of the directory relative to the project's, of zero length at its root.
+   * Path of the directory relative to the project's, which is `""` at its root.
    *
    * @generated from field: string subpath = 3;
    */
@@ -606,7 +606,7 @@ export declare type SessionLocation = Message<"portico.session.v1.SessionLocatio
 export declare const SessionLocationSchema: GenMessage<SessionLocation>;
 
 /**
- * What was admitted and has its turn in the conversation.
+ * An admitted item that waits for its turn in the conversation.
  *
  * @generated from message portico.session.v1.InboxItem
  */
@@ -640,7 +640,7 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
    */
   payload: {
     /**
-     * Becomes a user's message.
+     * Becomes a message of the user.
      *
      * @generated from field: portico.session.v1.Prompt prompt = 4;
      */
@@ -654,7 +654,7 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
     case: "synthetic";
   } | {
     /**
-     * The session moves there, once what was admitted before has entered.
+     * The session moves there, once everything admitted before has entered.
      *
      * @generated from field: portico.session.v1.SessionLocation move = 7;
      */
@@ -662,7 +662,7 @@ export declare type InboxItem = Message<"portico.session.v1.InboxItem"> & {
     case: "move";
   } | {
     /**
-     * What came before is summarized; it enters ahead of the steers that wait, but never across a move.
+     * Everything before it is summarized; it enters ahead of the steers that wait, but never across a move.
      *
      * @generated from field: portico.session.v1.CompactionRequest compaction = 8;
      */
@@ -692,7 +692,7 @@ export declare type CompactionRequest = Message<"portico.session.v1.CompactionRe
 export declare const CompactionRequestSchema: GenMessage<CompactionRequest>;
 
 /**
- * A tool call's request for permission, which waits for an answer.
+ * A tool call's request for permission, which waits for a reply.
  *
  * @generated from message portico.session.v1.PermissionRequest
  */
@@ -748,7 +748,7 @@ export declare type PermissionRequest = Message<"portico.session.v1.PermissionRe
   createTime?: Timestamp | undefined;
 
   /**
-   * When it is rejected if nobody has answered.
+   * When it is rejected, unless somebody has replied.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 9;
    */
@@ -762,7 +762,7 @@ export declare type PermissionRequest = Message<"portico.session.v1.PermissionRe
 export declare const PermissionRequestSchema: GenMessage<PermissionRequest>;
 
 /**
- * A pattern that was allowed for good in a project.
+ * A pattern that was permanently allowed in a project.
  *
  * @generated from message portico.session.v1.SavedApproval
  */
@@ -846,7 +846,7 @@ export enum Delivery {
   UNSPECIFIED = 0,
 
   /**
-   * At the next step boundary, all that wait together.
+   * At the next step boundary, together with all that wait.
    *
    * @generated from enum value: DELIVERY_STEER = 1;
    */
@@ -866,7 +866,7 @@ export enum Delivery {
 export declare const DeliverySchema: GenEnum<Delivery>;
 
 /**
- * An answer to a permission request.
+ * A reply to a permission request.
  *
  * @generated from enum portico.session.v1.PermissionReply
  */

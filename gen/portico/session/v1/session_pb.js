@@ -167,7 +167,7 @@ export const PermissionReplySchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_session, 2);
 
 /**
- * An answer to a permission request.
+ * A reply to a permission request.
  *
  * @generated from enum portico.session.v1.PermissionReply
  */

@@ -101,7 +101,7 @@ export const GetSessionStatsRequest_ToolDetailSchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_session_service, 10, 0);
 
 /**
- * What is said about tools.
+ * What is reported about tools.
  *
  * @generated from enum portico.session.v1.GetSessionStatsRequest.ToolDetail
  */
@@ -612,7 +612,7 @@ export const OrderSchema = /*@__PURE__*/
   enumDesc(file_portico_session_v1_session_service, 0);
 
 /**
- * Order of a list that comes in pages.
+ * Order of a paginated list.
  *
  * @generated from enum portico.session.v1.Order
  */
@@ -620,8 +620,8 @@ export const Order = /*@__PURE__*/
   tsEnum(OrderSchema);
 
 /**
- * Keeps sessions and runs their agents. Every call sees only the sessions of the principal's workspace; another
- * workspace's session is SESSION_NOT_FOUND.
+ * Manages sessions and runs their agents. Every call sees only the sessions of the principal's workspace; for those of
+ * other workspaces it rejects with SESSION_NOT_FOUND.
  *
  * @generated from service portico.session.v1.SessionService
  */

@@ -14,21 +14,21 @@ import type { ModelRef } from "../../catalog/v1/catalog_pb.js";
 export declare const file_portico_session_v1_stats: GenFile;
 
 /**
- * What the sessions of a workspace did in a range of time: a prompt counts when it enters the conversation, a step by
- * when it began, once it has ended. What a fork copied is not counted again.
+ * The activity of a workspace's sessions in a range of time: a prompt counts when it enters the conversation, and a
+ * step when it began, once it has ended. What a fork copied does not count again.
  *
  * @generated from message portico.session.v1.SessionStats
  */
 export declare type SessionStats = Message<"portico.session.v1.SessionStats"> & {
   /**
-   * Begin of the range: the requested one, or the time of the first thing counted.
+   * Start of the range: the requested one, or the time of the first counted event.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 1;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * End of the range, which is not part of it.
+   * End of the range, exclusive.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 2;
    */
@@ -42,7 +42,7 @@ export declare type SessionStats = Message<"portico.session.v1.SessionStats"> & 
   sessionCount: number;
 
   /**
-   * Child sessions with one.
+   * Child sessions with a prompt or a step in the range.
    *
    * @generated from field: int32 child_count = 4;
    */
@@ -96,7 +96,7 @@ export declare type SessionStats = Message<"portico.session.v1.SessionStats"> & 
   days: DayStats[];
 
   /**
-   * By their tokens, most first.
+   * By number of tokens, descending.
    *
    * @generated from field: repeated portico.session.v1.ModelStats models = 12;
    */
@@ -140,7 +140,7 @@ export declare type CallCounts = Message<"portico.session.v1.CallCounts"> & {
 export declare const CallCountsSchema: GenMessage<CallCounts>;
 
 /**
- * What was done with tools.
+ * The use of tools.
  *
  * @generated from message portico.session.v1.ToolStats
  */
@@ -151,7 +151,7 @@ export declare type ToolStats = Message<"portico.session.v1.ToolStats"> & {
   totals?: CallCounts | undefined;
 
   /**
-   * By their calls, most first; absent unless requested.
+   * By number of calls, descending; absent unless requested.
    *
    * @generated from field: portico.session.v1.ToolUsageList usage = 2;
    */
@@ -165,7 +165,7 @@ export declare type ToolStats = Message<"portico.session.v1.ToolStats"> & {
 export declare const ToolStatsSchema: GenMessage<ToolStats>;
 
 /**
- * A message of its own, so that "not requested" and "none" differ.
+ * In a message of its own, so that "not requested" and "none" differ.
  *
  * @generated from message portico.session.v1.ToolUsageList
  */
@@ -183,7 +183,7 @@ export declare type ToolUsageList = Message<"portico.session.v1.ToolUsageList"> 
 export declare const ToolUsageListSchema: GenMessage<ToolUsageList>;
 
 /**
- * What was done with one tool.
+ * The use of one tool.
  *
  * @generated from message portico.session.v1.ToolUsage
  */
@@ -199,7 +199,7 @@ export declare type ToolUsage = Message<"portico.session.v1.ToolUsage"> & {
   calls?: CallCounts | undefined;
 
   /**
-   * Median time that its calls took, in milliseconds; absent: none has an end.
+   * Median duration of its calls in milliseconds; absent: none has ended.
    *
    * @generated from field: optional double median_duration_ms = 3;
    */
@@ -213,7 +213,7 @@ export declare type ToolUsage = Message<"portico.session.v1.ToolUsage"> & {
 export declare const ToolUsageSchema: GenMessage<ToolUsage>;
 
 /**
- * One day of the time zone.
+ * One day in the time zone.
  *
  * @generated from message portico.session.v1.DayStats
  */
@@ -238,7 +238,7 @@ export declare type DayStats = Message<"portico.session.v1.DayStats"> & {
 export declare const DayStatsSchema: GenMessage<DayStats>;
 
 /**
- * What was done with one model.
+ * The use of one model.
  *
  * @generated from message portico.session.v1.ModelStats
  */
