@@ -70,3 +70,19 @@ test('what is asked after a reload waits for its answer, and one that was answer
   await service.wait()
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
+
+test('a reload by a workspace that shares the directory leaves a request waiting; its call is run when it is granted', async () => {
+  await using tools = await openRealTools()
+  const { catalog, service } = tools
+  await writeFiles(catalog.project, { '.opencode/agents/build.md': 'Be brief.' })
+  const [request] = await asking(tools, 'ses_1', 'a')
+  await writeFiles(catalog.project, { '.opencode/agents/build.md': 'Be thorough.' })
+  const elsewhere = callOptions({ principal: { ...key, workspaceId: 'wrk_2' }, requestId: 'req_2' })
+  await service.client.reloadLocations({}, elsewhere)
+  service.peers.turns.push(text('Done.'))
+  const granted = { sessionId: 'ses_1', requestId: request?.requestId ?? '', reply: Reply.ONCE }
+  await service.client.replyPermissionRequest(granted, asKey)
+  await service.wait()
+  assert.deepEqual((await service.calls()).map(({ error }) => error), [undefined])
+  assert.match(JSON.stringify(service.peers.requests[1]?.messages[0]), /Be thorough\./)
+})
