@@ -3,15 +3,40 @@ import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
 import { openPortico } from '#test/support/portico.ts'
 import { recordSpans } from '#test/support/spans.ts'
 
 const KEY = 'sk-portico-of-workspace-one'
 const RPC = 'portico.identity.v1.IdentityService/'
 
-test('a response reads its key once; a run reads it again when it spends', async () => {
+const messages = [{ role: 'user', content: 'Hello' }]
+const DIALECTS = {
+  responses: { input: 'Hello' },
+  'chat/completions': { messages },
+  messages: { messages, max_tokens: 9 },
+}
+
+/** Counts how often a row of a key is read from now on. */
+function countKeyReads(t: TestContext): () => number {
+  let reads = 0
+  const { get, all } = StatementSync.prototype
+  const count = (statement: StatementSync): void => {
+    if (/\bfrom\s+api_keys\b/i.test(statement.sourceSQL)) reads++
+  }
+  t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync, ...values: never[]) {
+    count(this)
+    return get.apply(this, values)
+  })
+  t.mock.method(StatementSync.prototype, 'all', function (this: StatementSync, ...values: never[]) {
+    count(this)
+    return all.apply(this, values)
+  })
+  return () => reads
+}
+
+test('a request for a generation reads its key once, in every dialect, whole and streamed; a run reads it again when it spends', async (t) => {
   await using spans = await recordSpans()
   const roots = JSON.stringify({ wrk_one: [realpathSync(tmpdir())] })
   await using portico = await openPortico({ PORTICO_AUTH: 'bearer', PORTICO_PROJECT_ROOTS: roots })
@@ -21,7 +46,7 @@ test('a response reads its key once; a run reads it again when it spends', async
   const insert =
     "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created) VALUES ('wrk_one', 'key_one', 1, ?, 'workspace', 'k', 'sk', 0, 1)"
   database.prepare(insert).run(hash('sha256', KEY, 'hex'))
-  database.close()
+  t.after(() => database.close())
   const reads = (): string[] => {
     const names = spans.ended().map(({ name }) => name)
     return names.filter((name) => name.startsWith(RPC)).map((name) => name.slice(RPC.length))
@@ -32,10 +57,16 @@ test('a response reads its key once; a run reads it again when it spends', async
     const text = await answer.text()
     assert.ok(answer.ok, `${path}: ${answer.status} ${text}`)
   }
-  for (const stream of [false, true]) {
-    await send('/api/v1/responses', { model: 'portico/echo', input: 'Hello', stream })
+  const keyReads = countKeyReads(t)
+  for (const [dialect, body] of Object.entries(DIALECTS)) {
+    for (const stream of [false, true]) {
+      // What is remembered of a key is forgotten with any change, so that each request has to read it.
+      database.exec(`UPDATE api_keys SET name = '${dialect} ${stream}'`)
+      const [calls, before] = [reads().length, keyReads()]
+      await send(`/api/v1/${dialect}`, { model: 'portico/echo', stream, ...body })
+      assert.deepEqual([reads().slice(calls), keyReads() - before], [['Authenticate'], 1], `${dialect} ${stream}`)
+    }
   }
-  assert.deepEqual(reads(), ['Authenticate', 'Authenticate'])
 
   await send('/api/session', { id: 'ses_key', location: { directory: portico.project } })
   await send('/api/session/ses_key/prompt', { text: '/length 2' })
