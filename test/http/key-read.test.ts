@@ -27,11 +27,11 @@ function countKeyReads(t: TestContext): () => number {
   }
   t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync, ...values: never[]) {
     count(this)
-    return get.apply(this, values)
+    return Reflect.apply(get, this, values)
   })
   t.mock.method(StatementSync.prototype, 'all', function (this: StatementSync, ...values: never[]) {
     count(this)
-    return all.apply(this, values)
+    return Reflect.apply(all, this, values)
   })
   return () => reads
 }
