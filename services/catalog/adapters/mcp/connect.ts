@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { Client, SdkHttpError } from '@modelcontextprotocol/client'
+import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import type { McpTarget } from '#services/catalog/domain/mcp/server-entry.ts'
 import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
@@ -65,7 +65,11 @@ export async function connect(
   const onClose = (): void => closed.resolve(transport.why)
   client.onclose = onClose
   // What the server printed at its end says more than that it has ended.
-  const explained = (error: unknown): unknown => (transport.why === 'it was closed' ? error : new Error(transport.why))
+  const explained = (error: unknown): unknown => {
+    if (transport.why !== 'it was closed') return new Error(transport.why)
+    const isMalformed = error instanceof SdkError && error.code === SdkErrorCode.InvalidResult
+    return isMalformed ? new Error('It answered with something else than the protocol has', { cause: error }) : error
+  }
   client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged)
   try {
     await client.connect(transport, { signal, timeout: timeoutMs })

@@ -137,6 +137,7 @@ test('noise, endless lists and lines, silence and hostile descriptions: each is 
     ...{ s: server.entry, noisy: entry('noisy'), endless: entry('endless'), hostile: entry('hostile') },
     ...{
       silent: { ...entry('silent'), timeout: 300 },
+      foreign: entry('foreign'),
       line: entry('line'),
       nothing: { ...server.entry, command: ['nothing-of-this-name'] },
     },
@@ -150,6 +151,7 @@ test('noise, endless lists and lines, silence and hostile descriptions: each is 
   for (const name of ['s', 'noisy', 'endless', 'hostile']) assert.equal(servers[name]?.status, Status.CONNECTED, name)
   for (const [name, error] of [
     ['silent', /Request timed out/],
+    ['foreign', /^It answered with something else than the protocol has \(next try/],
     ['line', /it sent a message of more than 16777216 bytes/],
     ['nothing', /it ended with exit code 127: .*nothing-of-this-name/],
     ['far', /ECONNREFUSED|bad port/],

@@ -81,7 +81,7 @@ export class ToolList implements Disposable {
         if (this.#isListing) this.changed()
         else void this.#list()
       },
-      Math.max(wait, 0),
+      Math.max(wait, this.#isListing ? RELIST_MS : 0),
     ).unref()
   }
 

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { asOperator, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
+import { asOperator, openCatalog, rejection, runTool, writeFiles } from '#test/support/catalog.ts'
 import { hostsOf } from '#test/support/plugins.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -74,6 +74,11 @@ test('a hook does not wait for longer than its limit for the process of its plug
   assert.equal(await instructed(), false)
   const { hook, msg } = catalog.warnings.at(-1) ?? assert.fail()
   assert.deepEqual([hook, msg], ['instructions', 'A hook was passed over'])
+  const problem = 'The plugin was not there within 2 s; the call was not begun'
+  await assert.rejects(
+    catalog.client.prepareTool({ name: 'wait', input: {} }, asOperator),
+    rejection('TOOL_UNAVAILABLE', { name: 'wait', problem }),
+  )
   over.abort()
   for (const events of running) await assert.rejects(events.next())
   await waitFor('the plugin', instructed)

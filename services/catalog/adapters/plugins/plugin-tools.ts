@@ -49,9 +49,12 @@ export class PluginTools implements Tools {
 
   /** In the plugin's own thread, so that a schema that takes for ever affects nobody else. */
   async #validate({ name, plugin, tool }: NamedTool, input: JsonObject): Promise<void> {
-    const limit = { signal: AbortSignal.timeout(2 * this.#validateMs), limitMs: this.#validateMs }
+    const waitMs = 2 * this.#validateMs
+    const limit = { signal: AbortSignal.timeout(waitMs), limitMs: this.#validateMs }
     const problem = await plugin.call('validate', { tool: tool.name, input }, limit).catch((error: unknown) => {
-      const problem = error instanceof RunEnded ? `${error.message}; the call was not begun` : problemOf(error)
+      const late = limit.signal.aborted ? `The plugin was not there within ${waitMs / 1_000} s` : undefined
+      const ended = late ?? (error instanceof RunEnded ? error.message : undefined)
+      const problem = ended === undefined ? problemOf(error) : `${ended}; the call was not begun`
       throw new Rejection('TOOL_UNAVAILABLE', { name, problem: cutShort(problem) })
     })
     if (problem === null) return
