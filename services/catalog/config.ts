@@ -56,11 +56,17 @@ const NPM_REGISTRY = 'https://registry.npmjs.org'
 
 const absolutePath = z.string().refine(isAbsolute, mustBe('an absolute path'))
 
+// The UUID by which `/api/v1` shows a workspace would give its keys no directory, without a word.
+const roots = z.record(z.string().regex(/^wrk_[0-9A-Za-z]+$/), z.array(absolutePath), {
+  error: ({ code }) =>
+    code === 'invalid_key' ? 'must be a workspace id of the form wrk_…, which npm run key -- list shows' : undefined,
+})
+
 const variables = z.object({
   HOME: z.string().optional(),
   PORTICO_DIRECTORY: z.string().optional(),
   PORTICO_CONFIG_DIR: z.string().optional(),
-  PORTICO_PROJECT_ROOTS: jsonVariable(z.record(z.string(), z.array(absolutePath))).default({}),
+  PORTICO_PROJECT_ROOTS: jsonVariable(roots).default({}),
   PORTICO_TRUSTED_DIRECTORIES: jsonVariable(z.array(absolutePath)).default([]),
   PORTICO_PROCESSES_PER_CORE: integerVariable({ min: 1, max: 1_000 }).default(16),
   PORTICO_LOCATION_IDLE_SECONDS: integerVariable({ min: 1, max: 86_400 }).default(300),

@@ -120,6 +120,17 @@ test('an address that others can reach is not served without credentials', async
   assert.equal(stderr, `The settings cannot be used:\n  ${why}\n`)
 })
 
+test('roots are given to workspaces by their ids, not by the UUIDs that /api/v1 shows', async () => {
+  using data = scratchDirectory()
+  const uuid = '6f1d64c3-3a53-5a0e-9a2e-0f6a1c1f6a4e'
+  const roots = JSON.stringify({ wrk_1: ['/srv/a'], [uuid]: ['/srv/a'] })
+  const environment = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0', PORTICO_PROJECT_ROOTS: roots }
+  const { code, stdout, stderr } = await runToEnd('main.ts', [], environment)
+  assert.deepEqual([code, stdout], [1, ''])
+  const why = `PORTICO_PROJECT_ROOTS: ${uuid}: must be a workspace id of the form wrk_…, which npm run key -- list shows`
+  assert.equal(stderr, `The settings cannot be used:\n  ${why}\n`)
+})
+
 test('all settings that cannot be used are reported at once, and no secret is repeated', async () => {
   using data = scratchDirectory()
   const bad = {
