@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Collection } from 'mongodb'
 import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
 import { SCHEMA } from '#services/inference/adapters/mongo/schema.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
@@ -139,5 +140,27 @@ test('MongoDB: a ledger of the first form and a new one have the same indexes, e
     await second.up({ db: mongo.db, commit: () => assert.fail() })
   } finally {
     await mongo.db.dropDatabase()
+  }
+})
+
+test('MongoDB: closes that come while some are written share the next write, and so do their announcements', {
+  skip: skipWithoutMongo,
+}, async (t) => {
+  await using store = await makeStore()
+  await using ledger = await store.open(systemClock)
+  const closings = Array.from({ length: 20 }, (_, i) => ({ ...closing, requestId: `req_${i}`, costNanos: 5n }))
+  await Promise.all(closings.map(({ requestId }) => ledger.open({ ...opening, requestId }, maxCost, undefined)))
+  const written: string[] = []
+  const { bulkWrite } = Collection.prototype
+  t.mock.method(Collection.prototype, 'bulkWrite', function (this: Collection, ...args: Parameters<typeof bulkWrite>) {
+    written.push(this.collectionName)
+    return bulkWrite.apply(this, args)
+  })
+  await Promise.all(closings.map((each) => ledger.announce([each])))
+  assert.deepEqual(written.splice(0), Array(2).fill('inference_accounts'))
+  await Promise.all(closings.map((each) => ledger.close([each])))
+  assert.deepEqual(written, Array(2).fill('inference_ledger'))
+  for (const account of [...(await ledger.accounts('wrk_1', ['key_1'])), await ledger.workspaceAccount('wrk_1')]) {
+    assert.deepEqual([account.heldRequests, account.totalNanos], [0, 100n])
   }
 })

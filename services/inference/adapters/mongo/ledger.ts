@@ -23,6 +23,7 @@ import { type AccountDocument, stateOf, WORKSPACE } from './account-document.ts'
 import { sumRows } from './activity.ts'
 import { announceCloses, awaitCloses } from './announced-closes.ts'
 import { closeRows } from './close-rows.ts'
+import { Grouped } from './grouped.ts'
 import { type LeaseDocument, OwnLease } from './leases.ts'
 import { type Collections, closeUncalled, settleLost } from './lost-rows.ts'
 import { OwnHolds } from './own-holds.ts'
@@ -46,6 +47,8 @@ export class MongoLedger implements Ledger {
   readonly #collections: Collections
   readonly #own = new OwnHolds()
   readonly #lease: OwnLease
+  readonly #closes = new Grouped<LedgerClosing>((closings) => this.#close(closings))
+  readonly #announcements = new Grouped<LedgerClosing>((closings) => this.#announce(closings))
 
   private constructor(mongo: Mongo, clock: Clock) {
     this.#mongo = mongo
@@ -113,10 +116,8 @@ export class MongoLedger implements Ledger {
     else this.#own.failed(row, name, this.#clock.monotonic())
   }
 
-  async close(closings: readonly LedgerClosing[]): Promise<void> {
-    const closer = { process: this.#lease.process, own: this.#own, now: this.#clock.now() }
-    await closeRows(this.#collections, closings, closer)
-    for (const closing of closings) this.#own.forget(closing, this.#own.nameOf(closing))
+  close(closings: readonly LedgerClosing[]): Promise<void> {
+    return this.#closes.do(closings)
   }
 
   async note(progress: readonly LedgerProgress[]): Promise<void> {
@@ -129,9 +130,8 @@ export class MongoLedger implements Ledger {
     await this.#collections.rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
   }
 
-  async announce(closings: readonly LedgerClosing[]): Promise<void> {
-    const named = closings.map((closing) => ({ ...closing, name: this.#own.nameOf(closing) ?? '' }))
-    await announceCloses(this.#collections.accounts, named)
+  announce(closings: readonly LedgerClosing[]): Promise<void> {
+    return this.#announcements.do(closings)
   }
 
   awaitAnnounced(workspace: string): Promise<void> {
@@ -171,6 +171,17 @@ export class MongoLedger implements Ledger {
 
   activity(query: ActivityQuery): Promise<readonly ActivitySum[]> {
     return sumRows(this.#collections.rows, query)
+  }
+
+  async #close(closings: readonly LedgerClosing[]): Promise<void> {
+    const closer = { process: this.#lease.process, own: this.#own, now: this.#clock.now() }
+    await closeRows(this.#collections, closings, closer)
+    for (const closing of closings) this.#own.forget(closing, this.#own.nameOf(closing))
+  }
+
+  async #announce(closings: readonly LedgerClosing[]): Promise<void> {
+    const named = closings.map((closing) => ({ ...closing, name: this.#own.nameOf(closing) ?? '' }))
+    await announceCloses(this.#collections.accounts, named)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
