@@ -1,4 +1,5 @@
-// `npm start [-- DIR]`: the single process. Every service in memory, the stores of the environment, and the gateway.
+// `npm start [-- DIR]`: the single process, with every service in memory, the stores of the environment, and the
+// gateway.
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { systemClock } from '#shared/clock.ts'
@@ -26,7 +27,7 @@ import { storeSchema as inferenceSchema, open as openInference } from './service
 import { readConfig as readSessionConfig } from './services/session/config.ts'
 import { open as openSession, storeSchema as sessionSchema } from './services/session/open.ts'
 
-/** Time to end tools and close stores once requests and runs have ended, in milliseconds. */
+/** Time for ending tools and closing stores once requests and runs have ended, in milliseconds. */
 const CLOSE_MS = 5_000
 const stop = {
   shutdownMs: CLOSE_MS,
@@ -49,7 +50,7 @@ if (word?.startsWith('-') || rest.length > 0) {
 await runUntilSignal(start, stop)
 
 async function start(resources: AsyncDisposableStack): Promise<void> {
-  // npm runs scripts in the package's folder and says in INIT_CWD where its user stands.
+  // npm runs scripts in the package's folder, and passes its user's directory in INIT_CWD.
   const project = resolve(process.env.INIT_CWD ?? '.', word ?? process.env.PORTICO_DIRECTORY ?? '.')
   const env = { PORTICO_LOG_LEVEL: 'warn', ...process.env, PORTICO_DIRECTORY: project }
   const config = readTogether(env, {
@@ -74,7 +75,7 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   const { createdManagementKey, createdApiKey, workspaceId } = identity.bootstrap
   let shown = false
   resources.defer(() => {
-    // Keys that this start made exist, also when something after them fails.
+    // Keys that this start created exist even if something after them fails.
     const keys = [createdManagementKey, createdApiKey].filter((key) => key !== undefined)
     if (!shown && keys.length > 0) process.stderr.write(`Keys, shown only once: ${keys.join(' ')}\n`)
   })
@@ -131,20 +132,20 @@ async function start(resources: AsyncDisposableStack): Promise<void> {
   shown = true
 }
 
-/** Refuses a default project that is no directory; it came as a word of the command line, or as a setting. */
+/** Refuses a default project that is not a directory; it comes from the command line, or from a setting. */
 function requireProject(named: string | undefined, project: string): void {
   if (statSync(project, { throwIfNoEntry: false })?.isDirectory() === true) return
   const variable = named === undefined ? 'PORTICO_DIRECTORY' : 'DIR (of npm start -- DIR)'
   throw new ConfigError([{ variable, problem: `${project} is not a directory` }])
 }
 
-/** The command that makes a key from any folder, in the same store as this process. */
+/** The command that creates a key from any folder, in the same store as this process. */
 function keyCommand(): string {
   const { PORTICO_MONGODB_URI, ...named } = process.env
   const store = ['PORTICO_DATA_DIR', 'PORTICO_MONGODB_DATABASE', 'PORTICO_MONGODB_URI_FILE']
     .filter((name) => named[name] !== undefined)
     .map((name) => `${name}=${quote(named[name] ?? '')} `)
-  // The URI may hold a password, and is not repeated.
+  // The URI may contain a password, and is not repeated.
   if (PORTICO_MONGODB_URI) store.push(`PORTICO_MONGODB_URI="\${PORTICO_MONGODB_URI:?}" `)
   return `${store.join('')}npm --prefix ${quote(import.meta.dirname)} run --silent key -- create`
 }
@@ -153,7 +154,7 @@ function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** Whoever starts it sees why that takes longer than it used to. */
+/** Shows people why a start takes longer than usual. */
 function reportStep(line: string): void {
   process.stderr.write(`${line}\n`)
 }

@@ -1,5 +1,6 @@
-// What authentication adds to a request of the single process: CPU of the call that the gateway makes for each, by a key, by an access token
-// that was seen before and by a new one, each beside the bare work that it cannot do without. Usage: node bench/authenticate.ts [ROUNDS]
+// What authentication adds to a request of the single process: CPU time of the gateway's call, with a key, with an
+// access token that was seen before and with a new one, each beside the unavoidable work alone. Usage: node
+// bench/authenticate.ts [ROUNDS]
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -45,7 +46,7 @@ const mint = async (): Promise<string> => {
 let turn = 0
 const next = <T>(all: readonly T[]): T => all[turn++ % all.length] as T
 
-/** As the gateway calls: with the signal of a client that is still there, and a deadline. */
+/** Like the gateway: with the signal of a client that is still connected, and a deadline. */
 const authenticate = (credential: AuthenticateRequest['credential']) =>
   client.authenticate({ credential }, callOptions({}, { signal: new AbortController().signal, timeoutMs: 30_000 }))
 const byKey = () => authenticate({ case: 'apiKey', value: next(keys).secret })
@@ -74,7 +75,7 @@ const fresh: string[] = []
 for (let round = -1; round < ROUNDS; round++) for (let call = 0; call < 2 * CALLS; call++) fresh.push(await mint())
 const byNewToken = () => authenticate({ case: 'accessToken', value: fresh.pop() ?? '' })
 
-// The first thousands of calls are compiled while they run.
+// The first thousands of calls run while V8 still compiles.
 for (const run of [bareRead, byKey, bySeenToken]) for (let call = 0; call < 10_000; call++) await run()
 
 for (const concurrency of [1, 16]) {

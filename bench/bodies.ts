@@ -1,6 +1,6 @@
-// `node bench/bodies.ts [CASE …]`: sends Portico bodies that are dear to read, and prints for how long its event loop stood still at
-// most (CPU time of its thread) while it read, checked and answered each; then for ten of them at once, and by how much its memory grew.
-// Writes nothing but a temporary folder.
+// `node bench/bodies.ts [CASE …]`: sends Portico bodies that are expensive to read. For each, prints how long its event
+// loop was blocked at most (CPU time of its thread) while it read, checked and answered it; then for ten of them at
+// once, and how much its memory grew. Writes only to a temporary folder.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { API_KEY } from './cases.ts'
 import { startServer } from './harness/server.ts'
 
 const GOAL_MS = 200
-// The best of them counts: what the body itself costs.
+// The best round counts: it shows the cost of the body itself.
 const ROUNDS = 3
 const AT_ONCE = 10
 const GROWTH_MB = 600

@@ -1,16 +1,16 @@
 import type { BenchRequest, LoadClient } from './harness/load.ts'
 
-/** Something that Portico and its reference are both asked to do. */
+/** Something that both Portico and its reference are requested to do. */
 export interface BenchCase {
   readonly name: string
   readonly reference: 'sessions' | 'gateway'
-  /** How many requests a round sends, by how many are sent at once. */
+  /** Number of requests per round, by concurrency. */
   readonly rounds: Readonly<Record<number, number>>
   /** What CPU time is divided by: requests, or chunks of their streams. */
   readonly per: { readonly unit: 'request' | 'chunk'; readonly count: number }
-  /** The most that Portico may use: as a multiple of the reference, or in microseconds. */
+  /** Portico's maximum: a multiple of the reference, or microseconds. */
   readonly goal?: { readonly ratio: number } | { readonly microseconds: number }
-  /** Fills the server with what the requests need, and answers what makes them. */
+  /** Creates what the requests need, and returns a function that makes requests. */
   prepare(client: LoadClient, directory: string): Promise<() => BenchRequest>
 }
 
@@ -90,7 +90,7 @@ export const CASES: readonly BenchCase[] = [
   },
 ]
 
-/** A request to the gateway, as both servers take it. */
+/** A request to the gateway that both servers accept. */
 export function responsesRequest(body: object): BenchRequest {
   const headers = { authorization: `Bearer ${API_KEY}` }
   const model = 'openai/gpt-bench'

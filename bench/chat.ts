@@ -1,7 +1,7 @@
-// `node bench/chat.ts [--share X] [--rounds N] [json | streams | memory …]`: chat completions of Portico, with its ledger and a key that has
-// limits, beside a bare undici proxy, a bare Express server and Portkey's gateway of npm, which is installed into a temporary folder. All
-// are asked in turns, through one upstream. --share makes rounds shorter, to try things, but never the warm-up: what runs is compiled on
-// the way, and each side by other code. Linux only.
+// `node bench/chat.ts [--share X] [--rounds N] [json | streams | memory …]`: compares chat completions by Portico, with
+// its ledger and a key that has limits, with a bare undici proxy, a bare Express server and Portkey's gateway from npm,
+// which is installed into a temporary folder. All alternate, and use one upstream. --share shortens the rounds, for
+// trials, but never the warm-up, since V8 compiles code while it runs, and differently for each side. Linux only.
 import { parseArgs } from 'node:util'
 import { casesOf } from './chat/cases.ts'
 import { compare } from './chat/compare.ts'
@@ -35,7 +35,7 @@ print(`Node ${process.version}, ${rounds} rounds: median (least to most), load a
 }
 if (asked('memory')) await measureMemory(Math.ceil(MEMORY_REQUESTS * share), rounds)
 
-/** The first thousands of requests are compiled while they run. */
+/** The first thousands of requests run while V8 still compiles. */
 async function warmUp(side: Side, prompt: string, stream: boolean): Promise<void> {
   const { requests, connections } = WARM_UP
   await using client = new LoadClient(side.server.url, connections)

@@ -1,6 +1,6 @@
-// `node bench/conditions.ts`: the dearest conditions that are accepted, each of its kind as long as it may be, on the largest claims.
-// Prints the CPU time of the first evaluation in a process of its own (the median of 5) and the median of 100 more, and fails when one
-// takes over 5 ms.
+// `node bench/conditions.ts`: the most expensive conditions that are accepted, each kind at its maximum length, with
+// the largest claims. Prints the CPU time of the first evaluation in a process of its own (median of 5) and the median
+// of 100 more, and fails if one takes more than 5 ms.
 import { execFileSync } from 'node:child_process'
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { warmUp } from '#services/identity/adapters/cel/warm-up.ts'
@@ -11,7 +11,7 @@ const GOAL_MS = 5
 const ROUNDS = 100
 const PROCESSES = 5
 
-/** What a token of 16,384 characters can carry: 12,288 bytes of claims. */
+/** The capacity of a token of 16,384 characters: 12,288 bytes of claims. */
 const CLAIMS: Readonly<Record<string, ConditionClaims>> = {
   'long scopes': claims({ scopes: Array(16).fill('a'.repeat(512)), audience: Array(7).fill('a'.repeat(512)) }),
   'long audiences': claims({ audience: Array(22).fill('a'.repeat(512)) }),
@@ -27,7 +27,7 @@ function claims(more: Partial<ConditionClaims>): ConditionClaims {
 const joined = (text: string, count: number, operator = ' || '): string => Array(count).fill(text).join(operator)
 const long = 'a'.repeat(100)
 
-/** Kinds of conditions; each as long as `count` says. */
+/** Kinds of conditions, each with a length of `count`. */
 const KINDS: readonly ((count: number) => string)[] = [
   ...['scopes', 'audience'].flatMap((list) => [
     (count: number) => `${list}.exists(s, ${joined('size(s) == 1', count)})`,
@@ -58,7 +58,7 @@ const KINDS: readonly ((count: number) => string)[] = [
   (count) => `[${joined('token_type', count, ', ')}] == [${joined('token_type + ""', count, ', ')}]`,
 ]
 
-/** The longest of a kind that is accepted; undefined: none is. */
+/** The longest accepted condition of a kind; undefined: there is none. */
 function longest(kind: (count: number) => string): string | undefined {
   const conditions = new CelConditions()
   let [accepted, refused] = [0, 1001]
@@ -99,7 +99,10 @@ function cpuOfThread(): number {
   return (user + system) / 1000
 }
 
-/** What the first evaluation takes in a process that has evaluated nothing; by its CPU, since it is measured once and others run beside it. */
+/**
+ * How long the first evaluation takes in a fresh process, in CPU time, since it is measured once while others run
+ * beside it.
+ */
 function timeFirst({ text, on }: Timed): number {
   const alone = () => Number(execFileSync(process.execPath, [import.meta.filename, text, on], { encoding: 'utf8' }))
   return median(Array.from({ length: PROCESSES }, alone))

@@ -1,5 +1,5 @@
-// `node bench/event-expiry.ts`: for how long the event loop is held at most, and the store's transaction with it, while 20,000 events
-// expire. CPU time does not count what neighbours on the machine do.
+// `node bench/event-expiry.ts`: how long the event loop, and the store's transaction with it, is blocked at most while
+// 20,000 events expire. CPU time excludes what other processes on the machine do.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// `node bench/event-share.ts`: how much of `session.sqlite` the events take after a typical use: sessions whose steps read files, run
-// commands and answer at length. Prints the tables by their pages.
+// `node bench/event-share.ts`: how much of `session.sqlite` the events take after typical use: sessions whose steps
+// read files, run commands and answer at length. Prints the tables by number of pages.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,9 @@ import { startServer } from './harness/server.ts'
 
 const SESSIONS = 20
 const PROMPTS = 5
-/** Words of an answer. */
+/** Words in an answer. */
 const WORDS = 300
-/** Of a file that a prompt has read. */
+/** Size of a file that a prompt reads. */
 const FILE_BYTES = 8_000
 const GOAL = 1 / 3
 

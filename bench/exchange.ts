@@ -1,5 +1,6 @@
-// Exchanges of Portico (one process, SQLite: policy, rate limit, audit log) beside a bare server that verifies and signs, in turns: how
-// many a second of CPU, and the 99th percentile at half the load that Portico bears. Usage: node bench/exchange.ts [ROUNDS]
+// Exchanges of Portico (one process, SQLite: policy, rate limit, audit log) and of a bare server that verifies and
+// signs, alternating: how many per second of CPU time, and the 99th percentile at half of Portico's maximum load.
+// Usage: node bench/exchange.ts [ROUNDS]
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { type BenchServer, startServer } from './harness/server.ts'
 const ROUNDS = Number(process.argv[2] ?? 7)
 const REQUESTS = 2_000
 const CONCURRENCY = 16
-/** How many requests are sent at half load, each at its time. */
+/** Number of requests at half load, each sent at its scheduled time. */
 const PACED = 2_000
 const GOALS = { perCpu: 0.6, p99: 3 }
 
@@ -90,7 +91,10 @@ async function loaded({ server, client }: { server: BenchServer; client: LoadCli
   return { cpu: ((await server.cpu()) - before) / REQUESTS, rate: requestsPerSecond }
 }
 
-/** Sends requests at a steady rate, whether or not earlier ones are answered; the 99th percentile of their times, in milliseconds. */
+/**
+ * Sends requests at a steady rate, whether or not earlier ones were answered; returns the 99th percentile of their
+ * times, in milliseconds.
+ */
 async function paced(client: LoadClient, request: BenchRequest, perSecond: number): Promise<number> {
   const times: number[] = []
   const sent: Promise<unknown>[] = []

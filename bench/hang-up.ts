@@ -5,7 +5,7 @@ import { median } from './harness/load.ts'
 import type { BenchServer } from './harness/server.ts'
 import { startServers } from './servers.ts'
 
-/** Milliseconds from a client's hang-up in the middle of a stream to the upstream's knowledge of it. */
+/** Milliseconds from a client's hang-up in the middle of a stream until the upstream notices it. */
 export interface HangUp {
   readonly median: number
   readonly worst: number
@@ -14,7 +14,7 @@ export interface HangUp {
 const TIMES = 30
 const READ_CHUNKS = 5
 
-/** Hangs up on both servers in turns. */
+/** Hangs up on both servers alternately. */
 export async function measureHangUp(): Promise<{ readonly reference: HangUp; readonly portico: HangUp }> {
   await using servers = await startServers('gateway')
   const times = { reference: [] as number[], portico: [] as number[] }

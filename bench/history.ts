@@ -1,5 +1,5 @@
-// What a page of messages and the opening of a SQLite store cost with 100 and with 10,000 messages in a session.
-// Usage: node bench/history.ts
+// The cost of a page of messages, and of opening a SQLite store, with 100 and with 10,000 messages in a session. Usage:
+// node bench/history.ts
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const folder = await mkdtemp(join(tmpdir(), 'portico-history-'))
 try {
   const [small, large] = [await filled(SIZES[0]), await filled(SIZES[1])]
   const figures = new Map<string, [number[], number[]]>()
-  // In turns, so that whatever else the machine does hits both.
+  // Alternating, so that other activity on the machine affects both.
   for (let round = 0; round < ROUNDS; round++) {
     for (const [i, path] of [small, large].entries()) {
       for (const [name, ms] of await costs(path)) {

@@ -1,4 +1,4 @@
-// What a hop between services costs: CPU of both ends per call, each transport beside a plain function call and beside the
+// The cost of a hop between services: CPU time of both ends per call, for each transport, a plain function call and the
 // references, in one process and interleaved. Usage: node bench/hop.ts [ROUNDS]
 
 import { promisify } from 'node:util'
@@ -46,7 +46,7 @@ const server = stack.use(
   await serve({ routes: [routes], host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger }),
 )
 
-// As the gateway calls: a principal, a request id, the signal of a client that is still there, a deadline.
+// Like the gateway: with a principal, a request id, the signal of a client that is still connected, and a deadline.
 const principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' } as const
 const options = () =>
   callOptions({ principal, requestId: 'req_1' }, { signal: new AbortController().signal, timeoutMs: 30_000 })
@@ -167,7 +167,8 @@ const streams: readonly Case[] = [
 await compareCases('Unary call, answer of 1 KB', unary, ROUNDS)
 await compareCases(`Message of 100 bytes in a stream of ${MESSAGES}`, streams, ROUNDS, MESSAGES)
 
-// Traced as in production, but for the sending: what is batched is thrown away. Inside a span, as every call of the facade is.
+// Traced as in production, except that spans are discarded instead of sent. Within a span, like every call of the
+// facade.
 const exporter: SpanExporter = {
   export: (_, done) => done({ code: ExportResultCode.SUCCESS }),
   shutdown: async () => {},

@@ -1,5 +1,5 @@
-// For how long messages as large as may be hold the event loop of the single process while they are imported, read and exported.
-// Usage: large-messages.ts [BYTES]
+// How long messages of maximum size block the event loop of the single process while they are imported, read and
+// exported. Usage: large-messages.ts [BYTES]
 import { MAX_MESSAGE_BYTES } from '#services/session/domain/message/size.ts'
 import type { BenchServer } from './harness/server.ts'
 import { startPortico } from './servers.ts'
@@ -9,7 +9,7 @@ const ROUNDS = 3
 const TRANSFER = '/api/experimental/session'
 const JSON_BODY = { method: 'POST', headers: { 'content-type': 'application/json' } }
 const [bytes = String(MAX_MESSAGE_BYTES)] = process.argv.slice(2)
-/** Room for what a message has beside its text. */
+/** Leaves room for the rest of the message. */
 const size = Number(bytes) - 1_024
 
 const TEXTS: Readonly<Record<string, (length: number) => string>> = {

@@ -1,5 +1,5 @@
-// What forking and removing a long session costs everybody else: how late other requests are answered meanwhile, and for how
-// long the event loop stands still. One process, SQLite. Usage: lifetime.ts [--messages N]
+// How forking and removing a long session affects others: how late other requests are answered meanwhile, and how long
+// the event loop is blocked. One process, SQLite. Usage: lifetime.ts [--messages N]
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { startServer } from './harness/server.ts'
 const { values } = parseArgs({ options: { messages: { type: 'string', default: '10000' } } })
 const count = Number(values.messages)
 const EVERY_MS = 5
-/** How long the background deletes at most. */
+/** Maximum time for the background deletion. */
 const REST_MS = 15_000
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-lifetime-'))

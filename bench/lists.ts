@@ -1,6 +1,7 @@
-// What a page of 50 of a list costs a store with 1,000 sessions and with 1,000,000, with every kind of filter, and how long each
-// holds up the event loop. SQLite, in milliseconds of the thread; with the URI of a replica set MongoDB, by the clock.
-// Usage: lists.ts [--sessions N] [MONGODB_URI]; 1,000,000 take two minutes and 1 GB of disk, in MongoDB ten minutes and 1.5 GB.
+// The cost of a page of 50 of a list with 1,000 and with 1,000,000 sessions, with every kind of filter, and how long
+// each blocks the event loop. SQLite, in milliseconds of the thread's time; with the URI of a replica set MongoDB, by
+// the clock. Usage: lists.ts [--sessions N] [MONGODB_URI]; 1,000,000 take two minutes and 1 GB of disk, in MongoDB ten
+// minutes and 1.5 GB.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,14 +53,14 @@ async function filled(count: number): Promise<SessionStore> {
   return store
 }
 
-/** What a page costs in milliseconds, and the longest between two turns of the event loop. */
+/** Cost of a page in milliseconds, and the longest time between two turns of the event loop. */
 async function cost(store: SessionStore, query: Partial<SessionQuery>): Promise<{ ms: number; heldMs: number }> {
   let reading = true
   const watching = longestTurn(() => reading)
   for (let round = 0; round < WATCHED; round++) await read(store, query)
   reading = false
   const heldMs = await watching
-  // The clock of a thread ticks every 4 ms: many pages are read, as long as that takes no longer than a second.
+  // A thread's clock ticks every 4 ms, so many pages are read, as long as that takes no more than a second.
   const began = spentMs()
   let rounds = 0
   while (rounds < 1 || (rounds < 500 && spentMs() - began < 1_000)) {

@@ -1,5 +1,6 @@
-// What directories with plugins and MCP servers cost: time to list them, to call a tool in each, and to give their processes
-// back; memory and processes meanwhile, and how late another request is answered. Linux only. Usage: locations.ts [COUNT]
+// The cost of directories with plugins and MCP servers: the time for listing them, for calling a tool in each, and for
+// giving up their processes; memory and processes meanwhile, and how late another request is answered. Linux only.
+// Usage: locations.ts [COUNT]
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ const count = Number(positionals[0] ?? 50)
 const [PLUGINS, SERVERS] = [5, 3]
 const IDLE_SECONDS = 90
 const SAMPLE_MS = 250
-/** In the commands of those that work; their supervisors have other ones. */
+/** Matches the command lines of working processes, but not of their supervisors. */
 const WORKERS = /server-(everything|filesystem)\/dist|plugins\/host\/host\.ts/
 const packages = join(import.meta.dirname, '../node_modules/@modelcontextprotocol')
 
@@ -71,7 +72,7 @@ try {
     while (working(pid) > 0) await pause(SAMPLE_MS)
   })
 
-  /** Does it while another request is asked again and again. */
+  /** Does it while another request is repeated continuously. */
   async function measure(name: string, work: () => Promise<unknown>): Promise<void> {
     const [late, most] = [[] as number[], { processes: 0, megabytes: 0 }]
     let busy = true
@@ -129,7 +130,7 @@ async function makeProject(directory: string): Promise<void> {
   }
 }
 
-/** How many plugin hosts and MCP servers are alive below a process. */
+/** The number of plugin hosts and MCP servers that are alive below a process. */
 function working(pid: number): number {
   return descendants(pid).filter((child) => WORKERS.test(commandOf(child))).length
 }

@@ -1,5 +1,5 @@
-// For how long the answers of an MCP server, as large as may be, hold the event loop of the catalog: the longest delay of a timer
-// while a call is answered, beside what it takes to parse and print the same JSON at once. Usage: mcp-answers.ts
+// How long the largest responses of an MCP server block the event loop of the catalog: the longest delay of a timer
+// during a call, compared with parsing and printing the same JSON at once. Usage: mcp-answers.ts
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -9,7 +9,7 @@ import { configureMcp } from '#test/support/mcp.ts'
 
 const ROUNDS = 7
 
-/** What each tool answers, as a function that the server has, too. */
+/** The result of each tool, as a function that the server also has. */
 const RESULTS: Readonly<Record<string, () => object>> = {
   text: () => ({ content: [{ type: 'text', text: 'x'.repeat(15e6) }] }),
   image: () => ({ content: [{ type: 'image', mimeType: 'image/png', data: `iVBORw0KGgo${'A'.repeat(14_999_989)}` }] }),

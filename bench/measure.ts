@@ -22,8 +22,8 @@ export interface Comparison {
 const ROUNDS = 7
 
 /**
- * Runs a case: both servers are filled and warmed up, then loaded in turns (reference, Portico, reference, …), so that
- * whatever else the machine does hits both.
+ * Runs a case: both servers are filled and warmed up, then loaded alternately (reference, Portico, reference, …), so
+ * that other activity on the machine affects both.
  */
 export async function measure(benchCase: BenchCase, profile?: string): Promise<Comparison[]> {
   await using servers = await startServers(benchCase.reference, profile)

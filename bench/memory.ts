@@ -1,5 +1,5 @@
-// Does the memory of tools come back? Starts the single process, notes what it uses idle, lets sessions run commands that
-// print much and searches, and notes what is left when they are over. Usage: memory.ts
+// Whether the memory of tools is returned. Starts the single process, records its memory while idle, lets sessions run
+// commands that print much and searches, and records what is left afterwards. Usage: memory.ts
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,9 +13,9 @@ const COMMAND = 'yes "a line of output that is neither long nor short" | head -c
 const SEARCHES = 160
 const FILES = 400
 const FILE_BYTES = 40_000
-/** So many sessions run at once. */
+/** Number of sessions that run at once. */
 const AT_ONCE = 4
-/** How long after a start, and after the last run, the memory is looked at. */
+/** How long after a start, and after the last run, the memory is measured. */
 const REST_MS = 20_000
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-memory-'))
@@ -42,7 +42,7 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** Prompts until there were so many runs, some sessions at once. */
+/** Prompts several sessions at once, until there were this many runs. */
 async function runs(client: InstanceClient, count: number, text: string): Promise<void> {
   const one = async (): Promise<void> => {
     const sessionId = await client.createSession()

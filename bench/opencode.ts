@@ -1,6 +1,7 @@
-// `node bench/opencode.ts [--binary FILE] [--sessions N] [--rounds N] [--share X]`: asks Portico and `opencode serve` of the npm package `opencode-ai`
-// the same, in turns. Without --binary the package is installed into a temporary folder. Opencode's own files lie in
-// such a folder, too, and what it would ask of the network is switched off. --share makes rounds shorter, to try things. Linux only.
+// `node bench/opencode.ts [--binary FILE] [--sessions N] [--rounds N] [--share X]`: sends the same requests to Portico
+// and to `opencode serve` of the npm package `opencode-ai`, alternating. Without --binary, the package is installed
+// into a temporary folder. Opencode's own files are in such a folder, too, and its network requests are disabled.
+// --share shortens the rounds, for trials. Linux only.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -19,7 +20,7 @@ const CONNECTIONS = [1, 16, 64]
 const GOAL_AT = 16
 const GOAL_MB = 170
 const TICK_US = 10_000
-/** How long after the sessions were made the memory is looked at again. */
+/** How long after the sessions were created the memory is measured again. */
 const REST_MS = 20_000
 const PAGE = 50
 const TITLE = 'A session of the benchmarks'
@@ -30,15 +31,15 @@ interface Side {
   readonly url: string
   readonly pid: number
   readonly ids: string[]
-  /** Microseconds of CPU time used so far, by all threads and, for opencode, child processes. */
+  /** CPU time used so far, in microseconds, by all threads and, for opencode, child processes. */
   cpu(): Promise<number> | number
 }
 
 interface Case {
   readonly name: string
-  /** Requests of a round. They differ, so that rounds take about as long. */
+  /** Requests per round, which differ so that rounds take about as long. */
   readonly requests: Readonly<Record<Side['name'], number>>
-  /** At so many requests per second of Portico for each of opencode. */
+  /** How many requests Portico must handle for each of opencode. */
   readonly goal: number
   request(side: Side, turn: number): BenchRequest
 }
@@ -116,7 +117,7 @@ async function compare(each: Case, connections: number): Promise<void> {
   const both = sides.map((side) => contestant(each, side, connections))
   for (const { round } of both) await round()
   for (let n = 0; n < rounds; n++) {
-    // Who begins changes, so that whatever the first one leaves behind hits both.
+    // The order changes, so that what the first one leaves behind affects both.
     for (const side of n % 2 === 0 ? both : both.toReversed()) side.kept.push(await side.round())
   }
   for (const { client } of both) await client[Symbol.asyncDispose]()
@@ -175,7 +176,7 @@ async function startOpencode(): Promise<Side> {
   await mkdir(cwd)
   const words = ['serve', '--hostname', '127.0.0.1', '--port', '0']
   const child = spawn(binary, words, { cwd, env: opencodeEnvironment(folder), stdio: ['ignore', 'pipe', 'ignore'] })
-  // Also when this process ends early.
+  // Even if this process ends early.
   process.once('exit', () => child.kill())
   ground.defer(async () => {
     const exit = once(child, 'exit')

@@ -1,5 +1,6 @@
-// `node bench/paired.ts --base DIR [--rounds N] [--warm N] [--at N] [CASE …]`: has Portico of another work tree (an older commit) and of this one do
-// the same, in turns, and prints how much CPU time each took and the ratio of the two. Writes nothing but temporary folders.
+// `node bench/paired.ts --base DIR [--rounds N] [--warm N] [--at N] [CASE …]`: runs the same cases on Portico from
+// another work tree (an older commit) and from this one, alternating, and prints how much CPU time each took, and the
+// ratio. Writes only temporary folders.
 import { parseArgs } from 'node:util'
 import { CASES as ALONE, type BenchCase } from './cases.ts'
 import { CHAT_CASES } from './chat/paired-cases.ts'
@@ -16,9 +17,9 @@ const { values, positionals } = parseArgs({
   options: {
     base: { type: 'string' },
     rounds: { type: 'string', default: '20' },
-    /** Requests that each side is warmed up with, of the first case and concurrency. */
+    /** Number of requests that warm up each side, of the first case and concurrency. */
     warm: { type: 'string', default: '15000' },
-    /** Only with so many requests at once. */
+    /** Only with this concurrency. */
     at: { type: 'string' },
   },
 })
@@ -46,7 +47,7 @@ async function compare(benchCase: BenchCase, concurrency: number, requests: numb
   for (const { cpu } of [before, now]) await cpu(Math.max(warm, requests))
   const pairs: { before: number; now: number; ratio: number }[] = []
   while (pairs.length < rounds) {
-    // Who begins changes, so that whatever the first one leaves behind hits both.
+    // The order changes, so that what the first one leaves behind affects both.
     const first = pairs.length % 2 === 0 ? before : now
     const one = await first.cpu(requests)
     const other = await (first === before ? now : before).cpu(requests)

@@ -1,5 +1,5 @@
-// How late another request is answered while plugins flood their channels, one after another: that of their thread, and that of
-// their process; for comparison, nothing. Linux only; ends after 30 s at the latest.
+// How late another request is answered while plugins flood a channel: that of their thread, and that of their process,
+// one after another; for comparison, nothing. Linux only; ends after at most 30 s.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const FLOODS = {
   'the channel of its thread': `for (;;) parentPort.postMessage('x'.repeat(1_000))`,
   'the channel of its process': `for (;;) try { writeSync(4, 'x'.repeat(65_536)) } catch {}`,
 }
-/** Plugins that do each of them. */
+/** Number of plugins that flood each. */
 const COUNT = 4
 const REST_MS = 3_000
 const BOUND = AbortSignal.timeout(30_000)

@@ -1,5 +1,6 @@
-// `node bench/reader.ts`: what reading a provider's stream costs this process, by our reader of undici's dispatch, by the body of
-// undici's request and by that of fetch. The provider (`reference/upstream.ts`) is a process of its own. In turns.
+// `node bench/reader.ts`: the cost of reading a provider's stream in this process, with our reader of undici's
+// dispatch, with the body of undici's request and with that of fetch, alternating. The provider
+// (`reference/upstream.ts`) is a process of its own.
 import { Agent, fetch } from 'undici'
 import { ResponseReader } from '#services/inference/adapters/http/response-reader.ts'
 import { median } from './harness/load.ts'

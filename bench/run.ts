@@ -1,5 +1,6 @@
-// `npm run bench [-- CASE …]`: asks Portico and a reference the same, in turns, and prints what it took. Writes nothing but
-// temporary folders; with --profile DIR also a CPU profile of each server, and then the figures mean little.
+// `npm run bench [-- CASE …]`: sends the same requests to Portico and a reference, alternating, and prints the costs.
+// Writes only temporary folders; with --profile DIR also a CPU profile of each server, which makes the figures
+// meaningless.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchCase, CASES } from './cases.ts'

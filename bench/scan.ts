@@ -1,4 +1,4 @@
-// `node bench/scan.ts`: what counting the members of a JSON body costs beside parsing it, in turns.
+// `node bench/scan.ts`: the cost of counting the members of a JSON body compared with parsing it, alternating.
 import { JsonGauge } from '#gateway/http/json/json-gauge.ts'
 import { median } from './harness/load.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { API_KEY, MANAGEMENT_KEY } from './cases.ts'
 import { type BenchServer, type ServerCommand, startServer } from './harness/server.ts'
 
-/** Portico, what it is measured against, and the provider that both ask: each a process, all on loopback. */
+/** Portico, its reference, and the provider that both call: each a process, all on loopback. */
 export interface BenchServers extends AsyncDisposable {
   readonly reference: BenchServer
   readonly portico: BenchServer
@@ -13,7 +13,7 @@ export interface BenchServers extends AsyncDisposable {
   readonly project: string
 }
 
-/** Starts the three on empty stores in a folder that is removed in the end. */
+/** Starts the three with empty stores in a folder that is removed at the end. */
 export async function startServers(reference: 'sessions' | 'gateway', profile?: string): Promise<BenchServers> {
   await using ground = await breakGround()
   const { directory, project, upstream } = ground
@@ -29,7 +29,7 @@ export async function startServers(reference: 'sessions' | 'gateway', profile?: 
   return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Portico on an empty store, and a bare server of events. */
+/** Portico with an empty store, and a bare server of events. */
 export async function startEventServers(): Promise<Omit<BenchServers, 'upstream'>> {
   await using ground = await breakGround()
   const servers = {
@@ -41,7 +41,7 @@ export async function startEventServers(): Promise<Omit<BenchServers, 'upstream'
   return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Portico alone, on an empty store. */
+/** Portico alone, with an empty store. */
 export async function startPortico(): Promise<Omit<BenchServers, 'reference' | 'upstream'>> {
   await using ground = await breakGround()
   const servers = { project: ground.project, portico: ground.use(await ground.startPortico('data', {})) }
@@ -49,14 +49,17 @@ export async function startPortico(): Promise<Omit<BenchServers, 'reference' | '
   return { ...servers, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Portico of this tree and of another one, and the provider that both ask. */
+/** Portico of this tree and of another one, and the provider that both call. */
 export interface PairedServers extends AsyncDisposable {
   readonly before: BenchServer
   readonly now: BenchServer
   readonly project: string
 }
 
-/** Starts Portico from the tree `base` and from this one, each on an empty store in a folder that is removed in the end. */
+/**
+ * Starts Portico from the tree `base` and from this one, each with an empty store in a folder that is removed at the
+ * end.
+ */
 export async function startPair(base: string): Promise<PairedServers> {
   await using ground = await breakGround()
   const before = ground.use(await ground.startPortico('before', { tree: base }))
@@ -65,7 +68,10 @@ export async function startPair(base: string): Promise<PairedServers> {
   return { before, now, project: ground.project, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** A temporary folder with a project, the provider, and what starts Portico there. What it is given is disposed of with it. */
+/**
+ * A temporary folder with a project, the provider, and a function that starts Portico there. Resources that it gets are
+ * disposed with it.
+ */
 export async function breakGround() {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'portico-bench-'))

@@ -1,5 +1,5 @@
-// What a start costs: CPU time, of all threads, until the first answer, with stores and caches that an earlier start has left.
-// Trees are measured in turns. Linux only. Usage: start.ts [--rounds N] [TREE …]
+// The cost of a start: CPU time, of all threads, until the first response, with the stores and caches of an earlier
+// start. Trees are measured alternately. Linux only. Usage: start.ts [--rounds N] [TREE …]
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
 })
 const own = join(import.meta.dirname, '..')
 const trees = positionals.length === 0 ? [own] : positionals.map((tree) => resolve(tree))
-/** Of /proc/PID/stat; the same on every Linux that Node runs on. */
+/** Of /proc/PID/stat; the same on every Linux that Node supports. */
 const MILLISECONDS_PER_TICK = 10
 
 interface Start {
@@ -31,7 +31,7 @@ try {
   for (let round = -2; round < Number(values.rounds); round++) {
     for (const [i, tree] of trees.entries()) {
       const start = await measureStart(tree, join(folder, String(i)))
-      // The first ones make the stores and fill the cache.
+      // The first starts create the stores and fill the cache.
       if (round >= 0) starts.get(tree)?.push(start)
     }
     if (round >= 0) installs.push(measureInstall())
@@ -51,7 +51,7 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** Starts a tree as its `npm start` does, asks it once, and ends it. */
+/** Starts a tree like its `npm start`, sends one request, and ends it. */
 async function measureStart(tree: string, data: string): Promise<Start> {
   await mkdir(join(data, 'project'), { recursive: true })
   const env = { PATH: process.env.PATH, HOME: data, PORTICO_PORT: '0', PORTICO_DATA_DIR: join(data, 'data') }

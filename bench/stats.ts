@@ -1,5 +1,5 @@
-// What statistics over many steps of a SQLite store take, and how long they hold up the event loop.
-// Usage: node bench/stats.ts [--steps N]; 1,000,000 take a minute and half a gigabyte of disk.
+// How long statistics over many steps of a SQLite store take, and how long they block the event loop. Usage: node
+// bench/stats.ts [--steps N]; 1,000,000 take a minute and half a gigabyte of disk.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ try {
   await rm(folder, { recursive: true })
 }
 
-/** A step each second, with one call of a tool. */
+/** A step per second, with one tool call. */
 async function fill(path: string, count: number): Promise<void> {
   await (await openSqliteSessionStore({ path, clock: systemClock }))[Symbol.asyncDispose]()
   const file = new DatabaseSync(path)

@@ -1,5 +1,5 @@
-// Counts what one run asks of its store: 20 steps with 5 tool calls each, each part of an answer in a batch of its own.
-// Usage: node bench/store-operations.ts [MONGODB_URI]
+// Counts the calls of a store in one run: 20 steps with 5 tool calls each, where each part of an answer is a batch of
+// its own. Usage: node bench/store-operations.ts [MONGODB_URI]
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MongoClient } from 'mongodb'
 import { randomText } from '#shared/ids.ts'

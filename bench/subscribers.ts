@@ -1,5 +1,6 @@
-// `node bench/subscribers.ts [SUBSCRIBERS]`: what an event costs the single process for each of 1,000 subscribers of one workspace, and a
-// bare server of server-sent events that writes the same bytes to as many sockets; in turns. And what idle subscribers cost in memory.
+// `node bench/subscribers.ts [SUBSCRIBERS]`: the cost of an event for each of 1,000 subscribers of one workspace, in
+// the single process and in a bare server of server-sent events that writes the same bytes to as many sockets,
+// alternating; and the memory of idle subscribers.
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,19 +11,19 @@ import { startEventServers } from './servers.ts'
 const SUBSCRIBERS = Number(process.argv[2] ?? 1_000)
 const ROUNDS = 7
 const EVENTS = 30
-/** How long after the subscribers have come, or gone, the memory is looked at. */
+/** How long after subscribers have connected, or left, the memory is measured. */
 const REST_MS = 5_000
 const LIMIT_MS = 30_000
 const GOAL = { ratio: 3, megabytes: 50 }
 
-/** Subscribers that count the frames they get, and what waits for all of them. */
+/** Subscribers that count the frames that they receive. */
 class Subscribers implements Disposable {
   readonly #sockets: Socket[]
   readonly #server: BenchServer
   #frames = 0
   #wanted = Number.POSITIVE_INFINITY
   #reached: () => void = () => {}
-  /** The last frame that the first one got. */
+  /** The last frame of the first subscriber. */
   last = ''
 
   constructor(server: BenchServer, path: string) {
@@ -36,7 +37,7 @@ class Subscribers implements Disposable {
     })
   }
 
-  /** Resolves when each has got so many frames in all. */
+  /** Resolves when each has received this many frames in total. */
   async got(each: number): Promise<void> {
     this.#wanted = each * SUBSCRIBERS
     if (this.#frames >= this.#wanted) return
@@ -55,7 +56,7 @@ class Subscribers implements Disposable {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** A frame comes in one piece: each is written and read before the next. */
+  /** A frame arrives in one piece: each is written and read before the next. */
   #take(text: string, first: boolean): void {
     const frames = text.split('\n\n').length - 1
     if (frames === 0) return
@@ -65,7 +66,7 @@ class Subscribers implements Disposable {
   }
 }
 
-/** A server, its subscribers, and how it is made to send them an event. */
+/** A server, its subscribers, and a function that makes it send them an event. */
 interface Side {
   readonly name: string
   readonly server: BenchServer

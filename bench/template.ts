@@ -1,5 +1,6 @@
-// `node bench/template.ts`: what a chunk of a streamed chat completion costs where the template of its neighbours reads it, beside one that
-// has to be parsed: the same chunks, with a space more or less in front of each, which defeats the template. In turns.
+// `node bench/template.ts`: the cost of a chunk of a streamed chat completion that is read by the template of its
+// neighbours, compared with one that must be parsed: the same chunks with a varying number of spaces in front, which
+// defeats the template. Alternating.
 import { OpenaiMapper } from '#services/inference/adapters/openai/mapper.ts'
 import { median } from './harness/load.ts'
 

@@ -1,5 +1,5 @@
-// What an import and an export of a session with 500 MB of attachments cost in memory, in one process and, with the URI of a MongoDB
-// replica set, in five. Usage: transfer.ts [MONGODB_URI]
+// How much memory an import and an export of a session with 500 MB of attachments take, in one process and, with the
+// URI of a MongoDB replica set, in five. Usage: transfer.ts [MONGODB_URI]
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { type Product, startSingle, startSplit } from '#test/support/product.ts'
 const MESSAGES = 50
 const FILE_BYTES = 10_000_000
 const PIECE = 65_536
-/** How long after a start the memory is looked at. */
+/** How long after a start the memory is measured. */
 const REST_MS = 10_000
 const TRANSFER = '/api/experimental/session'
 const environment = { PORTICO_IMPORT_LIMIT_BYTES: '1073741824' }
@@ -59,7 +59,7 @@ async function measure(name: string, product: Product): Promise<void> {
   }
 }
 
-/** The text of a body. The files differ in their first bytes only, so that making them keeps nobody waiting. */
+/** The text of a body. The files differ only in their first bytes, so that making them delays nobody. */
 function* body(): Generator<string> {
   const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
   const content = randomBytes(FILE_BYTES - 9).toString('base64')
@@ -73,7 +73,7 @@ function* body(): Generator<string> {
   yield ']}'
 }
 
-/** Runs something, and prints by how much each process grew meanwhile, and the longest that another request took. */
+/** Runs something, and prints how much each process grew meanwhile, and how long another request took at most. */
 async function during(what: string, product: Product, run: () => Promise<void>): Promise<void> {
   const before = product.pids().map(megabytes)
   const most = [...before]

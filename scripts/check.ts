@@ -1,5 +1,5 @@
-// `npm test` and `npm run check`: format, lint with the import matrix, proto lint, generated code in step, types, tests.
-// Usage: check.ts [TEST_FILE …]
+// `npm test` and `npm run check`: format, lint with the import matrix, proto lint, generated code in step, types,
+// tests. Usage: check.ts [TEST_FILE …]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { folderInMemory, lastWords, startMongo } from './test-mongo.ts'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 process.env.PATH = `${join(process.cwd(), 'node_modules/.bin')}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH}`
-// A check reports itself to nobody.
+// No check may send reports.
 Object.assign(process.env, { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' })
 const scratch = mkdtempSync(join(folderInMemory() ?? tmpdir(), 'portico-check-'))
 const removeScratch = (): void => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
@@ -37,7 +37,7 @@ const STEPS: readonly (readonly [title: string, ...commands: string[]])[] = [
   ['generated code', `buf generate --output ${scratch}`, `git diff --no-index --exit-code gen ${join(scratch, 'gen')}`],
   ['openapi', 'node scripts/openapi.ts --check', 'redocly lint --format=stylish docs/openapi.json'],
 ]
-/** They take longest, on one core, so that the tests begin beside them. */
+/** They take longest, on one core, so the tests begin beside them. */
 const TYPES = ['types', 'tsc --noEmit'] as const
 
 /** What an installation and earlier starts have compiled (compile-cache.mjs). */
@@ -55,7 +55,7 @@ try {
   removeScratch()
 }
 
-/** Runs the steps at once; each reports when it is over, and all do, however many fail. */
+/** Runs the steps concurrently; each reports when it is over, and all of them do, however many fail. */
 async function stepsPass(): Promise<boolean> {
   const passed = await Promise.all(
     STEPS.map(async ([title, ...commands]) => {
@@ -75,8 +75,8 @@ async function run(title: string, command: string): Promise<boolean> {
 }
 
 /**
- * Runs the tests with an environment of their own: no key, home folder or setting of this machine, and no address but
- * loopback ones. All MongoDB suites share one server.
+ * Runs the tests with an environment of their own: no key, home folder or setting of this machine, and only loopback
+ * addresses. All MongoDB suites share one server.
  */
 async function test(files: readonly string[], types: boolean | Promise<boolean>): Promise<boolean> {
   const mongo = await startMongo(scratch)
@@ -99,11 +99,11 @@ async function test(files: readonly string[], types: boolean | Promise<boolean>)
     files.length > 0
       ? files
       : groupTests('.', '{services,gateway,test,scripts,bench}/**/*.test.ts', join(scratch, 'tests'))
-  // Six for two cores: many files wait most of their time. With more room for what is new, less of it is collected.
+  // Six for two cores, since many files wait most of their time. With more room for new objects, fewer are collected.
   const flags = ['--test-concurrency=6', '--test-timeout=180000', '--test-reporter=spec', '--max-semi-space-size=32']
   const preload = `--import=${new URL('../test/support/test-hooks.ts', import.meta.url)}`
   const words = [preload, '--test', ...flags, ...wanted]
-  // Not spawnSync: while this process were blocked, nobody would read what mongod prints, and it would stop.
+  // Not spawnSync: it would block this process, so that nobody would read mongod's output, and mongod would stop.
   const runner = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
   // It then names the files that have not ended.
   const late = setTimeout(() => runner.kill('SIGTERM'), MOST_MS)

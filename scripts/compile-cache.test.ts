@@ -7,7 +7,7 @@ import { scratchDirectory } from '#test/support/processes.ts'
 
 const root = join(import.meta.dirname, '..')
 const preload = ['--import', './scripts/compile-cache.mjs']
-/** Says at the end whether the process needed what strips types. */
+/** Prints at the end whether the process needed the compiler that strips types. */
 const printed = `data:text/javascript,${encodeURIComponent(`process.on('exit', () => {
   const stripped = process.moduleLoadList.some((name) => name.includes('amaro'))
   process.stdout.write(stripped ? 'stripped' : 'cached')
@@ -17,7 +17,7 @@ function run(folder: string, program: string, loaded: readonly string[] = preloa
   const child = spawnSync(process.execPath, [...loaded, '--import', printed, program], {
     cwd: folder,
     encoding: 'utf8',
-    // The entries end at once: their settings are wrong, or they print their usage.
+    // The entries end immediately, because of wrong settings or because they print their usage.
     env: { PORTICO_PORT: 'none', PORTICO_SERVICE_PORT: 'none' },
   })
   return { status: child.status, words: child.stdout.split('\n').at(-1) }
@@ -65,7 +65,7 @@ test('nor does the first start of any process once the cache is warm, which star
       []
     assert.equal(run(root, entry).words, 'cached', command)
   }
-  // The process that plugins run in and their threads; both end here for want of what they are started with.
+  // The process of plugins and their threads; both end here because they lack what they are started with.
   const plugins = './services/catalog/adapters/plugins/host'
   for (const program of [`${plugins}/host.ts`, `${plugins}/worker.ts`]) {
     assert.equal(run(root, program, ['--import', `${plugins}/keep-compiled.mjs`]).words, 'cached', program)

@@ -1,10 +1,11 @@
-// Says whether a process is healthy: code 0 or 1, and one line that says why not. For containers, which have no other client.
-// Usage: health.mjs [http://HOST:PORT/readyz | grpc://HOST:PORT]   Default: the single process, or the gateway, of this container.
-// JavaScript, so that the Node of the machine (20 or later) runs it, without npm.
+// Checks whether a process is healthy: exit code 0 or 1, and one line with the reason if it is not. For containers,
+// which have no other client. Usage: health.mjs [http://HOST:PORT/readyz | grpc://HOST:PORT] Default: the single
+// process, or the gateway, of this container. JavaScript, so that the machine's own Node (20 or later) can run it,
+// without npm.
 import { connect } from 'node:http2'
 import { text } from 'node:stream/consumers'
 
-/** Below the time that orchestrators give a check, in milliseconds. */
+/** Shorter than the time that orchestrators give a check, in milliseconds. */
 const PATIENCE_MS = 4_000
 
 const late = setTimeout(() => {
@@ -27,7 +28,7 @@ async function askGateway(url) {
   return { healthy: response.ok, answer: await response.text() }
 }
 
-/** Asks grpc.health.v1, in JSON by the Connect protocol, which the same port speaks. */
+/** Calls grpc.health.v1 in JSON with the Connect protocol, which the same port supports. */
 async function askService(url) {
   const session = connect(url.replace(/^grpc:/, 'http:'))
   try {

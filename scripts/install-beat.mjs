@@ -1,4 +1,5 @@
-// Preloaded into the npm that `install.mjs` runs: shows that it is alive, and ends it when somebody else has taken its claim.
+// Preloaded into the npm that `install.mjs` runs: shows that it is alive, and ends it if somebody else has taken its
+// claim.
 import { readFileSync, utimesSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -11,7 +12,7 @@ const beat = setInterval(() => {
     const now = new Date()
     utimesSync(claim, now, now)
   } catch {
-    // Whoever started it has given the claim up, or will learn from npm itself what is wrong with the disk.
+    // Whoever started it has given up the claim, or will learn from npm itself what is wrong with the disk.
   }
 }, 1_000)
 beat.unref()

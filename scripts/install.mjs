@@ -1,24 +1,24 @@
-// Runs before `npm start`, `npm test` and their like, on whatever Node the machine has (20 or later): installs what the
-// lock names unless it was this very lock that was installed last, and sees to it that npm scripts run on Node 24.
+// Runs before `npm start`, `npm test` and others, on the machine's own Node (20 or later): installs the packages in the
+// lock file, unless exactly this lock file was installed last, and makes sure that npm scripts run on Node 24.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** npm touches the claim every second (`install-beat.mjs`): silent for so long, it has been killed. */
+/** npm touches the claim every second (`install-beat.mjs`): if it is silent for this long, it was killed. */
 const SILENCE_MS = 10_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const modules = `${root}node_modules`
-/** The digest of what was installed last: written when all of it is there, removed before anything else is. */
+/** The digest of what was installed last: written when all of it exists, removed before anything else is. */
 const installed = `${modules}/.portico-installed`
-/** Names who installs. Beside node_modules, which npm empties first. */
+/** Names the installing process. It is beside node_modules, which npm empties first. */
 const claim = `${root}.installing`
 const claimant = randomUUID()
 const shell = process.platform === 'win32'
 
-// Among the packages are programs, so what another platform installed is of no use here.
+// The packages include programs, so an installation by another platform is of no use here.
 const wanted = createHash('sha256')
   .update(`${process.platform} ${process.arch}\n`)
   .update(readFileSync(`${root}package-lock.json`))
@@ -29,7 +29,7 @@ if (read(installed) === wanted) {
 } else {
   await claimFolder()
   try {
-    // Whoever had the claim before may have done it.
+    // The previous holder of the claim may have done it.
     if (read(installed) === wanted || (await install())) {
       refuseOldNode(spawnSync('node', ['--version'], { encoding: 'utf8', shell }).stdout?.trim() || 'none')
     } else {
@@ -40,7 +40,9 @@ if (read(installed) === wanted) {
   }
 }
 
-/** Waits until nobody else installs in this folder. Two that take over from a dead one at once: the later one has it. */
+/**
+ * Waits until nobody else installs in this folder. If two take over from a dead process at once, the later one wins.
+ */
 async function claimFolder() {
   for (let reported = false; ; reported = true) {
     const age = Date.now() - (statSync(claim, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN)
@@ -57,7 +59,7 @@ async function claimFolder() {
   }
 }
 
-/** Returns whether all of it is there. */
+/** Returns whether all of it exists. */
 async function install() {
   report('Installing what package-lock.json names …')
   rmSync(installed, { force: true })
@@ -69,7 +71,7 @@ async function install() {
   const child = npm
     ? spawn(process.env.npm_node_execpath ?? process.execPath, [npm, ...words], options)
     : spawn('npm', words, { ...options, shell })
-  // A signal that reaches this process alone ends npm too; then the claim is given up in order.
+  // A signal that only reaches this process also ends npm; then the claim is given up properly.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   const status = await new Promise((resolve) => {
     child.once('error', resolve)
@@ -79,7 +81,7 @@ async function install() {
   mkdirSync(modules, { recursive: true })
   write(`${installed}.new`, wanted, 'w')
   renameSync(`${installed}.new`, installed)
-  // A start without the cache is only slower and larger.
+  // A start without the cache is only slower, and takes more memory.
   const warm = ['--import', './scripts/compile-cache.mjs', 'scripts/warm-cache.mjs']
   spawnSync('node', warm, { cwd: root, stdio: 'ignore', shell })
   return true
@@ -111,7 +113,7 @@ function read(path) {
   }
 }
 
-/** Returns whether it was written: with the flag `wx` somebody else may have been first. */
+/** Returns whether it was written: with the flag `wx`, somebody else may have been first. */
 function write(path, text, flag) {
   try {
     writeFileSync(path, text, { flag })

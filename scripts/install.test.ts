@@ -19,7 +19,7 @@ import { performance } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** Empties node_modules as `npm ci` does, waits where the test says so, and writes one package. */
+/** Empties node_modules like `npm ci`, waits where the test says so, and writes one package. */
 const NPM = `
 const { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } = require('node:fs')
 appendFileSync('calls', process.argv.slice(2).join(' ') + '\\n')
@@ -30,7 +30,7 @@ const wait = () => existsSync('hold') ? setTimeout(wait, 5) : write()
 wait()
 `
 
-/** A folder that holds the script, a lock and an npm that reaches for nothing. */
+/** A folder with the script, a lock file and an npm that uses no network. */
 function newFolder() {
   const path = mkdtempSync(join(tmpdir(), 'portico-install-'))
   const at = (name: string): string => join(path, name)
@@ -111,7 +111,7 @@ for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
     folder.hold()
     const half = folder.start()
     await waitFor('npm to empty the folder', () => folder.calls().length === 2 && folder.tree().length === 0)
-    // The old lock comes back: what is installed is neither the one nor the other.
+    // The old lock file comes back, but what is installed is neither of the two.
     writeFileSync(folder.at('package-lock.json'), '{"lock":1}')
     if (signal === 'SIGKILL') killGroup(half.child.pid)
     else half.child.kill(signal)

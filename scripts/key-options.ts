@@ -1,4 +1,4 @@
-// What the options of the key command say of a key.
+// The options of the key command.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
   type ApiKey,
@@ -41,7 +41,7 @@ const DIALECTS = enumTable({
   specification: KeyTerms_ResponsesDialect.SPECIFICATION,
 })
 
-/** The fields that options name, and what they say of them. */
+/** The fields that options set, and their values. */
 export function parseTerms(options: Options): { readonly terms: Terms; readonly paths: string[] } {
   const count = (name: keyof Options): number | undefined => {
     const given = options[name]
@@ -84,7 +84,7 @@ export function parseTerms(options: Options): { readonly terms: Terms; readonly 
   return { terms, paths: named.map(([, field]) => `terms.${field}`) }
 }
 
-/** US dollars as nano-dollars; undefined: `none`, or nothing was given. */
+/** Converts US dollars to nano-dollars; undefined: `none`, or nothing was given. */
 export function parseDollars(what: string, given: string | undefined): bigint | undefined {
   if (given === undefined || given === 'none') return undefined
   const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,9}))?$/.exec(given) ?? []
@@ -92,7 +92,7 @@ export function parseDollars(what: string, given: string | undefined): bigint | 
   return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
 }
 
-/** The terms of a key for people; none: nothing limits it. */
+/** Describes the terms of a key for people; none: nothing limits it. */
 export function describeTerms({ terms }: ApiKey): string[] {
   const { responsesDialect, historyIds } = terms ?? {}
   const { limitNanos, limitReset, requestsPerMinute, tokensPerMinute, concurrentRequests, allowedModels } = terms ?? {}

@@ -1,4 +1,4 @@
-// Makes, lists, changes, disables, enables and deletes API keys, as the operator.
+// Creates, lists, changes, disables, enables and deletes API keys, as the operator.
 import { parseArgs } from 'node:util'
 import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'

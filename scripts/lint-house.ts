@@ -1,16 +1,16 @@
-// Refuses what Biome has no rule for, or counts in its own way: folders with too many files, files with too many lines, casts by way
-// of `unknown`, functions that live too long, and object literals that are spread. Usage: lint-house.ts
+// Refuses what Biome has no rule for, or counts differently: folders with too many files, files with too many lines,
+// casts by way of `unknown`, functions that live too long, and object literals that are spread. Usage: lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Most files of the product in one folder, those of its subfolders not counted. */
+/** Maximum number of product files in one folder, not counting its subfolders. */
 const MOST_FILES = 20
-/** Most lines of a file of the product, and of a script or bench; those of tests are not counted. */
+/** Maximum number of lines of a product file, and of a script or benchmark; tests are not counted. */
 const MOST_LINES = { product: 200, other: 300 }
 
-/** Folders that hold more than that, as lines for people. */
+/** Folders with more files than that, as lines for people. */
 export function fullFolders(files: readonly string[]): string[] {
   const product = files.filter((path) => /^(services|gateway)\/.*\.ts$/.test(path) && !path.endsWith('.test.ts'))
   return Object.entries(Object.groupBy(product, dirname))
@@ -18,7 +18,7 @@ export function fullFolders(files: readonly string[]): string[] {
     .map(([folder, inside = []]) => `${folder}: ${inside.length} files, at most ${MOST_FILES}`)
 }
 
-/** A file with more lines than that, as a line for people. Blank lines and comments count: who reads the file reads them. */
+/** A file with more lines than that, as a line for people. Blank lines and comments count, since they are read, too. */
 export function longFiles(path: string, text: string): string[] {
   if (/^test\/|\.test\.ts$/.test(path)) return []
   const most = /^(services\/|gateway\/|main\.ts$)/.test(path) ? MOST_LINES.product : MOST_LINES.other
@@ -27,8 +27,8 @@ export function longFiles(path: string, text: string): string[] {
 }
 
 /**
- * Where a text casts by way of `unknown`, as lines for people. Only adapters may, whose rows have no types; tests may, to
- * hand over what the types forbid.
+ * Casts by way of `unknown`, as lines for people. They are allowed in adapters, whose rows have no types, and in tests,
+ * to pass what the types forbid.
  */
 export function blindCasts(path: string, text: string): string[] {
   if (!path.endsWith('.ts') || /(^|\/)adapters\/|^(test|bench)\/|\.test\.ts$/.test(path)) return []
@@ -38,8 +38,8 @@ export function blindCasts(path: string, text: string): string[] {
 }
 
 /**
- * Where a function is written as the value of an assignment to a member, as lines for people. V8 makes it among the old objects, so that all it
- * can see lives until those are collected (ADR 25).
+ * Functions that are the value of an assignment to a member, as lines for people. V8 allocates them among the old
+ * objects, so that everything they can see lives until those are collected (ADR 25).
  */
 export function lastingFunctions(path: string, text: string): string[] {
   if (!/^(services|gateway)\/.*\.ts$/.test(path) || path.endsWith('.test.ts')) return []
@@ -50,7 +50,7 @@ export function lastingFunctions(path: string, text: string): string[] {
   )
 }
 
-/** Where an object literal is spread into another one, as lines for people: members stand in lines of their own. */
+/** Object literals that are spread into another one, as lines for people: members belong on lines of their own. */
 export function spreadLiterals(path: string, text: string): string[] {
   if (!path.endsWith('.ts') || path.endsWith('.test.ts')) return []
   return [...text.matchAll(/\.\.\.\(?\{/g)].map(

@@ -2,17 +2,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Who may import what. An override of Biome replaces the ones before it, so each row says everything. */
+/** Who may import what. An override in Biome replaces the ones before it, so each row is complete. */
 export interface MatrixRow {
   readonly name: string
   readonly files: readonly string[]
-  /** Patterns that may be imported; one with a leading `-` takes something of an earlier one back. */
+  /** Patterns that may be imported; one with a leading `-` excludes a part of an earlier one. */
   readonly allow: readonly string[]
 }
 
 const KERNEL = ['#shared/**', '-#shared/stores/sqlite*.ts', '-#shared/stores/mongo*.ts']
 const CONNECT = ['@bufbuild/protobuf', '@bufbuild/protobuf/**', '@connectrpc/connect', '#gen/**']
-/** What every feature of the facade may know. */
+/** What every feature of the facade may import. */
 const FEATURE = [
   ...[
     '../records/**',
@@ -253,7 +253,7 @@ const MATRIX: readonly MatrixRow[] = [
   },
 ]
 
-/** The overrides of biome.json. `../../` is forbidden everywhere; tests and benches may import the rest. */
+/** The overrides in biome.json. `../../` is forbidden everywhere; tests and benchmarks may import everything else. */
 export function overrides(): unknown[] {
   return [
     override(['**'], ['../../**'], 'Use the imports of package.json instead of ../../'),

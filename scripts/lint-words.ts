@@ -1,20 +1,21 @@
-// Refuses the words that docs/glossary.md replaces, in comments, names, texts and documents. Usage: lint-words.ts [PATH …]
+// Refuses the words that docs/glossary.md replaces, in comments, names, texts and documents. Usage: lint-words.ts [PATH
+// …]
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A refused word or phrase, and what is written for it. */
+/** A refused word or phrase, and its replacement. */
 export interface Refused {
   readonly pattern: RegExp
   readonly instead: string
 }
 
-/** What is generated, or quotes others. */
+/** Generated files, and quotations. */
 const EXEMPT =
   /^(gen\/|test\/fixtures\/|docs\/glossary\.md|docs\/openapi\.json|package-lock\.json|scripts\/lint-words\.test\.ts)/
 const READ = /\.(ts|mjs|proto|md|json|ya?ml|pl|py)$/
 
-/** Reads the third column of the glossary's tables. */
+/** Reads the third column of the tables in the glossary. */
 export function refusedWords(glossary: string): Refused[] {
   return glossary
     .split('\n')
@@ -24,7 +25,7 @@ export function refusedWords(glossary: string): Refused[] {
     )
 }
 
-/** Finds the words in prose, in `snake_case` and in `camelCase`. Small letters match capitals too. */
+/** Finds words in prose, in `snake_case` and in `camelCase`. Lower-case letters also match capitals. */
 function patternOf(words: string): RegExp {
   const parts = words.split(/[ -]/)
   const first = /^[A-Z]/.test(words)
@@ -40,7 +41,7 @@ function camel(parts: readonly string[]): string {
   return parts.map((part) => `${part[0]?.toUpperCase()}${part.slice(1)}`).join('')
 }
 
-/** Where a text has refused words, as lines for people. */
+/** Refused words in a text, as lines for people. */
 export function findRefused(path: string, text: string, refused: readonly Refused[]): string[] {
   return refused.flatMap(({ pattern, instead }) =>
     [...text.matchAll(pattern)].map(({ 0: found, index }) => {

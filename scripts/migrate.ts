@@ -1,5 +1,5 @@
-// `npm run migrate`: brings the stores that this environment names to the form of this version. To be run while no server
-// uses them; the single process does the same at its start. With --if-exists, a store that does not exist is no error.
+// `npm run migrate`: migrates the stores in this environment to this version. Run it while no server uses them; the
+// single process does the same at its start. With --if-exists, a store that does not exist is not an error.
 import { z } from 'zod'
 import { storeSchema as identity } from '#services/identity/open.ts'
 import { storeSchema as inference } from '#services/inference/open.ts'

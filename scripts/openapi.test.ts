@@ -20,7 +20,7 @@ const document = JSON.parse(JSON.stringify(openapiDocument())) as {
   readonly paths: Record<string, Record<string, Node>>
 }
 
-/** What Anthropic alone reads, in the bodies of an operation. */
+/** Members that only Anthropic interprets, in the bodies of an operation. */
 const anthropics = (operation: string): string[] =>
   [
     ...['[]', '.container', '.context_management', '.mcp_servers[][]', '.safeguards[][]', '.system[][]', '.thinking[]'],
@@ -146,7 +146,7 @@ test('the document has every operation once, by its id, and the server has no ro
   )
   const routes = ALL_OPERATIONS.map(({ method, path }) => {
     const route = path.replace(/\{(\w+)\}/g, ':$1')
-    // What is below /api/v1 is below /v1 as well; it is described once.
+    // Everything below /api/v1 is also below /v1, but described once.
     return `${method} ${route.startsWith('/api/v1/') ? [route, route.slice('/api'.length)] : route}`
   })
   assert.deepEqual(served.toSorted(), routes.toSorted())
@@ -195,7 +195,7 @@ function fits(template: string, path: string): boolean {
 
 const SAYING = ['$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'type']
 
-/** Collects where schemas are open; `at` is the operation or component, and the members down to it. */
+/** Collects where schemas are open; `at` is the operation or component, and the members leading to the schema. */
 function walk(value: unknown, at: string, open: Set<string>, schema = false): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
@@ -217,7 +217,7 @@ function walk(value: unknown, at: string, open: Set<string>, schema = false): vo
   for (const [name, member] of Object.entries((node.properties ?? {}) as Node))
     walk(member, `${at}.${name}`, open, true)
   for (const inner of [node.items, node.additionalProperties]) walk(inner, `${at}[]`, open, true)
-  // Beside a type, `allOf` narrows what the type says.
+  // Beside a type, `allOf` narrows that type.
   const all = node.type === undefined ? node.allOf : undefined
   for (const inner of [node.anyOf, node.oneOf, all]) walk(inner, at, open, true)
 }

@@ -53,7 +53,7 @@ export function openapiDocument(operations: readonly Operation[] = ALL_OPERATION
   )
 }
 
-/** A choice of one is that one. */
+/** A choice of one alternative is that alternative. */
 function unwrap(schema: { oneOf?: object[] | undefined }): void {
   const [only, ...more] = schema.oneOf ?? []
   if (only === undefined || more.length > 0) return
@@ -79,7 +79,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   }
 }
 
-/** On `/api` the server's setting says which; without one, nothing is needed on the machine itself. */
+/** On `/api` the server's setting decides; without one, no credentials are needed on the machine itself. */
 function securityOf({ credentials }: Operation): NonNullable<ZodOpenApiOperationObject['security']> {
   return [
     ...(credentials.includes('local-operator') ? [{}, { password: [] }] : []),
@@ -123,7 +123,7 @@ function answersOf({ answer }: Operation): ZodOpenApiResponsesObject {
 const json = (schema: z.ZodType) => ({ 'application/json': { schema } })
 const stream = (schema: z.ZodType) => ({ 'text/event-stream': { schema } })
 
-/** Errors by status; a status that the operation answers by itself is not one. */
+/** Errors by status, without a status that the operation returns itself. */
 function failuresOf(operation: Operation): ZodOpenApiResponsesObject {
   const byStatus = new Map<number, AnyReason[]>()
   for (const reason of errorsOf(operation)) {

@@ -1,4 +1,4 @@
-// What the commands of the operator have in common: they work beside a running server or without one, as whoever can write to
+// The common part of the operator's commands: they work with or without a running server, because whoever can write to
 // the store has the authority. The store is the one that the same environment gives the server.
 import { existsSync } from 'node:fs'
 import { type CallOptions, type Client, ConnectError } from '@connectrpc/connect'
@@ -20,7 +20,7 @@ const NEW_STORE =
   'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
 const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with npm run key.`
 
-/** The words of the command line can't be understood. */
+/** The command line is invalid. */
 export class UsageError extends Error {}
 
 /** The identity service, called by the operator. */
@@ -33,7 +33,7 @@ export interface Operator extends AsyncDisposable {
   readonly workspaceId: string
 }
 
-/** Runs a command line: what can't be understood is shown with the usage, and what is refused as one line. */
+/** Runs a command line: an invalid one shows the usage, and a rejection is shown as one line. */
 export async function runCommand(usage: string, run: (words: string[]) => Promise<void>): Promise<void> {
   const words = process.argv.slice(2)
   if (words[0] === undefined || words[0] === 'help' || words.includes('--help') || words.includes('-h')) {
@@ -55,7 +55,10 @@ export async function runCommand(usage: string, run: (words: string[]) => Promis
   }
 }
 
-/** Opens the identity service for the operator. Throws UsageError where there is no store yet, unless the command `makes` one. */
+/**
+ * Opens the identity service for the operator. Throws UsageError if there is no store yet, unless the command `makes`
+ * one.
+ */
 export async function openAsOperator({ makes }: { readonly makes: boolean }): Promise<Operator> {
   const config = readConfig(process.env)
   remark(`Store: ${describeStore(config.store)}`)
@@ -63,7 +66,7 @@ export async function openAsOperator({ makes }: { readonly makes: boolean }): Pr
   const isNew = !(await anyStored(config.store, [storeSchema]))
   if (isNew && !makes) throw new UsageError(NO_STORE)
   const logger = createLogger({ service: 'operator', level: 'silent' })
-  // How long entries of the audit log are kept is up to the server, which may have other settings.
+  // The server, which may have other settings, decides how long entries of the audit log are kept.
   const opened = await open({ ...config, auditDays: 0 }, { clock: systemClock, logger })
   const { organizationId, workspaceId: first, createdManagementKey, createdApiKey } = opened.bootstrap
   if (isNew) remark(NEW_STORE)
@@ -80,7 +83,7 @@ export async function openAsOperator({ makes }: { readonly makes: boolean }): Pr
   }
 }
 
-/** Writes a line for people. */
+/** Prints a line for people. */
 export function remark(text: string): void {
   process.stderr.write(`${text}\n`)
 }

@@ -1,4 +1,4 @@
-// Makes and lists organizations, and gives them plans, as the operator.
+// Creates and lists organizations, and changes their plans, as the operator.
 import { parseArgs } from 'node:util'
 import { type Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 import { type Operator, openAsOperator, remark, runCommand, UsageError } from './operator.ts'

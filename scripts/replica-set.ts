@@ -1,5 +1,5 @@
-// `npm run replica-set`: makes a replica set of one of the mongod that PORTICO_MONGODB_URI names, for machines without mongosh.
-// One that is a replica set already stays as it is.
+// `npm run replica-set`: initiates a replica set with the mongod that PORTICO_MONGODB_URI names, for machines without
+// mongosh. One that is a replica set already does not change.
 import { MongoClient, MongoServerError } from 'mongodb'
 import { z } from 'zod'
 import { readEnvironment } from '#shared/config/config.ts'

@@ -1,5 +1,6 @@
-// Imported by compile-cache.mjs. Express requires at once what only some of its functions call, and nothing here does: with all that is below
-// it, that was a tenth of what a start took. Each of these packages is a function or has functions as its members, and is read when one is called.
+// Imported by compile-cache.mjs. Express immediately requires packages that only some of its functions use, none of
+// which are called here; with everything below them, they took a tenth of a start. Each of these packages is a
+// function, or has functions as members, and is loaded when one is called.
 import Module from 'node:module'
 
 const LATER = new Set(['body-parser', 'mime-types', 'qs', 'send', 'serve-static'])

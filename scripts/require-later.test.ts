@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-/** Uses Express as others do, and says what it had loaded before and what it answered. */
+/** Uses Express like others do, and prints what it had loaded before and what it answered. */
 const PROGRAM = `
 import { once } from 'node:events'
 import { createRequire } from 'node:module'

@@ -1,19 +1,20 @@
-// Imported by compile-cache.mjs. For each import of each module Node asks the disk anew: is the file there, is it a link, and which
-// package.json says how it is read? That was a fifth of what a start took. The files of one folder with one ending have one answer, and
-// a name that is no path means the same to every module of this repository, and to every one of a package's folder.
+// Imported by compile-cache.mjs. For each import in each module, Node checks the disk anew: whether the file exists,
+// whether it is a link, and which package.json determines how it is read. That took a fifth of a start. Files of one
+// folder with the same extension have the same result, and a name that is not a path means the same to every module of
+// this repository, and to all modules in a package's folder.
 import { registerHooks } from 'node:module'
 
 const root = new URL('../', import.meta.url).href
 const packages = new URL('node_modules/', root).href
-/** What Node answered, by name, and in a package by who asks. */
+/** Node's results by name and, within a package, by importing folder. */
 const named = new Map()
-/** Where the files of a folder are and how they are read, by folder and ending. */
+/** Where the files of a folder are and how they are read, by folder and extension. */
 const folders = new Map()
 
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL = '' } = context
-    // What CommonJS requires it keeps itself.
+    // CommonJS caches what it requires itself.
     if (!parentURL.startsWith(root) || !context.conditions.includes('import')) return next(specifier, context)
     if (/^\.\.?\//.test(specifier)) return resolvePath(new URL(specifier, parentURL).href, specifier, context, next)
     const inPackage = parentURL.startsWith(packages)
@@ -27,7 +28,7 @@ registerHooks({
   },
 })
 
-/** `path`: an address, or a name whose first word stands for a folder, as package.json says. */
+/** `path`: an address, or a name whose first word stands for a folder in package.json. */
 function resolvePath(path, specifier, context, next) {
   const ending = /\.[jt]s$/.exec(path)?.[0]
   if (ending === undefined) return next(specifier, context)

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { scratchDirectory } from '#test/support/processes.ts'
 
-/** Preloaded before: counts what Node itself is asked. */
+/** Preloaded first: counts what Node itself resolves. */
 const COUNT = `import { registerHooks } from 'node:module'
 globalThis.asked = []
 registerHooks({ resolve(name, context, next) { globalThis.asked.push(name); return next(name, context) } })`

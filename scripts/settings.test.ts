@@ -17,7 +17,7 @@ test('README says of each setting which processes read it', () => {
   const processes = [...settingsOfProcesses()]
   const names = new Set(processes.flatMap(([, read]) => [...read]))
   for (const name of names) {
-    // HOME is the system's; a secret's file is read where the secret is.
+    // HOME belongs to the system; the file of a secret is read where the secret is.
     if (name === 'HOME' || name.endsWith('_FILE')) continue
     const by = processes.filter(([, read]) => read.has(name)).map(([process]) => process)
     assert.equal(documented.get(name), by.length === processes.length ? 'all' : by.join(', '), name)

@@ -1,4 +1,4 @@
-// Writes `services/shared/config/setting-names.ts`: the names of all settings, as the schemas of all processes have them.
+// Writes `services/shared/config/setting-names.ts`: the names of all settings in the schemas of all processes.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readConfig as readGatewayConfig } from '#gateway/config.ts'
@@ -26,7 +26,7 @@ export function settingsOfProcesses(): ReadonlyMap<string, ReadonlySet<string>> 
   )
 }
 
-/** The text that the file has to have, and the one that it has. */
+/** The text that the file should have, and the one that it has. */
 export function settingNames(): { readonly wanted: string; readonly present: string } {
   const all = new Set([...settingsOfProcesses().values()].flatMap((names) => [...names]))
   const names = [...all].filter((name) => name.startsWith('PORTICO_')).sort()

@@ -1,5 +1,5 @@
-// `npm run soak:kill [-- KILLS [FIVE]]`: the long form of kill.test.ts; by default 200 kills of the single process, and 20 of the five
-// where there is a MongoDB server.
+// `npm run soak:kill [-- KILLS [FIVE]]`: the long form of kill.test.ts; by default 200 kills of the single process, and
+// 20 of the five processes if there is a MongoDB server.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
-// `npm run soak:sequences [-- SQLITE [MONGODB [KILLED [SEED]]]]`: the long form of sequences.test.ts; by default 10,000 sequences on
-// SQLite, 500 on MongoDB where there is a server, and 500 on SQLite while the server is killed again and again. With a
-// failure's line in PORTICO_SEQUENCE only that is played.
+// `npm run soak:sequences [-- SQLITE [MONGODB [KILLED [SEED]]]]`: the long form of sequences.test.ts; by default 10,000
+// sequences on SQLite, 500 on MongoDB if there is a server, and 500 on SQLite while the server is killed repeatedly.
+// With a failure's line in PORTICO_SEQUENCE, only that sequence is replayed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { groupTests } from './test-groups.ts'
 
-/** The names of what is run, in the order in which Node does, with those of the test files that each imports. */
+/** The names of the groups, in Node's order, with the test files that each imports. */
 function group(files: readonly string[] | Readonly<Record<string, string>>): [string, string[]][] {
   const folder = mkdtempSync(join(tmpdir(), 'portico-groups-'))
   const texts = Array.isArray(files) ? files.map((file) => [file, ''] as const) : Object.entries(files)

@@ -1,18 +1,24 @@
-// Which test files share a process, and which begin first: most of what a small one costs is to start a process, and to load and warm up the product in it.
+// Which test files share a process, and which begin first: most of the cost of a small one is starting a process, and
+// loading and warming up the product in it.
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** A test file says so in a line of its own, and why. */
+/** A test file marks itself by such a line, with the reason. */
 const ALONE = /^\/\/ A process of its own: \S/m
 
-/** Their files spend most of their time waiting for processes that they start: side by side they are over sooner. */
+/** Files here mostly wait for processes that they start: they are finished sooner when they run concurrently. */
 const APART = ['test/e2e', 'test/sequences', 'scripts']
 
-/** Most files of a group: it is over long before the run is, and when it does not end there are not too many to look at. */
+/**
+ * Maximum number of files in a group: it ends long before the run does, and if it does not end there are not too many
+ * to examine.
+ */
 const MOST = 24
 
-/** Parts and files that take longest, which is mostly waiting: they begin first, so that the end of a run waits for none of them. */
+/**
+ * Parts and files that take longest, mostly waiting: they begin first, so that the end of a run waits for none of them.
+ */
 const LONGEST = [
   'test/e2e/change-kill',
   'test/contract/session-store.mongo',
@@ -30,15 +36,15 @@ const LONGEST = [
 
 /** Test files that run in one process, in their order. */
 interface Group {
-  /** Of a part, or the path of the only file without its end. */
+  /** Name of a part, or the path of its only file without the extension. */
   readonly name: string
   readonly files: readonly string[]
 }
 
 /**
- * Writes what to hand to `node --test` for the test files of a tree into a folder: files that import test files of one part of
- * the product, or one that has a process of its own. Returns them in the order in which they are to begin, which is that of
- * their names, since Node sorts them.
+ * Writes the entries for `node --test` for the test files of a tree to a folder: files that import the test files of
+ * one part of the product, or one that has a process of its own. Returns them in the order in which they begin, which
+ * is that of their names, since Node sorts them.
  */
 export function groupTests(tree: string, pattern: string, folder: string): string[] {
   const all = globSync(pattern, { cwd: tree }).map((file) => file.replaceAll(sep, '/'))
@@ -47,7 +53,7 @@ export function groupTests(tree: string, pattern: string, folder: string): strin
   const { alone = [], shared = [] } = Object.groupBy(all.sort(), (file) => (isAlone(file) ? 'alone' : 'shared'))
   const groups = [...Map.groupBy(shared, partOf)].flatMap(([part, members]) => {
     const count = Math.ceil(members.length / MOST)
-    // Dealt out: neighbours cost much alike.
+    // Distributed round-robin, since neighbours take about the same time.
     const dealt = Array.from({ length: count }, (_, i) => members.filter((_, n) => n % count === i))
     return dealt.map((files, i) => ({ name: count > 1 ? `${part}-${i + 1}` : part, files }))
   })
@@ -62,8 +68,8 @@ export function groupTests(tree: string, pattern: string, folder: string): strin
 }
 
 /**
- * Those that take longest first. Of the rest groups work, and files with a process of their own mostly wait: dealt out evenly,
- * the ones use what the others leave free.
+ * Those that take longest come first. Of the rest, groups compute and files with a process of their own mostly wait, so
+ * they are interleaved evenly.
  */
 function inOrder(groups: readonly Group[], alone: readonly Group[]): Group[] {
   const places = [groups, alone].flatMap((all) => all.map((group, n) => ({ group, place: (n + 0.5) / all.length })))
@@ -74,7 +80,7 @@ function inOrder(groups: readonly Group[], alone: readonly Group[]): Group[] {
   return places.sort((a, b) => rank(a.group) - rank(b.group) || a.place - b.place).map(({ group }) => group)
 }
 
-/** The part of the product that a group is of. */
+/** The part of the product that a group belongs to. */
 function partOf(file: string): string {
   const [first = '', second = ''] = file.split('/')
   return ['services', 'test'].includes(first) ? `${first}/${second}` : 'rest'

@@ -3,16 +3,19 @@ import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { MongoBinary, MongoMemoryReplSet } from 'mongodb-memory-server-core'
 
-/** The MongoDB server of one test run; `uri` is undefined where there is none, and `said` names which and why. */
+/**
+ * The MongoDB server of one test run; `uri` is undefined if there is none, and `said` describes the server or the
+ * reason.
+ */
 export interface TestMongo {
   readonly uri: string | undefined
   readonly said: string
-  /** A `mongod` that tests may start and hurt, where it is not on PATH. */
+  /** A `mongod` that tests may start and damage, if it is not on PATH. */
   readonly binary?: string
   stop(): Promise<void>
 }
 
-/** The server may run emulated, or beside other work: nothing that is only slow may fail. */
+/** The server may run emulated, or beside other work: nothing may fail merely because it is slow. */
 const PATIENCE = new URLSearchParams({
   waitQueueTimeoutMS: '60000',
   serverSelectionTimeoutMS: '60000',
@@ -21,8 +24,8 @@ const PATIENCE = new URLSearchParams({
 })
 
 /**
- * It keeps no versions of what was deleted, which the tests delete much of, and no figures of itself; and who waits for
- * a change stream to get on where nothing is written does not wait for ten seconds.
+ * It keeps no old versions of deleted documents, since the tests delete many, and no statistics about itself; and a
+ * reader of a change stream without writes does not wait for ten seconds.
  */
 const PARAMETERS = [
   'minSnapshotHistoryWindowInSeconds=0',
@@ -31,8 +34,8 @@ const PARAMETERS = [
 ].flatMap((parameter) => ['--setParameter', parameter])
 
 /**
- * Finds or starts one replica set: PORTICO_TEST_MONGODB_URI; a `mongod` on PATH; one that mongodb-memory-server-core can
- * fetch. It has 60 s to start.
+ * Finds or starts a replica set: PORTICO_TEST_MONGODB_URI, a `mongod` on PATH, or one that mongodb-memory-server-core
+ * can fetch. It has 60 s to start.
  */
 export async function startMongo(scratch: string): Promise<TestMongo> {
   const given = process.env.PORTICO_TEST_MONGODB_URI
@@ -76,8 +79,8 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
 const GIB = 1_073_741_824
 
 /**
- * A folder in memory, where there is one with room to spare that programs may be run from: the tests wait most of all for a
- * disk that proves each write. What is killed in tests are processes, and what they wrote is in memory or on a disk alike.
+ * A folder in memory, if there is one with enough room that allows execution: what the tests wait for most is a disk
+ * that makes each write durable. Tests kill processes, whose writes survive in memory as well as on a disk.
  */
 export function folderInMemory(folder = '/dev/shm'): string | undefined {
   if (!existsSync(folder) || process.availableMemory() < 8 * GIB) return undefined
@@ -94,7 +97,7 @@ function runsPrograms(folder: string): boolean {
   return status === 0
 }
 
-/** What a test run says in the end; that MongoDB was not tested is its last line, so that nobody overlooks it. */
+/** The last words of a test run; that MongoDB was not tested is its last line, so that nobody overlooks it. */
 export function lastWords(
   { uri, said }: Pick<TestMongo, 'uri' | 'said'>,
   passed: boolean,

@@ -1,5 +1,6 @@
-// For trying federation without an identity provider: makes a key pair and signs subject tokens with it, with no server and no
-// network. For operators: makes the next signing key of access tokens, in the store that the same environment gives the server.
+// For trying federation without an identity provider: creates a key pair and signs subject tokens with it, without a
+// server or network. For operators: creates the next signing key of access tokens, in the store that the same
+// environment gives the server.
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -83,7 +84,7 @@ async function rotate(words: string[]): Promise<void> {
     remark(`It is published from now on, and signs from ${timestampDate(useTime).toISOString()} on`)
 }
 
-/** The options of a command, and its file where it takes one. */
+/** Parses the options of a command, and its file if it takes one. */
 function parse<C extends keyof typeof OPTIONS>(words: string[], command: C) {
   let parsed: { values: Readonly<Record<string, string | undefined>>; positionals: string[] }
   try {

@@ -1,5 +1,6 @@
-// Fills the cache of `compile-cache.mjs`, so that the first start has one, too. Modules are all read before the first is
-// evaluated, and the first one ends the process: nothing is started. What is loaded later than at the start is named as well.
+// Fills the cache of `compile-cache.mjs` for the first start. All modules are loaded before the first one is evaluated,
+// and the first one ends the process, so nothing is started. Modules that are loaded later than the start are listed as
+// well.
 import './end.mjs'
 import '../gateway/main.ts'
 import '../gateway/v1-operations.ts'

@@ -7,10 +7,10 @@ import { chunkDelays, firstChunks } from './streams.ts'
 const [P50, SPEED, CPU] = ['p50 ms', 'requests/s', 'CPU µs a request']
 const [FIRST, CPU_OF_CHUNK, CHUNKS] = ['first chunk ms', 'CPU µs a chunk', 'chunks/s']
 const [MEMORY, DELAY] = ['resident MB', 'p99 delay ms']
-/** Chunks of a stream of the upstream that is asked for no number of words. */
+/** Number of chunks in a stream of the upstream, unless the prompt sets one. */
 const WORDS = 200
 
-/** What a case is made of: the cases of JSON, and those of streams; `share` makes their rounds shorter. */
+/** The options of cases: of JSON, and of streams; `share` shortens their rounds. */
 export function casesOf(share: number): Readonly<Record<'json' | 'streams', readonly ChatCase[]>> {
   const some = (count: number, least = 1): number => Math.max(least, Math.ceil(count * share))
   const json = (

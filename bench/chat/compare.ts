@@ -2,22 +2,22 @@ import { LoadClient, median } from '../harness/load.ts'
 import { goalOf, load, print, spread } from '../harness/report.ts'
 import type { Side, SideName } from './sides.ts'
 
-/** What a round measured, by its name as it is printed. */
+/** The figures of a round, by the names under which they are printed. */
 export type Figures = Readonly<Record<string, number>>
 
-/** Something that all sides are asked for. */
+/** Something that all sides are requested to do. */
 export interface ChatCase {
   readonly name: string
   readonly connections: number
-  /** Without: all sides. */
+  /** Absent: all sides. */
   readonly sides?: readonly SideName[]
-  /** A time of which also that is a figure which a side adds to the upstream's own. */
+  /** Name of a time from which a further figure is computed: what a side adds to the upstream's own. */
   readonly added?: string
   readonly goals: readonly Goal[]
   round(side: Side, client: LoadClient): Promise<Figures>
 }
 
-/** What Portico's figure has to be, as a multiple of another side's. */
+/** The maximum for a figure of Portico, as a multiple of another side's. */
 export interface Goal {
   readonly figure: string
   readonly beside: SideName
@@ -25,17 +25,17 @@ export interface Goal {
   readonly most?: number
 }
 
-/** What is added to the upstream's own. */
+/** What is added to the upstream's own figure. */
 export const addedOf = (figure: string): string => `added ${figure}`
 
-/** A side, and what its rounds measured. */
+/** A side, and the figures of its rounds. */
 interface Run {
   readonly side: Side
   readonly client: LoadClient
   readonly kept: Figures[]
 }
 
-/** Runs a case in turns, after a round that does not count, and prints medians, scatter and goals. */
+/** Runs a case on alternating sides, after a round that does not count, and prints medians, scatter and goals. */
 export async function compare(each: ChatCase, all: readonly Side[], rounds: number): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const sides = all.filter(({ name }) => each.sides?.includes(name) ?? true)
@@ -45,7 +45,7 @@ export async function compare(each: ChatCase, all: readonly Side[], rounds: numb
   for (const { side, client } of runs) await each.round(side, client)
   for (let n = 0; n < rounds; n++) {
     const measured = new Map<SideName, Figures>()
-    // Who begins changes, so that whatever one leaves behind does not always hit the same.
+    // The order changes, so that what one side leaves behind does not always affect the same one.
     for (const { side, client } of n % 2 === 0 ? runs : runs.toReversed()) {
       measured.set(side.name, await each.round(side, client))
     }

@@ -1,7 +1,7 @@
 import { MANAGEMENT_KEY } from '../cases.ts'
 import type { LoadClient } from '../harness/load.ts'
 
-/** As high as may be: every limit is counted, and none is reached. */
+/** As high as possible: every limit is counted, and none is reached. */
 const TERMS = {
   limit: 1e9,
   requests_per_minute: 2 ** 31 - 1,
@@ -9,7 +9,7 @@ const TERMS = {
   concurrent_requests: 2 ** 31 - 1,
 }
 
-/** Creates a key for inference that has limits of every kind. */
+/** Creates a key for inference with limits of every kind. */
 export async function limitedKey(client: LoadClient): Promise<string> {
   const { status, text } = await client.send({
     method: 'POST',

@@ -1,5 +1,5 @@
-// Preloaded into Portkey's gateway, which would listen on all interfaces and does not say at which port: it listens on 127.0.0.1 only, and
-// prints its URL.
+// Preloaded into Portkey's gateway, which would listen on all interfaces and does not print its port: with this module
+// it listens only on 127.0.0.1, and prints its URL.
 import { type AddressInfo, Server } from 'node:net'
 
 const listen = Server.prototype.listen

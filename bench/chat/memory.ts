@@ -5,10 +5,13 @@ import { startPorticoSide } from './sides.ts'
 
 const CONNECTIONS = 16
 const GOAL_MB = 250
-/** Memory that stays within this share counts as flat: garbage that waits for its collector is resident, too. */
+/** Memory within this factor counts as constant, since garbage that waits to be collected is resident, too. */
 const FLAT = 1.1
 
-/** Prints the memory of a process after so many requests of 1 KB, and after as many again; each round in a process of its own. */
+/**
+ * Prints the memory of a process after this many requests of 1 KB, and after as many again; each round in a process of
+ * its own.
+ */
 export async function measureMemory(requests: number, rounds: number): Promise<void> {
   const [once, twice]: [number[], number[]] = [[], []]
   for (let n = 0; n < rounds; n++) {

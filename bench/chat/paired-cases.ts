@@ -2,7 +2,7 @@ import type { BenchCase } from '../cases.ts'
 import type { BenchRequest, LoadClient } from '../harness/load.ts'
 import { limitedKey } from './limited-key.ts'
 
-/** Chat completions as `bench/chat.ts` asks for them, to compare two work trees with. */
+/** The chat completions of `bench/chat.ts`, for comparing two work trees. */
 export const CHAT_CASES: readonly BenchCase[] = [
   {
     name: 'chat JSON',

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { npmInstall } from '../harness/npm-install.ts'
 import { type BenchServer, startServer } from '../harness/server.ts'
 
-/** With a later `@hono/node-server`, which a plain install brings, every stream is answered with 500 (Portkey-AI/gateway#1389). */
+/** With a later `@hono/node-server`, which a plain install brings, every stream gets 500 (Portkey-AI/gateway#1389). */
 const PACKAGES = { '@portkey-ai/gateway': '1.15.2', '@hono/node-server': '1.12.2' }
 
-/** Starts Portkey's gateway, which is installed into a temporary folder. Where it asks is said by the headers of each request. */
+/**
+ * Starts Portkey's gateway, which is installed into a temporary folder. The headers of each request name the upstream.
+ */
 export async function startPortkey(): Promise<BenchServer> {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'portico-portkey-'))
@@ -25,7 +27,7 @@ export async function startPortkey(): Promise<BenchServer> {
   return { ...server, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Headers with which Portkey's gateway asks the upstream. */
+/** The headers with which Portkey's gateway calls the upstream. */
 export function portkeyHeaders(upstream: string): Record<string, string> {
   return {
     authorization: 'Bearer key-of-the-stub',

@@ -6,11 +6,11 @@ import { portkeyHeaders, startPortkey } from './portkey.ts'
 
 export type SideName = 'upstream' | 'undici proxy' | 'Express' | 'Portkey' | 'Portico'
 
-/** A server that is asked for chat completions: Portico, a reference, or the upstream itself. */
+/** A server of chat completions: Portico, a reference, or the upstream itself. */
 export interface Side {
   readonly name: SideName
   readonly server: BenchServer
-  /** A request that says this to the model. */
+  /** A request with this prompt. */
   request(prompt: string, stream: boolean): BenchRequest
 }
 

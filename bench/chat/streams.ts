@@ -1,15 +1,17 @@
 import type { BenchRequest, LoadClient } from '../harness/load.ts'
 import type { Side } from './sides.ts'
 
-/** Begins a piece of text in every chunk that has one. */
+/** Precedes the text in every chunk that has one. */
 const CONTENT = '"content":" '
-/** When the upstream sent a chunk, in milliseconds since the epoch. A gateway may put the content of several into one. */
+/**
+ * When the upstream sent a chunk, in milliseconds since the epoch. A gateway may merge several contents into one chunk.
+ */
 const SENT = /\d{13}\.\d/g
 
 /** How much of a stream is kept, to see how it ended. */
 const END_LENGTH = 500
 
-/** Reads a stream to its end, which has to be a good one. */
+/** Reads a stream to its end, which must be a regular one. */
 async function read(client: LoadClient, request: BenchRequest, onText: (text: string) => void): Promise<void> {
   let end = ''
   const status = await client.read(request, (bytes) => {
@@ -20,7 +22,10 @@ async function read(client: LoadClient, request: BenchRequest, onText: (text: st
   if (status !== 200 || !end.includes('[DONE]')) throw new Error(`A stream ended with ${status}: ${end}`)
 }
 
-/** Milliseconds until the first chunk with content of each of some streams that start at once; resolves when all have ended. */
+/**
+ * For each of several streams that start at once, the milliseconds until its first chunk with content; resolves when
+ * all have ended.
+ */
 export function firstChunks(side: Side, client: LoadClient, streams: number, prompt: string): Promise<number[]> {
   return Promise.all(
     Array.from({ length: streams }, async () => {
@@ -34,7 +39,7 @@ export function firstChunks(side: Side, client: LoadClient, streams: number, pro
   )
 }
 
-/** Streams that start at once, and are all to be read. */
+/** Streams that start at once and are read to their end. */
 interface Streams {
   readonly streams: number
   readonly prompt: string
@@ -43,7 +48,10 @@ interface Streams {
   onHalfOfChunks(): void
 }
 
-/** Milliseconds from the upstream to the client of each chunk that was sent when all streams had begun, shortest first. */
+/**
+ * Milliseconds from the upstream to the client for each chunk that was sent after all streams had begun, in ascending
+ * order.
+ */
 export async function chunkDelays(
   side: Side,
   client: LoadClient,

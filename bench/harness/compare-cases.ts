@@ -3,16 +3,16 @@ import { median } from './load.ts'
 /** Something that is done many times in this process. */
 export interface Case {
   readonly name: string
-  /** How often in a round. */
+  /** Calls per round. */
   readonly calls: number
-  /** How often at once. */
+  /** Concurrent calls. */
   readonly concurrency: number
   run(): Promise<unknown>
 }
 
 /**
- * Runs all cases in turns, after a round that does not count, and prints for each the median CPU time of this process, in
- * microseconds for each of the `per` units of a call, and its ratio to the first.
+ * Runs all cases alternately, after a round that does not count. For each, prints the median CPU time of this process,
+ * in microseconds per `per` unit of a call, and its ratio to the first case.
  */
 export async function compareCases(title: string, cases: readonly Case[], rounds: number, per = 1): Promise<void> {
   const samples = new Map<Case, number[]>(cases.map((each) => [each, []]))

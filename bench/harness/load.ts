@@ -14,7 +14,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** What a bounded load took. */
+/** The result of a bounded load. */
 export interface LoadResult {
   /** Median time of a request, in milliseconds. */
   readonly p50: number
@@ -29,14 +29,14 @@ export class LoadClient implements AsyncDisposable {
     this.#pool = new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000 })
   }
 
-  /** Sends one request and reads its whole answer. */
+  /** Sends one request and reads its whole response. */
   async send(request: BenchRequest): Promise<Answer> {
     const chunks: Buffer[] = []
     const status = await this.read(request, (chunk) => chunks.push(chunk))
     return { status, text: Buffer.concat(chunks).toString() }
   }
 
-  /** Sends one request, hands over its answer as it comes, and resolves to its status at its end. */
+  /** Sends one request, passes on its response as it arrives, and resolves to its status at the end. */
   read({ method, path, headers = {}, body }: BenchRequest, onData: (chunk: Buffer) => void): Promise<number> {
     const json = body === undefined ? {} : { 'content-type': 'application/json' }
     return new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ export class LoadClient implements AsyncDisposable {
     })
   }
 
-  /** Sends a fixed number of requests, a fixed number at once; an answer other than 200 or 201 ends the run. */
+  /** Sends a number of requests with a given concurrency; a response other than 200 or 201 ends the run. */
   async load(requests: number, concurrency: number, next: () => BenchRequest): Promise<LoadResult> {
     const times: number[] = []
     let left = requests
@@ -81,7 +81,7 @@ export class LoadClient implements AsyncDisposable {
   }
 }
 
-/** The middle value; of an even number the mean of the two middle ones. */
+/** The middle value; for an even number of values, the mean of the two middle ones. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2

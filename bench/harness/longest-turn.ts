@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** The longest that this thread worked between two turns of the event loop, in milliseconds: its own time, not that of others. */
+/**
+ * The longest time that this thread worked between two turns of the event loop, in milliseconds of its own CPU time.
+ */
 export async function longestTurn(goesOn: () => boolean): Promise<number> {
   let longest = 0
   for (let last = ownMs(); goesOn(); ) {

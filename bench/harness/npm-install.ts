@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Installs packages into a folder that has nothing else, each in that version wherever it is needed. Their scripts are not run. */
+/**
+ * Installs packages into an otherwise empty folder, each in exactly that version wherever it is needed. Their scripts
+ * are not run.
+ */
 export function npmInstall(folder: string, packages: Readonly<Record<string, string>>): void {
   const overrides = Object.fromEntries(Object.keys(packages).map((name) => [name, `$${name}`]))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: packages, overrides }))

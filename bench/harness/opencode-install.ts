@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { npmInstall } from './npm-install.ts'
 
-/** Path of the binary that the package brings for this machine, which is installed into the folder. */
+/** Installs the package into the folder, and returns the path of its binary for this machine. */
 export function installOpencode(folder: string): string {
   npmInstall(folder, { 'opencode-ai': '1.18.33' })
   return join(folder, 'node_modules', `opencode-${process.platform}-${process.arch}`, 'bin', 'opencode')
 }
 
-/** All that opencode sees: folders of its own, and no reason to ask the network. */
+/** The whole environment of opencode: folders of its own, and settings that keep it off the network. */
 export function opencodeEnvironment(folder: string): NodeJS.ProcessEnv {
   const config = { autoupdate: false, share: 'disabled', snapshot: false, lsp: false, formatter: false }
   return {

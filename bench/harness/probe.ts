@@ -1,6 +1,7 @@
-// Preloaded into every server that is measured. Reports to its parent how much CPU time the process, with all its threads, has
-// used, to the microsecond (/proc would show it in steps of 10 ms), and for how long its main thread worked at most without a turn of
-// the event loop since it was asked last: in CPU time, which neighbours on the machine do not lengthen.
+// Preloaded into every server that is measured. Reports to its parent how much CPU time the process, with all its
+// threads, has used, in microseconds (/proc would show it in steps of 10 ms). Also reports the longest time that its
+// main thread worked without a turn of the event loop since the last report, in CPU time, which other processes on the
+// machine do not affect.
 let longest = 0
 let before = 0
 let turning = false
@@ -25,6 +26,6 @@ process.on('message', (message) => {
     if (turning) setImmediate(turn)
   }
 })
-// A server does not outlive the process that measures it, however that ends.
+// A server must not outlive the process that measures it, however that ends.
 process.on('disconnect', () => process.exit())
 process.channel?.unref()

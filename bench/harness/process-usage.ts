@@ -1,10 +1,11 @@
-// What a process and those below it use; one that has ended uses nothing. Linux only.
+// Resource usage of a process and its descendants; a process that has ended uses nothing. Linux only.
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** CPU time of a process, of its children that live, and of those that have ended, in ticks. */
+/** CPU time of a process, its living children, and ended children, in ticks. */
 export function ticks(pid: number): number {
   const stat = read(`${pid}/stat`)
-  // After the name, which may hold anything: user and system time are the 12th and 13th, then those of ended children.
+  // After the name, which may contain anything: user and system time are the 12th and 13th fields, followed by those of
+  // ended children.
   const own = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -24,7 +25,7 @@ export function descendants(pid: number): number[] {
   return children(pid).flatMap((child) => [child, ...descendants(child)])
 }
 
-/** The words that a process was started with. */
+/** The command line of a process. */
 export function commandOf(pid: number): string {
   return read(`${pid}/cmdline`).replaceAll('\0', ' ')
 }

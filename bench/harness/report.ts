@@ -1,17 +1,17 @@
 import { loadavg } from 'node:os'
 import { median } from './load.ts'
 
-/** The median of rounds, and between what they lie. */
+/** The median of rounds, and their range. */
 export function spread(values: readonly number[]): string {
   return `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`
 }
 
-/** Whether a goal is met, as it follows a figure. */
+/** Whether a goal was met, in words that follow a figure. */
 export function goalOf(met: boolean, goal: string): string {
   return `   goal: ${goal}: ${met ? 'met' : 'MISSED'}`
 }
 
-/** Load average of the last minute: what figures have to be read with. */
+/** Load average of the last minute, which figures must be read with. */
 export function load(): string {
   return (loadavg()[0] ?? 0).toFixed(0)
 }

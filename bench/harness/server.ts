@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { startFlags } from '#test/support/start-flags.ts'
 
-/** How to start a server that is measured: a file run by Node, and what it finds in its environment. */
+/** How to start a server that is measured: a file that Node runs, and its environment. */
 export interface ServerCommand {
   readonly file: string
   readonly words?: readonly string[]
   readonly env: Readonly<Record<string, string>>
   /** Module, as a URL, that is loaded before the file. */
   readonly preload?: string
-  /** Work tree that it is run from; default: this one. */
+  /** The work tree to run; default: this one. */
   readonly tree?: string | undefined
-  /** Folder that a CPU profile is written to when the server ends. */
+  /** Folder for a CPU profile, written when the server ends. */
   readonly profile?: string | undefined
 }
 
@@ -22,7 +22,10 @@ export interface BenchServer extends AsyncDisposable {
   readonly process: ChildProcess
   /** CPU time used so far, in microseconds: user and system, all threads, without child processes. */
   cpu(): Promise<number>
-  /** The longest that the main thread worked without a turn of the event loop while this ran, in milliseconds of CPU time. */
+  /**
+   * The longest time that the main thread worked without a turn of the event loop while this ran, in milliseconds of
+   * CPU time.
+   */
   heldDuring(run: () => Promise<unknown>): Promise<number>
 }
 
@@ -30,7 +33,7 @@ const here = fileURLToPath(new URL('../../', import.meta.url))
 const probe = new URL('./probe.ts', import.meta.url).href
 const START_MS = 30_000
 
-/** Starts a server and waits until it has printed its URL. It sees nothing of this machine's environment but PATH. */
+/** Starts a server and waits until it has printed its URL. Of this machine's environment, it only gets PATH. */
 export async function startServer({
   file,
   words = [],
@@ -64,7 +67,7 @@ export async function startServer({
   }
 }
 
-/** Asks the probe; what else the server sends to its parent is not the answer. */
+/** Queries the probe; other messages of the server to its parent are ignored. */
 async function ask(child: ChildProcess, question: string, member: string): Promise<number> {
   child.send(question)
   for (;;) {

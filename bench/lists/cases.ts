@@ -7,7 +7,7 @@ export interface Case {
   readonly goal?: number
 }
 
-/** Names ending in "few" match ten sessions, whatever their number, and others a fixed part of them. */
+/** Names ending in "few" match ten sessions, whatever the total, and others a fixed share. */
 export const CASES: readonly Case[] = [
   { name: 'all', query: {}, goal: 2 },
   { name: 'all, ascending', query: { order: 'ascending' }, goal: 2 },

@@ -8,7 +8,7 @@ import { someSessions } from './sessions.ts'
 
 const TOGETHER = 2_000
 
-/** A MongoDB store with so many sessions, whose database goes with it. */
+/** A MongoDB store with this many sessions, whose database is removed with it. */
 export async function filledMongo(uri: string, count: number): Promise<SessionStore> {
   const mongo = await openMongo({ uri, database: `bench_lists_${process.pid}_${count}` })
   const store = await openMongoSessionStore({ mongo, clock: systemClock })

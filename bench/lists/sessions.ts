@@ -7,7 +7,7 @@ const SECOND_MS = 1_000
 const TOKENS = JSON.stringify({ input: 100, output: 100, reasoning: 0, cacheRead: 0, cacheWrite: 0 })
 const MODEL = JSON.stringify({ providerId: 'portico', modelId: 'echo', variant: '' })
 
-/** So many sessions, a second apart, the oldest first. */
+/** This many sessions, a second apart, the oldest first. */
 export function* someSessions(count: number): Generator<SessionRecord> {
   const start = Date.now() - count * SECOND_MS
   const step = Math.floor(count / 10)

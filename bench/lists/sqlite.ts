@@ -7,7 +7,7 @@ import { someSessions, W } from './sessions.ts'
 
 const TOGETHER = 10_000
 
-/** A SQLite store with so many sessions, whose titles are indexed. */
+/** A SQLite store with this many sessions, whose titles are indexed. */
 export async function filledSqlite(path: string, count: number): Promise<SessionStore> {
   const open = () => openSqliteSessionStore({ path, clock: systemClock })
   await (await open())[Symbol.asyncDispose]()
@@ -37,7 +37,7 @@ export async function filledSqlite(path: string, count: number): Promise<Session
   return store
 }
 
-/** Until no title waits for the index any more: then a search for what is nowhere takes no longer than before. */
+/** Waits until no title waits for the index: then a search without results takes no longer than before. */
 async function indexed(store: SessionStore): Promise<void> {
   for (let last = Number.POSITIVE_INFINITY; ; ) {
     const began = performance.now()

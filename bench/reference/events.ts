@@ -1,4 +1,5 @@
-// What the stream of events is measured against: a bare server of server-sent events that writes what it is given to all who listen.
+// The reference for the stream of events: a bare server of server-sent events that writes what it gets to all
+// listeners.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

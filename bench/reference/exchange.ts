@@ -1,5 +1,5 @@
-// What exchanges are measured against: bare node:http that parses the form, verifies the subject token and signs an access token by
-// node:crypto, one after the other. No policy, no rate limit, no audit log.
+// The reference for exchanges: bare node:http that parses the form, verifies the subject token and signs an access
+// token with node:crypto, one after the other. No policy, no rate limit, no audit log.
 import { createPrivateKey, createPublicKey, randomUUID, sign, verify } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'

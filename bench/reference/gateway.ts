@@ -1,5 +1,5 @@
-// What the gateway paths are measured against: bare Express that parses what the upstream says and answers in the shape of
-// /api/v1/responses, or of /api/v1/chat/completions. No authentication, no schemas, no ledger, no prices, no logs.
+// The reference for the gateway: bare Express that parses the upstream's response and answers in the form of
+// /api/v1/responses or /api/v1/chat/completions. No authentication, no schemas, no ledger, no prices, no logs.
 import { randomUUID } from 'node:crypto'
 import express, { type Response } from 'express'
 import { Pool } from 'undici'

@@ -1,11 +1,11 @@
-// What chat completions cost at the least: node:http in, undici out, and the bytes of both directions piped.
+// The minimum cost of chat completions: node:http in, undici out, and the bytes of both directions piped.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
 
 const upstream = new Pool(process.env.BENCH_UPSTREAM ?? '')
 
-/** By `stream`, which costs half of what `request` and a pipeline cost. */
+/** With `stream`, which costs half as much as `request` and a pipeline. */
 function forward(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   const { 'content-length': length = '', 'content-type': type = '' } = request.headers
   const headers = { 'content-type': type, 'content-length': length }

@@ -1,13 +1,13 @@
-// What the session paths are measured against: bare Express over node:sqlite that does the same durable work and nothing
-// else. No authentication, no schemas, no limits, no logs.
+// The reference for sessions: bare Express over node:sqlite that does the same durable work and nothing else. No
+// authentication, no schemas, no limits, no logs.
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import express from 'express'
 
 const database = new DatabaseSync(join(process.env.BENCH_DIRECTORY ?? '.', 'reference.sqlite'))
-// An index for each filter of a list, one for searches in titles, and one for reading a session's events. Statistics count what was
-// delivered, for which nothing is written here.
+// An index for each filter of a list, one for searches in titles, and one for reading a session's events. Statistics
+// count deliveries, for which nothing is written here.
 database.exec(`
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -64,7 +64,7 @@ function flush(): void {
   for (const job of jobs) job.done()
 }
 
-/** Begins with the time, so that the rows of one commit lie on few pages. */
+/** Begins with the time, so that the rows of one commit are on few pages. */
 const newId = (prefix: string): string => `${prefix}_${Date.now().toString(16)}${randomBytes(10).toString('hex')}`
 const NO_TOKENS = JSON.stringify({ input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } })
 

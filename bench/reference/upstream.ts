@@ -1,6 +1,6 @@
-// An OpenAI-compatible provider that thinks for no time: a JSON answer, or a stream of 200 chunks, one in each turn of the event loop. A
-// prompt may say "40 words", "each 10 ms", where each chunk says when it was sent, and "slow": a chunk each 5 ms until the caller
-// hangs up, which is reported to the parent.
+// An OpenAI-compatible provider that answers immediately: with JSON, or with a stream of 200 chunks, one per turn of
+// the event loop. A prompt may contain "40 words"; "each 10 ms", which also adds to each chunk when it was sent; and
+// "slow": a chunk every 5 ms until the caller hangs up, which is reported to the parent.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
@@ -45,7 +45,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write(first)
   for (let sent = 0; (slow || sent < words) && !gone; sent += 1) {
     response.write(every === 0 ? delta : deltaOf(` ${now().toFixed(1)}`))
-    // The second comes any time after the first: streams that began together do not go on in step.
+    // The second chunk has a random delay, so that streams that began together do not stay in step.
     await (every === 0 ? nextTurn() : pause(sent === 0 ? every * Math.random() : every))
   }
   response.end(last(words))

@@ -1,8 +1,8 @@
 import type { Plugin } from '#services/catalog/adapters/plugins/host/plugin-api.ts'
 
 /**
- * A plugin that registers one thing of each kind. Its options name words that no prompt may contain, and commands that must
- * not run.
+ * A plugin that registers one thing of each kind. Its options are words that no prompt may contain, and commands that
+ * must not run.
  */
 const houseRules: Plugin = {
   id: 'house-rules',
