@@ -129,6 +129,43 @@ test('a stream on which a remote server sends large messages of its own accord i
   assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
 })
 
+test('of the requests that a remote server sends a few are replied to at the same time; its calls work meanwhile', async (t) => {
+  let [replies, most, all] = [0, 0, 0]
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const { id, method, params } = JSON.parse(await text(request))
+    if (method === undefined) {
+      all++
+      most = Math.max(most, ++replies)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      replies--
+    }
+    if (id === undefined || method === undefined) return void response.writeHead(202).end()
+    if (method === 'initialize') {
+      const { protocolVersion } = params
+      return json({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })(
+        response,
+        id,
+      )
+    }
+    if (method === 'tools/list')
+      return json({ tools: [{ name: 'fine', inputSchema: { type: 'object' } }] })(response, id)
+    const message = (one: object): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}\n\n`
+    events(response)
+    for (let i = 0; i < 1_000; i++) response.write(message({ id: `r${i}`, method: 'roots/list' }))
+    response.end(message({ id, result: { content: [{ type: 'text', text: 'fine' }] } }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  await using catalog = await openCatalog()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  await configureMcp(catalog.config, { far: { type: 'remote', url } })
+  await catalog.client.listTools({}, asOperator)
+  assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
+  await waitFor('the replies to end', () => all > 0 && replies === 0)
+  assert.ok(most <= 8 && all < 1_000, `${all} replies, ${most} at the same time`)
+})
+
 test('a redirect is followed within the server, and to nobody else: what is configured as headers is for it alone', async (t) => {
   const asked: string[] = []
   const serve = async (name: string, moved: Record<string, string>): Promise<string> => {

@@ -8,6 +8,8 @@ type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
 const RECONNECT_MS = 1_000
 const MAX_RECONNECT_MS = 30_000
 const GOODBYE_MS = 1_000
+/** Requests of a server that are replied to at the same time; others get no reply. */
+const MAX_REPLIES = 8
 /** The protocol's status for a session that the server no longer knows. */
 const SESSION_GONE = 404
 
@@ -24,6 +26,8 @@ export class HttpTransport implements Transport {
   onerror?: (error: Error) => void
   onclose?: () => void
   readonly #inner: StreamableHTTPClientTransport
+  /** Ids of requests of the server whose replies are under way. */
+  readonly #replies = new Set<unknown>()
   #why = 'it was closed'
   #closing: Promise<void> | undefined
 
@@ -62,7 +66,14 @@ export class HttpTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const onMessage = (message: JSONRPCMessage): void => this.onmessage?.(message)
+    const onMessage = (message: JSONRPCMessage): void => {
+      if ('method' in message && 'id' in message) {
+        // Each reply is a request of its own.
+        if (this.#replies.size >= MAX_REPLIES) return
+        this.#replies.add(message.id)
+      }
+      this.onmessage?.(message)
+    }
     const onError = (error: Error): void => this.onerror?.(error)
     this.#inner.onmessage = onMessage
     this.#inner.onerror = onError
@@ -76,7 +87,11 @@ export class HttpTransport implements Transport {
   async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     if (this.#closing !== undefined) throw new Error('The server is gone')
     const onRequestStreamEnd = (): void => this.#unanswered(message)
-    await this.#inner.send(message, { ...options, onRequestStreamEnd })
+    try {
+      await this.#inner.send(message, { ...options, onRequestStreamEnd })
+    } finally {
+      if (!('method' in message)) this.#replies.delete(message.id)
+    }
   }
 
   close(): Promise<void> {
