@@ -83,6 +83,9 @@ test('a reload by a workspace that shares the directory leaves a request waiting
   const granted = { sessionId: 'ses_1', requestId: request?.requestId ?? '', reply: Reply.ONCE }
   await service.client.replyPermissionRequest(granted, asKey)
   await service.wait()
-  assert.deepEqual((await service.calls()).map(({ error }) => error), [undefined])
+  assert.deepEqual(
+    (await service.calls()).map(({ error }) => error),
+    [undefined],
+  )
   assert.match(JSON.stringify(service.peers.requests[1]?.messages[0]), /Be thorough\./)
 })
