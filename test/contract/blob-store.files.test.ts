@@ -8,7 +8,8 @@ import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-s
 import type { BlobHold } from '#services/session/ports/blob-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
-import { type BlobFixture, blobStoreSuite, newHold } from './blob-store.suite.ts'
+import { blobStoreSuite } from './blob-store.suite.ts'
+import { type BlobFixture, newHold } from './blob-store.support.ts'
 
 interface FileFixture extends BlobFixture {
   readonly directory: string

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openMongoBlobStore } from '#services/session/adapters/mongo/blob-store.ts'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
-import { openMongo } from '#shared/stores/mongo.ts'
+import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { emptyDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
-import { type BlobFixture, blobStoreSuite, newHold } from './blob-store.suite.ts'
+import { blobStoreSuite } from './blob-store.suite.ts'
+import { type BlobFixture, newHold, promptWith, sweepAll, W } from './blob-store.support.ts'
+import { finishRemovals } from './session-store.removal.ts'
+import { acquire, newSession } from './session-store.support.ts'
 
 const uri = mongoUri()
 const mongo = uri === undefined ? undefined : await openMongo({ uri, database: freshDatabaseName() })
@@ -28,6 +32,48 @@ async function open(): Promise<BlobFixture> {
 }
 
 blobStoreSuite('MongoDB', open, { skip: skipWithoutMongo })
+
+test('what a fork is about to use is not deleted with its source', { skip: skipWithoutMongo }, async () => {
+  await using fixture = await open()
+  const { store, sessions } = fixture
+  await sessions.createSession(W, newSession())
+  const hash = await promptWith(fixture, 'ses_1', 'msg_1', Buffer.from('content'))
+  await sessions.promote(await acquire(sessions, 60_000), 'idle')
+  const gate = Promise.withResolvers<void>()
+  const written = Promise.withResolvers<void>()
+  const slow: Pick<Mongo, 'transact'> = {
+    transact: (work, limitMs) =>
+      (mongo as Mongo).transact(async (session) => {
+        const answer = await work(session)
+        written.resolve()
+        await gate.promise
+        return answer
+      }, limitMs),
+  }
+  const source = await sessions.listMessages(W, 'ses_1', { limit: 1, order: 'ascending' })
+  const staged = await sessions.stageSession(W, 'ses_2', 'fork', {
+    sessionId: 'ses_1',
+    incarnation: source?.incarnation ?? '',
+  })
+  await using other = await openMongoSessionStore({
+    mongo: Object.assign(Object.create(mongo as Mongo), slow),
+    clock: systemClock,
+  })
+  const [message] = source?.items.map(({ message }) => ({ ...message, id: 'msg_copy' })) ?? []
+  assert.ok(message)
+  const appended = other.appendStaged(staged, [message])
+  await written.promise
+  const removed = (async () => {
+    await sessions.removeSession(W, 'ses_1')
+    await finishRemovals(sessions)
+    await sweepAll(fixture)
+  })()
+  // Time for all of it, if nothing kept it from going on.
+  await Promise.race([removed, delay(500)])
+  gate.resolve()
+  await Promise.all([appended, removed])
+  assert.ok(await store.get(W, hash))
+})
 
 test('what a process holds that is not asked again is held for ten minutes', { skip: skipWithoutMongo }, async () => {
   await using fixture = await open()

@@ -1,62 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
-import type { Prompt } from '#services/session/domain/message.ts'
-import type { BlobHold, BlobStore } from '#services/session/ports/blob-store.ts'
-import { forkSession } from '#services/session/run/lifetime/fork-session.ts'
-import { holdingBlobs } from '#services/session/run/lifetime/holding-blobs.ts'
-import { systemClock } from '#shared/clock.ts'
-import type { UseCases } from '#test/support/session-use-cases.ts'
+import { fork, race } from './blob-store.race.ts'
+import { type BlobFixture, newHold, promptWith, sweepAll, W } from './blob-store.support.ts'
 import { finishRemovals } from './session-store.removal.ts'
-import { acquire, admission, newSession } from './session-store.support.ts'
-
-/** An empty blob store. */
-export interface BlobFixture extends AsyncDisposable {
-  readonly store: BlobStore
-  /** The sessions that refer to its content. */
-  readonly sessions: UseCases
-  /** Another store on the same content. */
-  reopen(): Promise<BlobStore>
-}
+import { acquire, newSession } from './session-store.support.ts'
 
 const MIB = 1024 * 1024
-const W = 'wrk_one'
-
-/** A hold of nothing yet. */
-export function newHold(): BlobHold {
-  return { id: `hold_${Math.random()}`, held: [] }
-}
-
-/** Admits a prompt with a file, as the service does. */
-async function promptWith(
-  { store, sessions }: BlobFixture,
-  sessionId: string,
-  id: string,
-  data: Buffer,
-): Promise<string> {
-  return holdingBlobs(store, async (hold) => {
-    const blob = await store.put(W, data, hold)
-    const file = {
-      blob,
-      mime: 'text/plain',
-      uri: undefined,
-      name: undefined,
-      description: undefined,
-      mention: undefined,
-    }
-    const prompt: Prompt = { text: '', files: [file], agents: [], metadata: undefined }
-    await sessions.admitPrompt(W, admission(id, { sessionId, prompt }))
-    return blob.hash
-  })
-}
-
-async function sweepAll({ store }: BlobFixture): Promise<void> {
-  while (await store.sweep());
-}
-
-/** What forks of root sessions need beside a store. */
-const FORKING = { catalog: {} as never, remover: { wake() {} }, clock: systemClock }
-const CALL = { signal: new AbortController().signal } as never
 
 /** What `BlobStore` promises. `open` makes an empty store for each test. */
 export function blobStoreSuite(
@@ -124,6 +74,19 @@ export function blobStoreSuite(
       assert.equal(Buffer.from((await store.get(W, again.hash)) ?? []).toString(), 'refused')
     })
 
+    run('what one has released and another one still holds stays', async (fixture) => {
+      const { store } = fixture
+      const [first, second] = [newHold(), newHold()]
+      const { hash } = await store.put(W, Buffer.from('held'), first)
+      await store.put(W, Buffer.from('held'), second)
+      await store.release(first)
+      await sweepAll(fixture)
+      assert.ok(await store.get(W, hash))
+      await store.release(second)
+      await sweepAll(fixture)
+      assert.equal(await store.get(W, hash), undefined)
+    })
+
     run('content goes with the last session that uses it, waiting or said', async (fixture) => {
       const { store, sessions } = fixture
       const data = randomBytes(100_000)
@@ -151,9 +114,7 @@ export function blobStoreSuite(
       await sessions.createSession(W, newSession())
       const hash = await promptWith(fixture, 'ses_1', 'msg_1', Buffer.from('content'))
       await sessions.promote(await acquire(sessions, 60_000), 'idle')
-      const given = { store: sessions as never, ...FORKING }
-      const fork = { workspace: W, sessionId: 'ses_1', id: 'ses_2', before: undefined }
-      await forkSession(given, fork, CALL)
+      await fork(fixture, 'ses_1', 'ses_2')
       for (const [id, stays] of [
         ['ses_1', true],
         ['ses_2', false],
@@ -165,49 +126,6 @@ export function blobStoreSuite(
       }
     })
 
-    run(
-      'a prompt on its way, a fork, removals and sweeps at once: no reference is left without content',
-      async (fixture) => {
-        const { store, sessions } = fixture
-        const contents = [Buffer.from('one'), Buffer.from('two')]
-        const hashes = new Map<string, string>()
-        let working = true
-        const sweeping = (async () => {
-          while (working) {
-            await finishRemovals(sessions)
-            await store.sweep()
-            await new Promise((resolve) => setImmediate(resolve))
-          }
-        })()
-        const given = { store: sessions as never, ...FORKING }
-        const round = async (worker: number, n: number): Promise<void> => {
-          const id = `ses_${worker}_${n}`
-          await sessions.createSession(W, newSession(id))
-          hashes.set(id, await promptWith(fixture, id, `msg_${worker}_${n}`, contents[n % 2] as Buffer))
-          if (n === 0) return
-          const former = `ses_${worker}_${n - 1}`
-          const fork = { workspace: W, sessionId: former, id: `${former}_fork`, before: undefined }
-          const forked = forkSession(given, fork, CALL).catch(() => {})
-          hashes.delete(former)
-          await sessions.removeSession(W, former)
-          await forked
-        }
-        await Promise.all(
-          [0, 1, 2].map(async (worker) => {
-            for (let n = 0; n < 15; n++) await round(worker, n)
-          }),
-        )
-        working = false
-        await sweeping
-        await finishRemovals(sessions)
-        await sweepAll(fixture)
-        assert.equal(hashes.size, 3)
-        for (const [id, hash] of hashes) assert.ok(await store.get(W, hash), id)
-        for (const [id] of hashes) await sessions.removeSession(W, id)
-        await finishRemovals(sessions)
-        await sweepAll(fixture)
-        for (const hash of hashes.values()) assert.equal(await store.get(W, hash), undefined)
-      },
-    )
+    run('prompts, imports, forks, removals and sweeps at once: no reference is left without content', race)
   })
 }
