@@ -60,7 +60,8 @@ export class MongoLeases {
     for (;;) {
       const { lease, again } = await this.#pass(owner, durationMs, except)
       if (lease !== undefined || again >= until) return lease
-      await delay(Math.max(1, again - systemClock.monotonic()))
+      // A timer may end up to a millisecond early, and would find it left.
+      await delay(Math.max(0, again - systemClock.monotonic()) + 1)
     }
   }
 
