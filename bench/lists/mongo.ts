@@ -1,5 +1,5 @@
-import { withGrams } from '#services/session/adapters/common/grams.ts'
 import { collectionsOf, keyOf, type SessionDocument } from '#services/session/adapters/mongo/collections.ts'
+import { withSearchKeys } from '#services/session/adapters/mongo/search-keys.ts'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -19,7 +19,7 @@ export async function filledMongo(uri: string, count: number): Promise<SessionSt
     documents = []
   }
   for (const session of someSessions(count)) {
-    documents.push({ _id: keyOf(session.workspace, session.id), version: 1, base: 0, ...withGrams(session) })
+    documents.push({ _id: keyOf(session.workspace, session.id), version: 1, base: 0, ...withSearchKeys(session) })
     if (documents.length === TOGETHER) await write()
   }
   await write()

@@ -5,7 +5,6 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { activityRecord } from '../common/activity-record.ts'
 import { descriptionRecord } from '../common/description-record.ts'
 import { eventRecord } from '../common/event-record.ts'
-import { withGrams } from '../common/grams.ts'
 import { type InboxRecord, inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { approvalRecord, requestRecord } from '../common/records.ts'
@@ -16,6 +15,7 @@ import { type Collections, keyOf, partKey, type Table } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { noticeOf } from './notices.ts'
 import { MongoReads } from './reads.ts'
+import { withSearchKeys } from './search-keys.ts'
 import type { ServerState, Transaction, Unwritten } from './transaction.ts'
 
 /** A document of any collection. */
@@ -59,7 +59,7 @@ export class MongoBatch implements Transaction {
 
   /** Writes a new session with a revision of it; `base` is below its numbers. */
   create(record: SessionRecord, revision: Revision, base: number): void {
-    const document = { _id: keyOf(record.workspace, record.id), version: 1, base, ...withGrams(record) }
+    const document = { _id: keyOf(record.workspace, record.id), version: 1, base, ...withSearchKeys(record) }
     this.#found = undefined
     this.push('sessions', { insertOne: { document } })
     this.#addWrites(revision)
@@ -71,7 +71,7 @@ export class MongoBatch implements Transaction {
     this.#found = this.found().then((found) => found && { ...found, state, leaseNow })
     const filter = { _id: keyOf(this.#workspace, this.#sessionId) }
     const notice = revision.changed.length === 0 ? {} : { notice: noticeOf(revision.changed) }
-    const update = { $set: { ...toStateChanges(revision.changes), ...notice }, $inc: { version: 1 } }
+    const update = { $set: { ...withSearchKeys(toStateChanges(revision.changes)), ...notice }, $inc: { version: 1 } }
     this.push('sessions', { updateOne: { filter, update } })
     this.#addWrites(revision)
   }
@@ -159,7 +159,7 @@ export class MongoBatch implements Transaction {
       case 'answer':
         return ['requests', update(write.requestId, write.answer)]
       case 'describe':
-        return ['sessions', update(this.#sessionId, withGrams(descriptionRecord(write)))]
+        return ['sessions', update(this.#sessionId, withSearchKeys(descriptionRecord(write)))]
       case 'approve': {
         const $setOnInsert = approvalRecord(workspace, write)
         const { projectId, action, pattern } = $setOnInsert

@@ -13,6 +13,8 @@ export type Keyed<T> = T & { readonly _id: string }
 export type SessionDocument = Keyed<SessionRecord> & {
   /** What a search finds the title by; see `gramsOf`. */
   readonly grams?: readonly string[]
+  /** The hour of the last activity, in which a search finds it. */
+  readonly hour?: number
   /** Grows with every write, so that a transaction never leaves the record of its session as it was. */
   readonly version: number
   /** Its documents have numbers above this; absent: 0. See `HiddenDocument`. */

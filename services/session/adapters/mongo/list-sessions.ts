@@ -8,13 +8,18 @@ import { comparePlaces, firstOf, type Place } from '../common/place.ts'
 import { race } from '../common/race.ts'
 import { toSession } from '../common/session-record.ts'
 import type { Collections, SessionDocument } from './collections.ts'
+import { hourOf } from './search-keys.ts'
 
 /** Documents that are read in one piece: the first time, and at most. */
 const FIRST_PIECE = 200
 const LARGEST_PIECE = 1_000
+/** Documents with a gram that are read in one piece. */
+const SEARCHED = 500
 /** So many grams of a search are compared for the rarest, as far as that number. */
 const GRAMS = 4
 const RARE = 1_000
+
+const BY_GRAM = 'sessionsByGramAndHour'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** What filters compare. */
@@ -84,13 +89,15 @@ class List {
     }
   }
 
-  /** Goes through what has the rarest of some grams, in no order, and keeps the first ones of the list. */
+  /** Goes through what has the rarest of some grams, hour by hour, and keeps the first ones of the list. */
   async *search(grams: readonly string[]): AsyncGenerator<number, readonly SessionDocument[]> {
     const { order, limit } = this.#query
     const { sessions } = this.#collections
-    const filter = { workspace: this.#filter.workspace, grams: await this.#rarest(grams) }
+    const { workspace } = this.#filter
+    const filter = { workspace, grams: await this.#rarest(grams), hour: hoursOf(this.#query) }
+    const sort = { hour: order === 'ascending' ? 1 : -1 } as const
     // Without a limit of time, which would be that of all its batches together.
-    const options = { hint: 'sessionsByGram', projection: COMPARED, batchSize: LARGEST_PIECE }
+    const options = { sort, hint: BY_GRAM, projection: COMPARED, batchSize: SEARCHED }
     await using cursor = sessions.find<Compared>(filter as Filter<SessionDocument>, options)
     let best: SessionDocument[] = []
     while (await cursor.hasNext()) {
@@ -99,9 +106,17 @@ class List {
       const first = new Set(firstOf<Place>([...best, ...rows], order, limit).map(({ id }) => id))
       const fresh = await this.#whole(rows.filter(({ id }) => first.has(id)))
       best = firstOf([...best, ...fresh], order, limit)
+      if (best.length === limit && this.#isBefore(best.at(-1), read.at(-1))) return best
       yield read.length
     }
     return best
+  }
+
+  /** Whether a session comes before all that are found in the hour of another one. */
+  #isBefore(session: Place | undefined, other: Place | undefined): boolean {
+    if (session === undefined || other === undefined) return false
+    const hours = hourOf(other.timeUpdated) - hourOf(session.timeUpdated)
+    return this.#query.order === 'ascending' ? hours > 0 : hours < 0
   }
 
   /** The documents of rows, as far as they are still there. */
@@ -136,7 +151,7 @@ class List {
     const { workspace } = this.#filter
     const step = Math.max(1, (grams.length - 1) / (GRAMS - 1))
     const some = [...new Set(Array.from({ length: GRAMS }, (_, i) => grams[Math.round(i * step)]))]
-    const options = { limit: RARE, hint: 'sessionsByGram', ...LIMIT }
+    const options = { limit: RARE, hint: BY_GRAM, ...LIMIT }
     const counts = some.map(async (gram) => {
       if (gram === undefined) return { gram, count: Number.POSITIVE_INFINITY }
       const filter = { workspace, grams: gram } as Filter<SessionDocument>
@@ -165,5 +180,14 @@ function rangeOf(order: SessionQuery['order'], after: Place | undefined, until: 
   return {
     timeUpdated: { $gte: timeUpdated, ...end },
     $or: [{ timeUpdated: { $gt: timeUpdated } }, { id: { $gt: id } }],
+  }
+}
+
+/** The hours that a list may have sessions of. */
+function hoursOf({ order, until, after }: SessionQuery): Document {
+  const most = order === 'descending' && after !== undefined ? after.timeUpdated : until
+  return {
+    ...(most === undefined ? { $exists: true } : { $lte: hourOf(most) }),
+    ...(order === 'ascending' && after !== undefined ? { $gte: hourOf(after.timeUpdated) } : {}),
   }
 }

@@ -48,6 +48,7 @@ export const SCHEMA: MongoSchema = {
     { version: 10, name: 'sessions can be archived', up: async () => {} },
     { version: 11, name: 'sessions below a removed one go after it', up: async () => {} },
     { version: 12, name: 'searches know more of letter case', up: twelfth },
+    { version: 13, name: 'searches are in the order of lists', up: thirteenth },
   ],
 }
 
@@ -76,6 +77,11 @@ async function seventh(store: MongoStepStore): Promise<void> {
 async function twelfth(store: MongoStepStore): Promise<void> {
   const { foldTitles } = await import('./steps/fold-titles.ts')
   await foldTitles(store)
+}
+
+async function thirteenth(store: MongoStepStore): Promise<void> {
+  const { orderSearches } = await import('./steps/order-searches.ts')
+  await orderSearches(store)
 }
 
 async function indexEvents({ db }: MongoStepStore): Promise<void> {
