@@ -1,5 +1,5 @@
-// How forking and removing a long session affects others: how late other requests are answered meanwhile, and how long
-// the event loop is blocked. One process, SQLite. Usage: lifetime.ts [--messages N]
+// How forking and removing a long session, and removing one with many children, affects others: how late other requests are answered
+// meanwhile, and how long the event loop is blocked. One process, SQLite. Usage: lifetime.ts [--messages N] [--children N]
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,8 +10,13 @@ import { newSession } from '#services/session/domain/new-session.ts'
 import { systemClock } from '#shared/clock.ts'
 import { startServer } from './harness/server.ts'
 
-const { values } = parseArgs({ options: { messages: { type: 'string', default: '10000' } } })
+const { values } = parseArgs({
+  options: { messages: { type: 'string', default: '10000' }, children: { type: 'string', default: '50000' } },
+})
 const count = Number(values.messages)
+const children = Number(values.children)
+/** Children that are created at once. */
+const TOGETHER = 1_000
 const EVERY_MS = 5
 /** Maximum time for the background deletion. */
 const REST_MS = 15_000
@@ -42,6 +47,16 @@ try {
     await store.commitStaged(staged, (...made) =>
       newSession({ id: 'ses_long', title: 'Long', location, ...none }, ...made),
     )
+    const create = (id: string, parent: { readonly parentId?: string } = {}) =>
+      store.createSession({ workspace, sessionId: id }, (...made) =>
+        newSession({ id, title: `Session ${id}`, location, ...none, ...parent }, ...made),
+      )
+    await create('ses_parent')
+    for (let n = 0; n < children; n += TOGETHER) {
+      await Promise.all(
+        Array.from({ length: TOGETHER }, (_, i) => create(`ses_child${n + i}`, { parentId: 'ses_parent' })),
+      )
+    }
   }
   await using server = await start()
   const send = (path: string, init: RequestInit) => fetch(`${server.url}/api/session/${path}`, init)
@@ -53,6 +68,13 @@ try {
   await measure(`the removal of ${count} messages`, async () => {
     const answer = await send('ses_long', { method: 'DELETE' })
     if (answer.status !== 204) throw new Error(await answer.text())
+    await pause(REST_MS)
+  })
+  await measure(`the removal of a parent of ${children}`, async () => {
+    const since = performance.now()
+    const answer = await send('ses_parent', { method: 'DELETE' })
+    if (answer.status !== 204) throw new Error(await answer.text())
+    process.stdout.write(`(answered after ${(performance.now() - since).toFixed(0)} ms)\n`)
     await pause(REST_MS)
   })
 
