@@ -36,7 +36,10 @@ test('an agent that may edit everything does not rewrite its own rules without a
   await using tools = await openGuarded()
   const { service } = tools
   await tools.create()
-  const ways = ['opencode.json', '.opencode/agents/build.md', '.opencode/opencode.jsonc', '.git/hooks/pre-commit']
+  const ways = [
+    ...['opencode.json', '.opencode/agents/build.md', '.opencode/opencode.jsonc', '.git/hooks/pre-commit'],
+    ...['.opencode/plugins/own.js', '.agents/skills/a/SKILL.md', '.claude/skills/a/SKILL.md'],
+  ]
   service.peers.turns.push(calls(...ways.map((path) => write(path)), write('plain.txt')))
   await service.prompt('Free yourself')
   for (const path of ways) {
@@ -118,3 +121,18 @@ for (const agent of ['plan', 'explore']) {
     assert.equal(await textOf(tools, 'made'), undefined)
   })
 }
+
+test('plan has explore work for it, and nobody else', async () => {
+  await using tools = await openRealTools()
+  const { service } = tools
+  await tools.create({ agent: 'plan' })
+  const input = (subagent_type: string) => ({ description: 'Look', prompt: 'Find it', subagent_type })
+  const wanted = ['general', 'explore'].map((agent) => ({ id: agent, name: 'task', input: input(agent) }))
+  service.peers.turns.push(calls(...wanted))
+  await service.prompt('Plan')
+  await service.wait()
+  const [general, explore] = await service.calls()
+  assert.deepEqual([general?.error?.type, explore?.error], ['permission.denied', undefined])
+  const task = service.peers.requests[0]?.tools.find(({ name }) => name === 'task')
+  assert.match(task?.description ?? '', /- explore: (?![\s\S]*general)/)
+})

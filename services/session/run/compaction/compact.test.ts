@@ -221,6 +221,21 @@ test('at the threshold a conversation is summarized before its next step; one th
   assert.deepEqual((await course(service)).slice(5), ['msg_2', 'failed', 'assistant', 'assistant', 'succeeded'])
 })
 
+test('the threshold is the share of the context that the setting says', async () => {
+  for (const [compactionPercent, compacted] of [
+    [80, false],
+    [40, true],
+  ] as const) {
+    await using service = await openSessionService({ compactionPercent })
+    await service.create()
+    service.peers.contextLength = 30
+    service.peers.turns.push(calls({ id: 'a', name: 'look' }), text('Short.'), text('Answered.'))
+    await service.prompt('Hi')
+    await service.wait()
+    assert.equal((await course(service)).includes('completed'), compacted, String(compactionPercent))
+  }
+})
+
 test('a prompt that crosses the threshold comes after the summary whole, with its files and agents; what stays is not summarized as well', async () => {
   await using service = await openSessionService()
   await service.create()
