@@ -111,14 +111,26 @@ suite('what extends agents works alike in both modes', () => {
         }
         assert.deepEqual(prompted.metadata, { seen: true })
 
-        // A reload rejects what waits, and the run goes on.
+        // Without a rule a call of the server waits for a reply. A reload rejects what waits, and the run goes on.
         const waits = await client.createSession({ permissions: [{ action: 'bash', resource: '*', effect: 'ask' }] })
-        await client.prompt(waits, { text: called('bash', { command: 'true' }) })
-        await permissionOf(waits)
+        await client.prompt(waits, {
+          text: `${called('bash', { command: 'true' })}\n${called('server_wait', { ms: 1, tag: 'b' })}`,
+        })
+        const requested = await waitUntil('both requests', async () => {
+          const found = await list<{ action: string; resources: string[] }>(`/api/session/${waits}/permission`)
+          return found.length === 2 ? found : undefined
+        })
+        assert.deepEqual(requested.map(({ action, resources }) => [action, ...resources]).sort(), [
+          ['bash', 'true'],
+          ['mcp', 'server/wait'],
+        ])
         await client.post('/api/location/reload', undefined)
         assert.deepEqual(await list(`/api/session/${waits}/permission`), [])
         await client.wait(waits)
-        assert.deepEqual([(await calls(waits))[0]?.state?.status, await outcome(waits)], ['error', 'succeeded'])
+        assert.deepEqual(
+          [(await calls(waits)).map(({ state }) => state?.status), await outcome(waits)],
+          [['error', 'error'], 'succeeded'],
+        )
         await waitFor('location.shutdown', () => events.includes('"location.shutdown"'))
 
         // A conversation is summarized.

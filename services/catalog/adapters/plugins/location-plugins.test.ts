@@ -102,6 +102,20 @@ test('a location that nobody uses gives the process of its plugins back, and has
   assert.notEqual(pid, former)
 })
 
+test('a plugin sees of the environment what a command sees', async () => {
+  await using catalog = await openCatalog({ environment: { PATH: process.env.PATH ?? '', HOME: '/home/a' } })
+  await writeFiles(catalog.config, {
+    'plugins/env.js': `export default { id: 'env', setup({ tool }) {
+      const execute = () => Object.keys(process.env).sort().join()
+      tool({ name: 'env', description: 'Its environment.', inputSchema: { type: 'object' }, execute })
+    } }`,
+  })
+  process.env.OF_THE_SERVER = 'hush'
+  const { text } = await runTool(catalog, 'env', {})
+  delete process.env.OF_THE_SERVER
+  assert.equal(text, 'CATALOG_TOOL_CALL,HOME,PATH,PWD')
+})
+
 test('more locations than places for processes: who is idle makes room, its tools stay, and a call starts it again', async () => {
   await using catalog = await openCatalog({ processesPerCore: 1 })
   await writeFiles(catalog.config, { 'plugins/where.js': WHERE })
