@@ -50,6 +50,7 @@ async function compare(alg: TokenKey['alg']): Promise<void> {
       client: stack.use(new LoadClient(server.url, CONCURRENCY)),
       cpu: [] as number[],
       rate: [] as number[],
+      p99: [] as number[],
     }
   })
   for (let round = -1; round < ROUNDS; round += 1) {
@@ -60,10 +61,12 @@ async function compare(alg: TokenKey['alg']): Promise<void> {
       side.rate.push(rate)
     }
   }
-  const perCpu = sides.map(({ cpu }) => 1e6 / median(cpu))
+  const perCpu = sides.map(({ cpu }) => cpu.map((each) => 1e6 / each))
   const half = median(sides[1]?.rate ?? []) / 2
-  const p99 = []
-  for (const side of sides) p99.push(await paced(side.client, request, half))
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const { client, p99 } of sides) p99.push(await paced(client, request, half))
+  }
+  const p99 = sides.map((side) => side.p99)
   print(`\n${alg} subject tokens, ${CONCURRENCY} at once, ${ROUNDS} rounds of ${REQUESTS}`)
   report('exchanges per CPU second', perCpu, GOALS.perCpu, (ratio) => ratio >= GOALS.perCpu)
   report(`p99 in ms at ${Math.round(half)} a second`, p99, GOALS.p99, (ratio) => ratio <= GOALS.p99)
@@ -101,19 +104,28 @@ async function paced(client: LoadClient, request: BenchRequest, perSecond: numbe
   const begun = performance.now()
   for (let index = 0; index < PACED; index += 1) {
     const due = begun + (index * 1000) / perSecond
-    if (due > performance.now()) await sleep(due - performance.now())
+    const early = due - performance.now()
+    if (early > 0) await sleep(early)
     sent.push(client.send(request).then(() => times.push(performance.now() - due)))
   }
   await Promise.all(sent)
   return times.toSorted((one, other) => one - other)[Math.floor(PACED * 0.99)] ?? Number.NaN
 }
 
-function report(what: string, [reference = 0, portico = 0]: number[], goal: number, isMet: (ratio: number) => boolean) {
-  const ratio = portico / reference
+/** Prints the medians of all rounds, and the quartiles of the ratios of the rounds. */
+function report(
+  what: string,
+  [reference = [], portico = []]: number[][],
+  goal: number,
+  isMet: (ratio: number) => boolean,
+) {
+  const ratio = median(portico) / median(reference)
+  const ratios = portico.map((value, round) => value / (reference[round] ?? Number.NaN)).toSorted((a, b) => a - b)
+  const quartile = (part: number): string => ratios[Math.floor(ratios.length * part)]?.toFixed(2) ?? ''
   const verdict = isMet(ratio) ? 'met' : 'missed'
   print(
-    `  ${what.padEnd(34)} reference ${reference.toFixed(1).padStart(8)}  Portico ${portico.toFixed(1).padStart(8)}  ` +
-      `ratio ${ratio.toFixed(2)} (goal ${goal}: ${verdict})`,
+    `  ${what.padEnd(34)} reference ${median(reference).toFixed(1).padStart(8)}  Portico ${median(portico).toFixed(1).padStart(8)}  ` +
+      `ratio ${ratio.toFixed(2)} [${quartile(0.25)} to ${quartile(0.75)}] (goal ${goal}: ${verdict})`,
   )
 }
 
