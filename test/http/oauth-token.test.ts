@@ -297,3 +297,14 @@ test('55: while the server starts it answers in the form of OAuth, too, and says
   assert.match(answer.headers['retry-after'] ?? '', /^[1-9]\d*$/)
   await listener[Symbol.asyncDispose]()
 })
+
+test('55: while the server stops, tokens are still exchanged, and refused in the form of OAuth once identity is closing', async () => {
+  await using exchange = await openExchange()
+  exchange.facade.listener.unready()
+  const exchanged = await postToken(exchange.url, tokenForm())
+  assert.deepEqual([exchanged.status, exchanged.headers.connection], [200, 'close'])
+  exchange.state.reason = 'SERVICE_CLOSING'
+  const refused = await postToken(exchange.url, tokenForm())
+  expectError(refused, [503, 'temporarily_unavailable'], 'stopping')
+  assert.deepEqual([refused.headers['retry-after'], refused.headers.connection], ['1', 'close'])
+})
