@@ -8,7 +8,7 @@ import type { agentInfo } from './schemas.ts'
 const modes = enumTable({ primary: Agent_Mode.PRIMARY, subagent: Agent_Mode.SUBAGENT, all: Agent_Mode.ALL })
 
 export function fromAgent(agent: Agent | undefined): JsonOf<typeof agentInfo> {
-  if (agent === undefined) throw new Error('The catalog answered without an agent')
+  if (agent === undefined) throw new Error('The catalog returned no agent')
   return {
     id: agent.agentId,
     name: agent.name,

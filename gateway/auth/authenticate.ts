@@ -114,7 +114,7 @@ type Shown = NonNullable<MessageInitShape<typeof AuthenticateRequestSchema>['cre
 
 async function identify(facade: Facade, call: Call, credential: Shown): Promise<void> {
   const { principal, terms } = await facade.clients.identity.authenticate({ credential }, call.options())
-  if (principal === undefined) throw new Error('identity answered without a principal')
+  if (principal === undefined) throw new Error('identity returned no principal')
   call.principal = fromProto(principal)
   call.terms = terms
   call.credential = credential.case === 'accessToken' ? 'access-token' : call.principal.kind
@@ -129,7 +129,7 @@ const kinds = enumTable<PrincipalKind, Principal_Kind>({
 
 function fromProto({ organizationId, workspaceId, apiKeyId = '', kind }: ProtoPrincipal): Principal {
   const name = kinds.fromProto(kind)
-  if (name === undefined) throw new Error(`identity answered an unknown kind of principal: ${kind}`)
+  if (name === undefined) throw new Error(`identity returned an unknown kind of principal: ${kind}`)
   return { organizationId, workspaceId, apiKeyId, kind: name }
 }
 

@@ -38,7 +38,7 @@ export class WrongKeys {
       this.#loggedAt = now
       this.#logger.warn(
         { address: network },
-        'An address sends wrong keys or passwords and gets status 429; others are not logged for a minute',
+        'An address that sent wrong keys or passwords gets status 429; further addresses are not logged for a minute',
       )
     }
     return Math.max(1, Math.ceil(((times[0] as number) + WINDOW_MS - now) / 1_000))

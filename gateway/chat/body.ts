@@ -78,7 +78,7 @@ const members = z.object({
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   usage: z.object({ include: z.boolean().nullish() }).nullish(),
-  n: z.literal(1, { error: 'only one choice is made: only 1 is allowed' }).nullish(),
+  n: z.literal(1, { error: 'only one choice is generated, so only 1 is allowed' }).nullish(),
   safety_identifier: endUser.nullish(),
   prompt_cache_key: sessionId.nullish(),
 })

@@ -122,7 +122,7 @@ function messageOf({ parts, sources }: Generation): ChatMessage {
         break
       }
       default:
-        throw new Error(`A part "${part.case}" has no form in a chat completion`)
+        throw new Error(`A part "${part.case}" cannot be represented in a chat completion`)
     }
   }
   const annotations = fromSources(sources, texts)

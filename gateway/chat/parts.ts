@@ -48,7 +48,7 @@ export const file = z.object({
   file: z.object({
     filename: limitedBy(MediaPartSchema.field.name, z.string()).nullish(),
     file_data: z.string(mustBe('an http(s) URL or a data: URL')),
-    file_id: z.null({ error: 'files are not stored here: send the content or its address as file_data' }).optional(),
+    file_id: z.null({ error: 'files are not stored: send the content or its URL as file_data' }).optional(),
   }),
   ...marks,
 })

@@ -48,7 +48,7 @@ const customTool = z.object({
 const HOSTED = ['web_search', 'web_search_preview', 'web_search_preview_2025_03_11', 'web_search_2025_08_26'] as const
 const hostedTool = z
   .looseObject({ type: z.enum(HOSTED) })
-  .meta({ description: 'A tool that the provider runs, passed on as it is.' })
+  .meta({ description: 'A tool that the provider runs, passed on unchanged.' })
 
 /**
  * Most tools of a list, and most members of the parameters of all of them together, as many as one free-form object may have: to

@@ -36,12 +36,12 @@ export const instanceError = z.discriminatedUnion('_tag', [
   tagged('ConflictError', { resource: z.string() }),
   tagged('EventsOverflowedError'),
   tagged('ServiceUnavailableError', {
-    service: z.string().meta({ description: 'The service that is away, or whose store is' }),
+    service: z.string().meta({ description: 'The service that is unavailable, or whose store is' }),
   }),
   tagged('UnknownError', { ref: z.string().regex(/^err_[0-9a-f]{8}$/) }),
 ])
 
-const param = z.string().optional().meta({ description: 'Path of the member that is wrong' })
+const param = z.string().optional().meta({ description: 'Path of the invalid member' })
 
 /** What kind of error it is, and where it is about a provider, which one, and its own word for it. */
 export const errorMetadata = z.strictObject({

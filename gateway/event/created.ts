@@ -7,7 +7,7 @@ export const EVENT_VERSION = 1
 
 /** A session as it was created. */
 export function fromCreated({ session: made }: SessionCreated) {
-  if (made === undefined) throw new Error('An event does not say what it is about')
+  if (made === undefined) throw new Error('An event has no content')
   const session = made
   return {
     projectID: session.projectId,

@@ -171,6 +171,6 @@ function call({ messageId, callId }: { readonly messageId: string; readonly call
 }
 
 function set<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('An event does not say what it is about')
+  if (value === undefined) throw new Error('An event has no content')
   return value
 }

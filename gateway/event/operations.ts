@@ -17,13 +17,13 @@ const seq = z
   .optional()
 
 /** Ids with a comma are possible, but a list of them is what is meant. */
-const oneSession = sessionID.regex(/^[^,]*$/, 'must be one session id; a stream is of one session, or of all')
+const oneSession = sessionID.regex(/^[^,]*$/, 'must be one session id: a stream covers one session, or all')
 
 /** Which events are wanted; both together: what both admit. */
 const filter = {
   sessionID: oneSession
     .optional()
-    .meta({ description: 'Only events of this session, which need not be there yet, and of all sessions below it' }),
+    .meta({ description: 'Only events of this session, which need not exist yet, and of all sessions below it' }),
   location: z
     .object({ directory: name })
     .optional()
@@ -54,7 +54,7 @@ export const subscribeToEvents = operation({
     ...filter,
     after: position.meta({ description: 'Like `Last-Event-ID`, for clients that cannot set headers' }),
   }),
-  headers: z.object({ 'last-event-id': position.meta({ description: 'The last `id:` that was read' }) }),
+  headers: z.object({ 'last-event-id': position.meta({ description: 'The last `id:` that was received' }) }),
   answer: events(event),
   errors: ['EVENTS_OVERFLOWED', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   async handle(clients, { query, headers, call, facade: { clock } }) {

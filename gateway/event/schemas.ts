@@ -134,7 +134,7 @@ export const event = z
     sessionEvent('session.reasoning.ended', {
       ...part,
       text: z.string(),
-      state: freeObject('What the provider wants back with it.').optional(),
+      state: freeObject('Data that are sent back to the provider with it.').optional(),
     }),
     sessionEvent('session.tool.input.started', { ...toolInput, name: z.string() }),
     sessionEvent('session.tool.input.delta', { ...toolInput, delta: z.string() }),

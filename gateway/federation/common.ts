@@ -16,10 +16,10 @@ export const keyId = z.string().regex(/^key_[0-9A-Za-z]{1,60}$/, 'must be a key 
 /** A policy's id. */
 export const policyId = z
   .string()
-  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a policy id (a UUID in small letters)')
+  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a policy id (a UUID in lower-case letters)')
 
 /** Warnings about a policy, for people. */
-export const warnings = z.array(z.string()).meta({ description: 'What is allowed and yet unwise about it, for people' })
+export const warnings = z.array(z.string()).meta({ description: 'Warnings about it, for people' })
 
 /**
  * `settings.issuer_url` → `issuer_url`: to clients, the settings are the body, and the members that it names are changed.

@@ -47,7 +47,7 @@ const PLUGINS = [
     include_domains: names,
     exclude_domains: names,
     user_location: place.nullish(),
-    x_search: freeObject('Filters of a search of X.').nullish(),
+    x_search: freeObject('Filters for a search on X.').nullish(),
   }),
   z.object({
     id: z.literal('web-fetch'),
@@ -98,7 +98,7 @@ const plugin = z
       const own = typeof id === 'string' ? members.get(id) : undefined
       for (const name of own === undefined ? [] : Object.keys(given)) {
         if (own?.has(name) || !known.has(name)) continue
-        context.addIssue({ code: 'custom', path: [name], message: `is no member of the plugin "${id}"` })
+        context.addIssue({ code: 'custom', path: [name], message: `is not a member of the plugin "${id}"` })
       }
       return value
     },

@@ -23,14 +23,14 @@ export const generationHeaders = {
   'x-session-id': limitedBy(GenerationRequestSchema.field.sessionId, z.string())
     .optional()
     .meta({ description: 'Groups the requests of one conversation; the member session_id takes precedence' }),
-  'x-openrouter-metadata': optional('`enabled`: the answer says how it was made, in `openrouter_metadata`'),
+  'x-openrouter-metadata': optional('`enabled`: the answer describes how it was made, in `openrouter_metadata`'),
   'x-openrouter-experimental-metadata': optional('An older name of X-OpenRouter-Metadata'),
   ...cacheHeaders,
   'http-referer': optional('Address of the application'),
   'x-openrouter-title': optional('Name of the application'),
   'x-title': optional('An older name of X-OpenRouter-Title'),
-  'x-openrouter-categories': optional('What kind of application it is'),
-  'user-agent': optional('Kept with the request'),
+  'x-openrouter-categories': optional('Category of the application'),
+  'user-agent': optional('Stored with the request'),
 }
 
 /** Those headers, as they were given. */
@@ -79,7 +79,7 @@ export function nameGeneration(call: Call, { clock }: { readonly clock: Clock })
 
 /** The ids of the generation of a request; its operation `generates`. */
 export function generationOf({ generationId }: Call): GenerationIds {
-  if (generationId === undefined) throw new Error('The operation makes no generations')
+  if (generationId === undefined) throw new Error('The operation does not generate')
   return { text: generationId.slice(PREFIX.length), requestId: generationId }
 }
 

@@ -7,18 +7,21 @@ const flag = (description: string) => z.enum(['true', 'false']).optional().meta(
  * checked, and reported as not applied.
  */
 export const cacheHeaders = {
-  'x-openrouter-cache': flag('Named as not applied: no answers are kept'),
+  'x-openrouter-cache': flag('Reported as not applied: answers are not cached'),
   'x-openrouter-cache-ttl': z
     .string()
     .regex(/^\d{1,9}$/, 'must be a number of seconds')
     .optional()
-    .meta({ description: 'How long an answer may be kept, in seconds' }),
-  'x-openrouter-cache-clear': flag('Named as not applied: no answers are kept'),
+    .meta({ description: 'How long an answer may be cached, in seconds' }),
+  'x-openrouter-cache-clear': flag('Reported as not applied: answers are not cached'),
 }
 
 /** The same, as a preset says it. */
 export const cacheSettings = {
-  cache_enabled: z.boolean().nullish().meta({ description: 'Kept, and named as not applied: no answers are kept' }),
+  cache_enabled: z
+    .boolean()
+    .nullish()
+    .meta({ description: 'Stored, and reported as not applied: answers are not cached' }),
   cache_ttl_seconds: z.int().min(1).max(86_400).nullish(),
 }
 

@@ -17,7 +17,7 @@ const price = z
     z.number().min(0).max(1_000_000),
     z
       .string()
-      .regex(/^\d{1,7}(\.\d{1,9})?$/, 'must be an amount of US dollars, with at most nine digits behind the point'),
+      .regex(/^\d{1,7}(\.\d{1,9})?$/, 'must be an amount of US dollars, with at most nine digits after the point'),
   ])
   .nullish()
 const pace = z.union([z.number(), z.object({ p50: number, p75: number, p90: number, p99: number })]).nullish()

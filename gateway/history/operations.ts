@@ -17,8 +17,8 @@ export const listMessages = operation({
   credentials: OF_SESSIONS,
   summary: 'The history of a session, a page at a time',
   description:
-    'A page has fewer messages than `limit` where they would have more than 4 MiB together with their files, but at least one; ' +
-    '`cursor.next` goes on after the last of them.',
+    'A page has fewer messages than `limit` if they would have more than 4 MiB together with their files, but at least one; ' +
+    '`cursor.next` continues after the last of them.',
   params: z.object({ sessionID: sessionParameter }),
   query: listMessagesQuery,
   answer: z.strictObject({ data: z.array(message), cursor }),
@@ -51,7 +51,7 @@ export const getContext = operation({
   credentials: OF_SESSIONS,
   summary: 'The messages of a session since its last compaction',
   description:
-    'In order, beginning with the compaction; all of them where there is none. A stored message that cannot be read is an ' +
+    'In order, beginning with the compaction; all of them if there is none. A stored message that cannot be read is an ' +
     'UnknownError; a failure after the first byte ends the connection.',
   params: z.object({ sessionID: sessionParameter }),
   answer: piecesOf(z.strictObject({ data: z.array(message) })),

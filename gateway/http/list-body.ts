@@ -64,7 +64,7 @@ function memberOf({ members, hints }: ListBody, name: string): z.ZodType {
 }
 
 function requireOnce(name: string, seen: ReadonlySet<string>): void {
-  if (seen.has(name)) throw new Rejection('BODY_INVALID', { field: name, problem: 'must be there once' })
+  if (seen.has(name)) throw new Rejection('BODY_INVALID', { field: name, problem: 'must occur exactly once' })
 }
 
 function inString(text: string): string {
@@ -88,7 +88,9 @@ class Value {
   add(bytes: Buffer): void {
     this.#size += bytes.length
     if (this.#size > MOST) {
-      throw new Rejection('BODY_MALFORMED', { problem: `a message has more than ${MOST} bytes beside its files` })
+      throw new Rejection('BODY_MALFORMED', {
+        problem: `a message has more than ${MOST} bytes, not counting its files`,
+      })
     }
     this.#gauge.add(bytes)
     this.#pieces.push(bytes)

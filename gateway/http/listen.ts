@@ -47,7 +47,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     response.once('close', () => open.delete(response))
     // Express makes a handler of its own where it is given none.
     app(request, response, (error) => {
-      logger.error({ err: error }, 'A request was not answered')
+      logger.error({ err: error }, 'A request got no response')
       response.destroy()
     })
   })

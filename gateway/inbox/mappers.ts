@@ -32,7 +32,7 @@ export function toAddSyntheticInput(
 
 export function fromSyntheticItem(given: InboxItem | undefined): JsonOf<typeof inboxSynthetic> {
   const item = fromInboxItem(given)
-  if (item.type !== 'synthetic') throw new Error('The session service admitted something else')
+  if (item.type !== 'synthetic') throw new Error('The session service returned another kind of item')
   return item
 }
 
@@ -48,6 +48,6 @@ export function toCompactSession(
 
 export function fromCompactionItem(given: InboxItem | undefined): JsonOf<typeof inboxCompaction> {
   const item = fromInboxItem(given)
-  if (item.type !== 'compaction') throw new Error('The session service admitted something else')
+  if (item.type !== 'compaction') throw new Error('The session service returned another kind of item')
   return item
 }

@@ -43,9 +43,9 @@ export const compactSession = operation({
   path: '/api/session/{sessionID}/compact',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Has the conversation summarized, so that it goes on with less context',
+  summary: 'Has the conversation summarized, so that it continues with less context',
   description:
-    'It enters ahead of steers that wait, but never across a move. Where one waits already, returns that; with an id that was sent ' +
+    'It enters ahead of the steers that wait, but never across a move. If one waits already, returns that one; with an id that was sent ' +
     'before, the item that it admitted, unless that was cancelled.',
   params: ofSession,
   body: compactBody,

@@ -150,6 +150,6 @@ function fromCommon(apiKey: ApiKey, spending: Spending | undefined) {
 }
 
 function given(apiKey: ApiKey | undefined): ApiKey {
-  if (apiKey === undefined) throw new Error('identity answered without a key')
+  if (apiKey === undefined) throw new Error('identity returned no key')
   return apiKey
 }

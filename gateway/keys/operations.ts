@@ -45,7 +45,8 @@ export const createKey = operation({
   id: 'keys.create',
   method: 'post',
   path: PATH,
-  summary: 'Creates a key for inference in the workspace of the management key; it is shown here and never again',
+  summary:
+    'Creates a key for inference in the workspace of the management key; its secret is shown here and never again',
   body: createKeyBody,
   answer: byStatus({ 201: z.strictObject({ data: key, key: z.string() }) }),
   errors: ['REQUEST_INVALID', 'WORKSPACE_NOT_FOUND'],
@@ -77,7 +78,7 @@ export const updateKey = operation({
   method: 'patch',
   path: KEY_PATH,
   params: ofKey,
-  summary: 'Changes a key; the next request with it counts with what it is then',
+  summary: 'Changes a key, which takes effect with the next request',
   body: updateKeyBody,
   answer: oneKey,
   errors: ['API_KEY_NOT_FOUND', 'REQUEST_INVALID'],
@@ -96,7 +97,7 @@ export const deleteKey = operation({
   method: 'delete',
   path: KEY_PATH,
   params: ofKey,
-  summary: 'Deletes a key; it and the access tokens that act as it are refused from the next request on',
+  summary: 'Deletes a key; the key, and access tokens that act as it, are refused from the next request on',
   answer: z.strictObject({ deleted: z.literal(true) }),
   errors: ['API_KEY_NOT_FOUND'],
   async handle(clients, { params, call }) {

@@ -19,28 +19,30 @@ const dollars = z
 /** What may be said of a key when it is created, and later. */
 const settings = {
   name: limitedBy(CreateApiKeyRequestSchema.field.name, z.string()),
-  limit: dollars.nullable().meta({ description: 'US dollars that may be spent in a period; null: any amount' }),
-  limit_reset: reset.nullable().meta({ description: 'When the limit begins anew, at 00:00 UTC; null: never' }),
+  limit: dollars.nullable().meta({ description: 'US dollars that may be spent per period; null: no limit' }),
+  limit_reset: reset.nullable().meta({ description: 'When spending starts at zero again, at 00:00 UTC; null: never' }),
   expires_at: z.iso.datetime({ offset: true }).nullable().meta({ description: 'In the future; null: never' }),
-  include_byok_in_limit: z.boolean().meta({ description: 'Kept as given: there are no provider keys of callers yet' }),
+  include_byok_in_limit: z
+    .boolean()
+    .meta({ description: 'Stored as given: callers cannot have their own provider keys yet' }),
   requests_per_minute: limitedBy(terms.requestsPerMinute, z.int32()).nullable(),
   tokens_per_minute: limitedBy(terms.tokensPerMinute, z.int())
     .nullable()
     .meta({ description: 'Input and output together' }),
   concurrent_requests: limitedBy(terms.concurrentRequests, z.int32()).nullable(),
   allowed_models: limitedBy(terms.allowedModels, z.array(z.string())).nullable().meta({
-    description: '`provider/model`, or a model of any provider; `*` stands for any text; null or empty: all models',
+    description: '`provider/model`, or a model of any provider; `*` matches any text; null or empty: all models',
   }),
   responses_dialect: dialects
     .nullable()
-    .meta({ description: 'Which events streamed responses have; null: as the server is set' }),
+    .meta({ description: 'The events of streamed responses; null: the server’s default' }),
   history_ids: z.boolean().nullable().meta({
-    description: 'Whether assistant messages of a history need `id` and `status`; null: as the server is set',
+    description: 'Whether assistant messages of a history require `id` and `status`; null: the server’s default',
   }),
 }
 
 const workspace = z.string().meta({
-  description: "That of the management key, as a key's `workspace_id` names it, or as the operator does (`wrk_…`)",
+  description: "That of the management key, either as in a key's `workspace_id`, or as the operator sees it (`wrk_…`)",
 })
 
 /** Body of keys.create. */
@@ -64,12 +66,12 @@ export const listKeysQuery = z.object({
     .string()
     .regex(/^\d{1,9}$/, 'must be an integer, at least 0')
     .optional()
-    .meta({ description: `How many to pass over; there are at most ${KEYS_ON_PAGE} on a page` }),
+    .meta({ description: `How many to skip; a page has at most ${KEYS_ON_PAGE}` }),
   workspace_id: workspace.optional(),
 })
 
 const usage = {
-  usage: z.number().meta({ description: 'US dollars in all' }),
+  usage: z.number().meta({ description: 'US dollars in total' }),
   usage_daily: z.number().meta({ description: 'US dollars today, by UTC' }),
   usage_weekly: z.number().meta({ description: 'US dollars since Monday' }),
   usage_monthly: z.number().meta({ description: 'US dollars since the first of the month' }),
@@ -80,9 +82,9 @@ const usage = {
 }
 
 const common = {
-  label: z.string().meta({ description: 'How the key begins' }),
+  label: z.string().meta({ description: 'The beginning of the key' }),
   limit: dollars.nullable(),
-  limit_remaining: dollars.nullable().meta({ description: 'Of the present period' }),
+  limit_remaining: dollars.nullable().meta({ description: 'In the current period' }),
   limit_reset: reset.nullable(),
   include_byok_in_limit: z.boolean(),
   ...usage,
@@ -100,7 +102,7 @@ const common = {
 export const key = z
   .strictObject({
     hash: z.string().meta({ description: 'SHA-256 of the key in hexadecimal digits' }),
-    key_id: z.string().meta({ description: 'What policies of federation and the audit log call the key' }),
+    key_id: z.string().meta({ description: 'The id of the key in federation policies and the audit log' }),
     name: z.string(),
     disabled: z.boolean(),
     ...common,
@@ -123,9 +125,9 @@ export const ownKey = z
     allowed_data_regions: z.array(z.literal('global')),
     free_model_daily_requests: z
       .strictObject({ limit: z.literal(0), remaining: z.literal(0), used: z.literal(0) })
-      .meta({ description: 'No model is free by the day' }),
+      .meta({ description: 'No model has a free daily allowance' }),
     rate_limit: z
       .strictObject({ requests: z.int(), interval: z.literal('1m'), note: z.string() })
-      .meta({ description: 'Requests a minute; -1: any number' }),
+      .meta({ description: 'Requests per minute; -1: no limit' }),
   })
   .meta({ id: 'OwnApiKey' })

@@ -3,7 +3,7 @@ import type { JsonOf } from '../kinds.ts'
 import type { locationInfo } from './schemas.ts'
 
 export function fromLocation(location: Location | undefined): JsonOf<typeof locationInfo> {
-  if (location === undefined) throw new Error('The catalog answered without a location')
+  if (location === undefined) throw new Error('The catalog returned no location')
   const { directory, project } = location
   return {
     directory,

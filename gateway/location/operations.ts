@@ -27,7 +27,7 @@ export const reloadLocations = operation({
   path: '/api/location/reload',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Builds every loaded location anew; answers when all are built or have failed',
+  summary: 'Rebuilds every open location; returns when all were rebuilt or have failed',
   answer: noContent,
   errors: ['LOCATION_RELOAD_FAILED', 'PEER_UNAVAILABLE'],
   handle: ({ session }, { call }) => session.reloadLocations({}, call.options()),

@@ -5,9 +5,10 @@ export const mcpServer = z
   .strictObject({
     name: z.string(),
     status: z.enum(['connected', 'disabled', 'failed', 'needs_auth', 'idle', 'starting']).meta({
-      description: '`idle`: it starts when it is needed. `failed`: it cannot be used, or is away and tried again',
+      description:
+        '`idle`: it starts when it is needed. `failed`: it cannot be used, or is unavailable and will be tried again',
     }),
-    error: z.string().optional().meta({ description: 'Why, of `failed` and `needs_auth`' }),
+    error: z.string().optional().meta({ description: 'The reason, for `failed` and `needs_auth`' }),
     tools: z.int().min(0).meta({ description: 'How many of its tools agents are offered' }),
     omitted: z
       .strictObject({
@@ -16,7 +17,7 @@ export const mcpServer = z
       })
       .optional()
       .meta({
-        description: 'Its tools that are not offered, for lack of room or because something is wrong with them',
+        description: 'Its tools that are not offered, because there is no room or something is wrong with them',
       }),
   })
   .meta({ id: 'Mcp.Server' })

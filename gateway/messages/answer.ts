@@ -5,7 +5,7 @@ import { freeObject } from '../shape.ts'
 const count = z.int()
 
 /** A citation in Anthropic's form; sources of other providers take the form of a web search's. */
-const citation = freeObject('Anthropic’s form of it, by its type.')
+const citation = freeObject('In Anthropic’s form, by its type.')
 
 // Of Anthropic’s own blocks further members come as they are.
 const text = z.looseObject({ type: z.literal('text'), text: z.string(), citations: z.array(citation).nullable() })
@@ -15,7 +15,7 @@ const toolUse = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string(),
   name: z.string(),
-  input: freeObject('What the tool is called with.'),
+  input: freeObject('Input of the tool.'),
   /** The provider's proof of the call, which has to be sent back in the history; absent: it gave none. */
   signature: z.string().optional(),
   /** Kind of the provider. */
@@ -31,7 +31,7 @@ const OWN = [text, thinking, redactedThinking, toolUse, image, document] as cons
 const types: readonly string[] = OWN.map(({ shape }) => shape.type.value)
 const other = z
   .looseObject({ type: z.string().refine((type) => !types.includes(type)) })
-  .meta({ description: 'What Anthropic’s tools gave, as it came.' })
+  .meta({ description: 'Results of Anthropic’s tools, unchanged.' })
 
 /** A block of the content of a message. */
 export const contentBlock = z.union([z.discriminatedUnion('type', OWN), other]).meta({ id: 'Messages.ContentBlock' })
@@ -43,7 +43,7 @@ const STOP_REASONS = [
 ] as const
 const stopReason = z.enum(STOP_REASONS)
 
-const ANTHROPICS = 'As Anthropic says it; null where another provider answered.'
+const ANTHROPICS = 'As reported by Anthropic; null if another provider answered.'
 const own = freeObject(ANTHROPICS).nullable()
 
 /** What was used, and what it cost in dollars where that is known. Further members of Anthropic’s come as they are. */

@@ -30,7 +30,7 @@ const toolUse = z.looseObject({
   type: z.literal('tool_use'),
   id,
   name: z.string().min(1),
-  input: freeObject('What the tool is called with.').nullish(),
+  input: freeObject('Input of the tool.').nullish(),
   /** Proof of the provider that made the call, and its kind, as answers have them. */
   signature: z.string().nullish(),
   format: z.string().nullish(),
@@ -41,7 +41,7 @@ const toolUse = z.looseObject({
 function other(known: readonly string[]) {
   const type = z.string().refine((name) => !known.includes(name))
   return guarded(z.looseObject({ type }), objectProblem).meta({
-    description: 'A block of any other type goes to Anthropic as it is; other providers do not get it.',
+    description: 'A block of any other type is sent to Anthropic unchanged; other providers do not get it.',
   })
 }
 

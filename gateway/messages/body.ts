@@ -130,5 +130,5 @@ function unknownProblem(value: unknown): string | undefined {
   if (!isObject(value)) return undefined
   const unknown = Object.entries(value).filter(([name]) => !KNOWN_MEMBERS.has(name))
   const problem = objectProblem(Object.fromEntries(unknown))
-  return problem === undefined ? undefined : `${problem} in members that are not known`
+  return problem === undefined ? undefined : `${problem} in unknown members`
 }

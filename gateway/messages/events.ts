@@ -14,7 +14,7 @@ const deltas = z.discriminatedUnion('type', [
   delta('input_json_delta', { partial_json: z.string() }),
   delta('thinking_delta', { thinking: z.string() }),
   delta('signature_delta', { signature: z.string() }),
-  delta('citations_delta', { citation: freeObject('Anthropic’s form of it, by its type.') }),
+  delta('citations_delta', { citation: freeObject('In Anthropic’s form, by its type.') }),
 ])
 
 /** One event of a stream of `POST /api/v1/messages` (gateway facts 2.2). */

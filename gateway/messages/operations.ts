@@ -19,7 +19,7 @@ const beta = z
   .string()
   .max(4_096)
   .optional()
-  .meta({ description: 'Goes to Anthropic, with the members that it switches on' })
+  .meta({ description: 'Sent to Anthropic, together with the members that it enables' })
 const messagesHeaders = z.object({ ...generationHeaders, 'anthropic-beta': beta, 'x-anthropic-beta': beta })
 
 /** The error of a message that breaks off without a provider's error. */
@@ -80,7 +80,7 @@ export const countMessageTokens = operation({
   generates: true,
   answer: z.strictObject({
     input_tokens: z.int(),
-    estimated: z.boolean().meta({ description: 'Whether it is an estimate: a token for three bytes' }),
+    estimated: z.boolean().meta({ description: 'Whether it is an estimate: one token per three bytes' }),
   }),
   errors: [
     'MODEL_NOT_FOUND',

@@ -24,7 +24,7 @@ const hostedTool = guarded(
     name: z.string().min(1).nullish(),
   }),
   objectProblem,
-).meta({ description: 'A tool that Anthropic defines goes to Anthropic as it is; other providers do not get it.' })
+).meta({ description: 'A tool that Anthropic defines is sent to Anthropic unchanged; other providers do not get it.' })
 
 /** Most members of all tools together, as many as one free-form object may have. */
 const MAX_MEMBERS = 50_000

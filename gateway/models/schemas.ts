@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-/** US dollars for one token, in decimal digits; -1: unknown. */
-const price = z.string().meta({ description: 'US dollars for one token, in decimal digits; -1: unknown' })
+/** US dollars per token, in decimal digits; -1: unknown. */
+const price = z.string().meta({ description: 'US dollars per token, in decimal digits; -1: unknown' })
 
 const prices = { prompt: price, completion: price, input_cache_read: price, input_cache_write: price }
 
@@ -71,7 +71,7 @@ const endpoint = z
     model_id: z.string(),
     model_name: z.string(),
     provider_name: z.string(),
-    tag: z.string().meta({ description: 'As `provider.only` names it' }),
+    tag: z.string().meta({ description: 'As in `provider.only`' }),
     context_length: z.int().meta({ description: '0: unknown' }),
     max_completion_tokens: tokens,
     max_prompt_tokens: z.null(),
@@ -132,8 +132,8 @@ const dollars = z
 const list = z.string().optional().meta({ description: 'Separated by commas' })
 
 const pageQuery = {
-  offset: count(0, 999_999_999).meta({ description: 'How many to pass over; default: 0' }),
-  limit: count(1, 1_000).meta({ description: 'At most so many; default: 500' }),
+  offset: count(0, 999_999_999).meta({ description: 'How many to skip; default: 0' }),
+  limit: count(1, 1_000).meta({ description: 'Maximum number; default: 500' }),
 }
 
 export const outputQuery = z.object({ output_modalities: list })
@@ -144,25 +144,22 @@ export const userQuery = z.object({ ...pageQuery, output_modalities: list })
 /** Query of models.list; members for which nothing is known here are ignored. */
 export const modelsQuery = z.object({
   ...pageQuery,
-  q: z.string().optional().meta({ description: 'Occurs in the id or the name, in capital or small letters' }),
+  q: z.string().optional().meta({ description: 'Part of the id or the name, ignoring case' }),
   supported_parameters: list,
   input_modalities: list,
   output_modalities: list,
   model_authors: list,
   providers: list,
-  context: count(0, 999_999_999).meta({ description: 'Least number of tokens' }),
-  min_price: dollars.meta({ description: 'US dollars for a million tokens of input' }),
+  context: count(0, 999_999_999).meta({ description: 'Minimum number of tokens' }),
+  min_price: dollars.meta({ description: 'US dollars per million input tokens' }),
   max_price: dollars,
-  min_output_price: dollars.meta({ description: 'US dollars for a million tokens of output' }),
+  min_output_price: dollars.meta({ description: 'US dollars per million output tokens' }),
   max_output_price: dollars,
-  zdr: z
-    .enum(['true', 'false'])
-    .optional()
-    .meta({ description: '`true`: only models whose provider retains nothing of what it is sent' }),
+  zdr: z.enum(['true', 'false']).optional().meta({ description: '`true`: only models whose provider retains no data' }),
   distillable: z
     .enum(['true', 'false'])
     .optional()
-    .meta({ description: 'Only models on whose text others may be trained, or only the others' }),
+    .meta({ description: 'Only models on whose output others may be trained, or only the others' }),
   sort: z.string().optional().meta({
     description:
       '`pricing-low-to-high`, `pricing-high-to-low`, `context-high-to-low`; by anything else, the order of the configuration',

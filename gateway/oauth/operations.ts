@@ -22,8 +22,8 @@ export const exchangeToken = operation({
   credentials: ANYBODY,
   summary: 'Exchanges a token of a trusted issuer for an access token (RFC 8693)',
   description:
-    'The subject token is the credential; an Authorization header is not looked at. Every parameter may be given once, an empty one counts ' +
-    'as left out, and unknown ones are ignored. Whatever keeps a token from being accepted, the answer is the same.',
+    'The subject token is the credential; an Authorization header is ignored. Every parameter may be given once, an empty one counts ' +
+    'as absent, and unknown ones are ignored. Whatever prevents a token from being accepted, the response is the same.',
   counted: true,
   body: form(exchangeForm),
   limit: MOST_BYTES,
@@ -56,7 +56,7 @@ export const listSigningKeys = operation({
   path: JWKS_PATH,
   family: 'gateway',
   credentials: ANYBODY,
-  summary: 'The public keys that access tokens are verified with, as a JSON Web Key Set',
+  summary: 'The public keys that verify access tokens, as a JSON Web Key Set',
   answer: keySet,
   errors: ['SIGNING_UNAVAILABLE'],
   async handle({ federation }, { call }) {
@@ -73,7 +73,7 @@ export const getServerMetadata = operation({
   path: '/.well-known/oauth-authorization-server',
   family: 'oauth',
   credentials: ANYBODY,
-  summary: 'Where tokens are exchanged, and what is served (RFC 8414)',
+  summary: 'The token endpoint and its capabilities (RFC 8414)',
   answer: serverMetadata,
   errors: [],
   handle(_, { call, facade: { config, urls } }) {

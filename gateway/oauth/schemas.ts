@@ -53,7 +53,7 @@ export const exchangeForm = z.object({
     description: 'The JWT of the identity provider, signed with `RS256` or `ES256`',
   }),
   subject_token_type: z.literal(JWT_TYPE),
-  federation_policy_id: z.string().min(1).meta({ format: 'uuid', description: 'The policy that is to be evaluated' }),
+  federation_policy_id: z.string().min(1).meta({ format: 'uuid', description: 'The policy to be evaluated' }),
   requested_token_type: z.literal(ACCESS_TOKEN_TYPE).optional(),
   scope: z.literal(SCOPE).optional(),
   audience: z.string().optional().meta({ description: 'Ignored' }),

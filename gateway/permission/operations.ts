@@ -19,7 +19,7 @@ const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ requestID: nameParameter('requestID', 'Permission request') })
 const savedApproval = z
   .strictObject({ id: z.string(), projectID: z.string(), action: z.string(), resource: z.string() })
-  .meta({ id: 'Permission.Saved', description: 'What an answer `always` allowed in a project' })
+  .meta({ id: 'Permission.Saved', description: 'What a reply `always` has allowed in a project' })
 const list = z.strictObject({ data: z.array(permissionRequest) })
 
 export const listPermissionRequests = operation({
@@ -28,7 +28,7 @@ export const listPermissionRequests = operation({
   path: '/api/permission/request',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Unanswered permission requests of the workspace',
+  summary: 'Waiting permission requests of the workspace',
   answer: list,
   errors: [],
   handle: ({ session }, { call }) => session.listPermissionRequests({}, call.options()),
@@ -41,7 +41,7 @@ export const listSessionPermissions = operation({
   path: '/api/session/{sessionID}/permission',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Unanswered permission requests of a session and of those below it',
+  summary: 'Waiting permission requests of a session and of those below it',
   params: ofSession,
   answer: list,
   errors: ['SESSION_NOT_FOUND'],
@@ -92,7 +92,7 @@ export const listSavedPermissions = operation({
   path: '/api/permission/saved',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: `What was allowed for good, at most ${mostIn(ListSavedApprovalsResponseSchema.field.approvals)}`,
+  summary: `What was permanently allowed, at most ${mostIn(ListSavedApprovalsResponseSchema.field.approvals)}`,
   query: z.object({ projectID: z.string().min(1).optional().meta({ description: 'Only approvals of this project' }) }),
   answer: z.strictObject({ data: z.array(savedApproval) }),
   errors: [],
@@ -110,7 +110,7 @@ export const removeSavedPermission = operation({
   path: '/api/permission/saved/{id}',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Takes an approval back; one that is not there is no error',
+  summary: 'Revokes an approval; one that does not exist is not an error',
   params: z.object({ id: nameParameter('id', 'Approval') }),
   answer: noContent,
   errors: [],

@@ -13,7 +13,7 @@ export function fromPlugin({ pluginId, source, failure }: Plugin): JsonOf<typeof
 
 function fromSource(source: Plugin['source']): JsonOf<typeof pluginInfo>['source'] {
   if (source.case === 'local') return { type: 'local', path: source.value.path }
-  if (source.case === undefined) throw new Error('The catalog answered with a plugin from nowhere')
+  if (source.case === undefined) throw new Error('The catalog returned a plugin without an origin')
   const { target, version, outdated, updating } = source.value
   return {
     type: 'package',

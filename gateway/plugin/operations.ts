@@ -11,7 +11,7 @@ export const listPlugins = operation({
   path: '/api/plugin',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Plugins of a location, those that have failed too',
+  summary: 'Plugins of a location, including failed ones',
   query: locationQuery,
   headers: locationHeaders,
   answer: z.strictObject({ location: locationRef, data: z.array(pluginInfo) }),

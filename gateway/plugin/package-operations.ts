@@ -20,7 +20,7 @@ export const checkPlugins = operation({
   credentials: OF_SESSIONS,
   summary: 'Checks one or all plugins that are packages for newer versions',
   description:
-    'Returns all plugins of the location, as `GET /api/plugin` does. What the registry says nothing of stays as it was.',
+    'Returns all plugins of the location, like `GET /api/plugin`. If the registry has no information about a plugin, its state does not change.',
   ...location,
   body: checkPluginsBody,
   answer: z.strictObject({ location: locationRef, data: z.array(pluginInfo) }),
@@ -41,7 +41,7 @@ export const updatePlugins = operation({
   credentials: OF_SESSIONS,
   summary: 'Updates plugins that are packages',
   description:
-    'All at the same time, and for every location; answers when each has been updated or has failed. Active locations go on with what is new (`plugin.updated`).',
+    'Concurrently, and for all locations; returns when each was updated or has failed. Open locations continue with the new versions (`plugin.updated`).',
   ...location,
   deadlineMs: UPDATE_MS,
   body: updatePluginsBody,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const target = z.string().meta({ description: 'Specifier of a package, as it is configured' })
+const target = z.string().meta({ description: 'The configured specifier of a package' })
 
 /** Body of plugin.check. */
 export const checkPluginsBody = z.strictObject({

@@ -7,7 +7,7 @@ export const pluginInfo = z
     source: z.discriminatedUnion('type', [
       z.strictObject({
         type: z.literal('package'),
-        target: z.string().meta({ description: 'Specifier, as it is configured' }),
+        target: z.string().meta({ description: 'The configured specifier' }),
         version: z.string().optional(),
         outdated: z.literal(true).optional(),
         updating: z.literal(true).optional(),
@@ -20,7 +20,7 @@ export const pluginInfo = z
       z.strictObject({
         status: z.literal('failed'),
         error: z.string(),
-        ref: z.string().optional().meta({ description: 'Found in the log' }),
+        ref: z.string().optional().meta({ description: 'Also in the log' }),
       }),
     ]),
   })

@@ -33,7 +33,7 @@ export interface PresetDialect<S extends z.ZodObject> {
 }
 
 const DEPTH = 30
-const SECRET = 'must be left out: whoever may use a preset can read it'
+const SECRET = 'must be omitted: everybody who may use a preset can read it'
 /** They are checked as the specification says, and not kept. */
 const { user, session_id, trace, debug } = sharedSettings
 const identity = { user, session_id, trace, debug }
@@ -56,9 +56,9 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
     path: `/api/v1/presets/{slug}/${path}`,
     family: 'gateway',
     credentials: OF_MANAGERS,
-    summary: `Creates a preset, or a new version of one, from a body as of /${path}`,
+    summary: `Creates a preset, or a new version of one, from a body of /${path}`,
     description:
-      'Members that say how an answer is made are kept as they are given. The conversation, who sends it and how its answer is sent are ignored. Secrets of servers that a provider calls are refused: whoever may use a preset can read it.',
+      'Members that control how an answer is made are stored unchanged. The conversation, its sender and the form of the answer are ignored. Secrets of servers that a provider calls are refused: everybody who may use a preset can read it.',
     params: z.object({ slug: newSlug }),
     body: checked,
     bodyAsGiven: true,

@@ -22,7 +22,7 @@ export const listPresets = operation({
   ...READ,
   id: 'presets.list',
   path: '/api/v1/presets',
-  summary: 'The presets of the workspace, the one that was changed last first',
+  summary: 'The presets of the workspace, the most recently changed first',
   query: z.object(offsetQuery(ListPresetsRequestSchema)),
   answer: listOf(preset),
   errors: [],

@@ -12,10 +12,10 @@ export const presetVersion = z
     preset_id: z.uuid(),
     version: z.int().min(1).meta({ description: 'Counts from 1' }),
     config: z.record(z.string(), z.unknown()).meta({ description: 'The settings as they were given.' }),
-    system_prompt: z.string().nullable().meta({ description: 'Instructions for requests that bring none' }),
+    system_prompt: z.string().nullable().meta({ description: 'Instructions for requests that have none' }),
     creator_id: z.string().meta({ description: 'Id of the key that created it' }),
     created_at: moment,
-    updated_at: moment.meta({ description: 'A version never changes: when it was created' }),
+    updated_at: moment.meta({ description: 'The same as `created_at`, since a version never changes' }),
   })
   .meta({ id: 'PresetVersion' })
 
@@ -27,7 +27,7 @@ const members = {
   slug: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  status: statuses.meta({ description: 'Requests can use an active one only' }),
+  status: statuses.meta({ description: 'Requests can only use an active one' }),
   status_updated_at: moment.nullable(),
   created_at: moment,
   updated_at: moment,
@@ -52,7 +52,7 @@ const STATUSES = enumTable<Status, Preset_Status>({
 
 export function fromPreset(shown: Preset): JsonOf<typeof preset> {
   const status = STATUSES.fromProto(shown.status)
-  if (status === undefined) throw new Error('inference answered with an unknown status of a preset')
+  if (status === undefined) throw new Error('inference returned a preset with an unknown status')
   return {
     id: shown.presetId,
     slug: shown.slug,
@@ -69,7 +69,7 @@ export function fromPreset(shown: Preset): JsonOf<typeof preset> {
 }
 
 export function fromPresetVersion(shown: PresetVersion | undefined): JsonOf<typeof presetVersion> {
-  if (shown === undefined) throw new Error('inference answered without a version of a preset')
+  if (shown === undefined) throw new Error('inference returned no version of a preset')
   const created = fromMoment(shown.createTime)
   return {
     id: shown.versionId,
@@ -87,6 +87,6 @@ export function fromDesignated(shown: {
   readonly preset?: Preset | undefined
   readonly designatedVersion?: PresetVersion | undefined
 }): JsonOf<typeof designatedPreset> {
-  if (shown.preset === undefined) throw new Error('inference answered without a preset')
+  if (shown.preset === undefined) throw new Error('inference returned no preset')
   return { ...fromPreset(shown.preset), designated_version: fromPresetVersion(shown.designatedVersion) }
 }

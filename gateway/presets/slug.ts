@@ -5,5 +5,5 @@ import { limitedBy } from '../shape.ts'
 /** Slug of a preset that may be new. */
 export const newSlug = limitedBy(
   CreatePresetVersionRequestSchema.field.slug,
-  z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._~-]*$/, 'must have letters, digits and -._~ only'),
-).meta({ description: 'Preset; it is created where there is none' })
+  z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._~-]*$/, 'must contain only letters, digits and -._~'),
+).meta({ description: 'Preset; created if it does not exist' })

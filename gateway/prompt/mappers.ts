@@ -53,6 +53,6 @@ function toAgent({ name, mention, source }: Agent) {
 
 export function fromPromptItem(given: InboxItem | undefined): JsonOf<typeof inboxUser> {
   const item = fromInboxItem(given)
-  if (item.type !== 'user') throw new Error('The session service admitted something else')
+  if (item.type !== 'user') throw new Error('The session service returned another kind of item')
   return item
 }

@@ -55,7 +55,7 @@ export const interruptSession = operation({
   params,
   query: z.object({
     resume: z.enum(['true', 'false']).optional().meta({
-      description: 'Whether steers that wait, and a move that is next, have their turn afterwards; default: false',
+      description: 'Whether waiting steers, and a move that is next, have their turn afterwards; default: false',
     }),
   }),
   answer: z.strictObject({ interrupted: z.boolean().meta({ description: 'Whether anything was running' }) }),
@@ -71,9 +71,9 @@ export const resumeSession = operation({
   path: '/api/session/{sessionID}/resume',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Has the session run without an input, and waits until it is idle',
+  summary: 'Runs the session without an input, and waits until it is idle',
   description:
-    'What is parked runs, and a run that was interrupted or has failed goes on. A client that does not wait ends nothing.',
+    'Parked inputs run, and a run that was interrupted or has failed continues. A client that does not wait ends nothing.',
   params,
   deadlineMs: WAIT_ROUND_MS,
   answer: noContent,

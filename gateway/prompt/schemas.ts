@@ -29,7 +29,7 @@ const beside = {
   metadata: sentMetadata.nullish(),
 }
 
-const source = mention.nullish().meta({ description: 'What clients of 1.x call `mention`' })
+const source = mention.nullish().meta({ description: 'The `mention` of clients of 1.x' })
 
 const besideOf1x = {
   ...beside,

@@ -29,7 +29,7 @@ export function fromModel(model: Model): JsonOf<typeof modelInfo> {
 }
 
 export function fromProvider(provider: Provider | undefined): JsonOf<typeof providerInfo> {
-  if (provider === undefined) throw new Error('The inference service answered without a provider')
+  if (provider === undefined) throw new Error('The inference service returned no provider')
   const { providerId } = provider
   return { id: providerId, name: providerId, api: { type: 'native', settings: {} }, request: NOTHING }
 }

@@ -29,7 +29,7 @@ export function fromError(error: StructuredError | undefined): JsonOf<typeof str
 
 /** An error that the service always gives. */
 export function fromSetError(error: StructuredError | undefined): JsonOf<typeof structuredError> {
-  if (error === undefined) throw new Error('A service answered without an error')
+  if (error === undefined) throw new Error('A service returned no error')
   return fromError(error)
 }
 

@@ -44,7 +44,7 @@ export const nameParameter = (field: string, description: string) =>
 const NAMESPACE = Buffer.from('b7a0a9c2f1d54e0d9a3c6d5b8e4f7102', 'hex')
 
 /** Id of a workspace, as it is shown. */
-export const workspaceId = z.uuid().meta({ description: 'The same for as long as the workspace is there' })
+export const workspaceId = z.uuid().meta({ description: 'The same for as long as the workspace exists' })
 
 /** The UUID by which all of `/api/v1` shows a workspace: it follows from the id, so that it never changes (RFC 9562, version 5). */
 export function workspaceUuid(workspaceId: string): string {

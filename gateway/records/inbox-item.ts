@@ -37,7 +37,7 @@ export const enqueuedItem = z.discriminatedUnion('type', [
 ])
 
 export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxItem> {
-  if (item === undefined) throw new Error('The session service answered without an item')
+  if (item === undefined) throw new Error('The session service returned no item')
   return {
     id: item.messageId,
     sessionID: item.sessionId,
@@ -58,6 +58,6 @@ export function fromEnqueuedItem({ messageId, payload, delivery }: InboxItem): J
     case 'compaction':
       return { type: 'compaction', payload: {}, delivery: when }
     case undefined:
-      throw new Error(`Inbox item ${messageId} is of a type that this version does not know`)
+      throw new Error(`Inbox item ${messageId} has a type that this version does not know`)
   }
 }

@@ -26,7 +26,7 @@ export const locationQuery = z.object({
     })
     .optional()
     .meta({
-      description: 'The project directory that the request is about; default: that of the header',
+      description: 'The project directory of the request; default: that of the header',
       param: { style: 'deepObject', explode: true },
     }),
 })
@@ -64,7 +64,7 @@ export function fromLocationRef(location: Location | undefined): JsonOf<typeof l
 }
 
 export function fromSessionLocation(at: SessionLocation | undefined) {
-  if (at === undefined) throw new Error('The session service answered without a location')
+  if (at === undefined) throw new Error('The session service returned no location')
   return { location: { directory: at.directory }, projectID: at.projectId, subpath: at.subpath }
 }
 

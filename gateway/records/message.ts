@@ -46,7 +46,7 @@ const compaction = z.discriminatedUnion('status', [
     recent: z.string(),
     model: modelRef.optional(),
     providerState: providerData.optional(),
-    providerContext: freeObject('What a provider made of the conversation to go on with.').optional(),
+    providerContext: freeObject('The provider’s own form of the summarized conversation.').optional(),
     ...spent,
   }),
   z.strictObject({ ...summed, status: z.literal('failed'), error: structuredError, ...spent }),
@@ -106,7 +106,7 @@ type MessageJson = JsonOf<typeof message>
 
 /** A message as clients see it. */
 export function fromMessage(message: Message | undefined): MessageJson {
-  if (message === undefined) throw new Error('The session service answered without a message')
+  if (message === undefined) throw new Error('The session service returned no message')
   const id = message.messageId
   const time = { created: fromSetTime(message.createTime) }
   const noted = { id, time, metadata: message.metadata }

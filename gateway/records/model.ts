@@ -7,7 +7,7 @@ import { name } from './ids.ts'
 /** `Model.Ref`. */
 export const modelRef = z
   .strictObject({ id: name, providerID: name, variant: name.nullish() })
-  .meta({ id: 'Model.Ref', description: 'Names a model; without a variant, the default one' })
+  .meta({ id: 'Model.Ref', description: 'Identifies a model; without a variant, the default one' })
 
 export function toModelRef(model: z.output<typeof modelRef>): MessageInitShape<typeof ModelRefSchema> {
   return { modelId: model.id, providerId: model.providerID, variant: model.variant ?? undefined }

@@ -42,14 +42,14 @@ const count = z.string().regex(/^\d{1,9}$/, 'must be an integer, at least 0')
 
 /** Query of a list that comes in pages by number, as a request of the service has one. */
 export function offsetQuery(request: PageRequest) {
-  const offset = count.optional().meta({ description: 'How many to pass over; default: 0' })
+  const offset = count.optional().meta({ description: 'How many to skip; default: 0' })
   return { offset, limit: pageLimit(request) }
 }
 
 /** The size of a page, at most the largest one that the service has. */
 export function pageLimit({ field }: PageRequest) {
   const { most, schema } = countUpTo(field.pageSize)
-  return schema.optional().meta({ description: `At most so many; default: 50, at most ${most}` })
+  return schema.optional().meta({ description: `Maximum number; default: 50, at most ${most}` })
 }
 
 interface PageRequest {

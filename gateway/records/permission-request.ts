@@ -31,7 +31,7 @@ export function fromPermissionReply(reply: PermissionReply): z.output<typeof per
 }
 
 export function fromPermissionRequest(request: PermissionRequest | undefined): JsonOf<typeof permissionRequest> {
-  if (request === undefined) throw new Error('A service answered without a permission request')
+  if (request === undefined) throw new Error('A service returned no permission request')
   const { requestId, sessionId, action, resources, savePatterns, messageId, callId } = request
   return {
     id: requestId,

@@ -67,7 +67,7 @@ export const synthetic = {
 export const delivery = z.enum(['steer', 'queue']).meta({
   id: 'Session.Inbox.Delivery',
   description:
-    '`steer`: at the next step boundary, all that wait together. `queue`: when the session is idle and no steer waits, one at a time',
+    '`steer`: at the next step boundary, together with all that wait. `queue`: when the session is idle and no steer waits, one at a time',
 })
 
 const deliveries = enumTable({ steer: Delivery.STEER, queue: Delivery.QUEUE })

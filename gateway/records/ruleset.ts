@@ -12,7 +12,7 @@ import { name } from './ids.ts'
 /** `Permission.Ruleset`. */
 export const ruleset = z
   .array(z.strictObject({ action: name, resource: name, effect: z.enum(['allow', 'deny', 'ask']) }))
-  .meta({ id: 'Permission.Ruleset', description: 'Rules in order; the last one that matches wins' })
+  .meta({ id: 'Permission.Ruleset', description: 'Rules in order; the last matching one wins' })
 
 const effects = enumTable({ allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK })
 

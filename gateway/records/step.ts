@@ -136,7 +136,7 @@ export function fromAssistant(noted: Noted, step: AssistantMessage): JsonOf<type
 
 /** A model that the service always gives. */
 export function fromSetModel(model: AssistantMessage['model']) {
-  if (model === undefined) throw new Error('The session service answered without a model')
+  if (model === undefined) throw new Error('The session service returned no model')
   return fromModelRef(model)
 }
 

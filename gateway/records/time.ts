@@ -12,7 +12,7 @@ export function fromTime(at: Timestamp | undefined): number | undefined {
 
 /** A time that the service always gives. */
 export function fromSetTime(at: Timestamp | undefined): number {
-  if (at === undefined) throw new Error('A service answered without a time')
+  if (at === undefined) throw new Error('A service returned no time')
   return fromTime(at)
 }
 

@@ -68,7 +68,7 @@ const members = z.object({
 
   // Checked and reported as not applied: there is one endpoint for each model, and neither server tools nor searches of X.
   ...routingSettings,
-  x_search_filter: freeObject('Which posts a search of X looks at.').nullish(),
+  x_search_filter: freeObject('The posts that a search on X covers.').nullish(),
 
   // Refused unless they have no effect.
   store: z.literal(false, { error: 'nothing is stored: only false is allowed' }).nullish(),

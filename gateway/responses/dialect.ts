@@ -7,7 +7,7 @@ import { type ResponsesDialect, responsesDialects } from '../generation/response
 export const responsesHeaders = z.object({
   'x-stream-dialect': z.enum(responsesDialects.names).optional().meta({
     description:
-      'Which events the stream contains; default: as the key is set, else openai below /v1 and for the OpenAI SDKs, else as the server is set',
+      'The events of the stream; default: the key’s setting, else openai below /v1 and for the OpenAI SDKs, else the server’s default',
   }),
   'x-stainless-lang': z.string().optional().meta({ description: 'Sent by the OpenAI SDKs' }),
   ...generationHeaders,

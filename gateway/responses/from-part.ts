@@ -38,7 +38,7 @@ export function fromPart(
       return { type: 'image_generation_call', id, result: sourceOf(part.value), status: ended }
     }
     default:
-      throw new Error(`A part "${part.case}" has no form in a response`)
+      throw new Error(`A part "${part.case}" cannot be represented in a response`)
   }
 }
 

@@ -40,12 +40,12 @@ export const hostedTool = kept(z.enum(HOSTED_TOOLS), 'Settings of the tool, inte
 export const hostedChoice = kept(z.enum(HOSTED_TOOLS), 'The choice, interpreted by the provider that runs the tool.')
 
 /** An item that goes back to its provider as it came. */
-export const hostedItem = kept(z.enum(HOSTED_ITEMS), 'The item as it came, interpreted by the provider that made it.')
+export const hostedItem = kept(z.enum(HOSTED_ITEMS), 'The unchanged item, interpreted by the provider that made it.')
 
 /** The same in a history, or what came of a server tool of OpenRouter's. */
 export const foreignItem = kept(
   z.enum([...HOSTED_ITEMS, ...SERVER_TOOL_ITEMS]),
-  'The item as it came, interpreted by the provider that made it.',
+  'The unchanged item, interpreted by the provider that made it.',
 )
 
 const KNOWN: ReadonlySet<unknown> = new Set(HOSTED_ITEMS)

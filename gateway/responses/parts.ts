@@ -19,7 +19,7 @@ const inputText = z.object({
   prompt_cache_breakpoint: promptCacheBreakpoint.nullish(),
 })
 
-const noFileId = z.null({ error: 'files are not stored here: send the content or its address' }).optional()
+const noFileId = z.null({ error: 'files are not stored: send the content or its URL' }).optional()
 
 const inputImage = z.object({
   type: z.literal('input_image'),

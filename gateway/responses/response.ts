@@ -33,13 +33,13 @@ const functionTool = z.strictObject({
   type: z.literal('function'),
   name: z.string(),
   description: z.string().nullable(),
-  parameters: freeObject('A JSON Schema, as the request gave it.').nullable(),
+  parameters: freeObject('A JSON Schema, as given in the request.').nullable(),
   strict: z.boolean().nullable(),
   defer_loading: z.boolean().optional(),
 })
 const otherTool = z
   .looseObject({ type: z.string().regex(/^(?!function$)/) })
-  .meta({ description: 'Any other tool, as the request gave it.' })
+  .meta({ description: 'Any other tool, as given in the request.' })
 const tool = z.union([functionTool, otherTool])
 
 /** How a response says that it failed (gateway facts 1.8). */

@@ -26,4 +26,4 @@ export const notReady = z.strictObject({
 })
 
 /** `GET /openapi.json`. */
-export const openapi = freeObject('OpenAPI says what an OpenAPI document is.', 100)
+export const openapi = freeObject('The format is defined by OpenAPI.', 100)

@@ -17,7 +17,7 @@ export const updateSession = operation({
   family: 'instance',
   credentials: OF_SESSIONS,
   summary: 'Changes the title, the metadata or the permissions',
-  description: 'What is given replaces the whole; what is absent or null stays as it is.',
+  description: 'Given members are replaced as a whole; absent and null ones do not change.',
   params,
   body: updateSessionBody,
   answer: noContent,

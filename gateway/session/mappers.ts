@@ -75,7 +75,7 @@ export function toListSessions({
 }
 
 export function fromSession(session: Session | undefined): JsonOf<typeof sessionInfo> {
-  if (session === undefined) throw new Error('The session service answered without a session')
+  if (session === undefined) throw new Error('The session service returned no session')
   return {
     id: session.sessionId,
     parentID: session.parentId,

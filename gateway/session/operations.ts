@@ -96,9 +96,9 @@ export const forkSession = operation({
   path: '/api/session/{sessionID}/fork',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Makes a session of the history of another one',
+  summary: 'Creates a session from the history of another one',
   description:
-    'Copies what is settled. The new session has ids and costs of its own; it is seen when all of it is there.',
+    'Copies the settled part. The new session has its own ids and costs; it becomes visible once it is complete.',
   params,
   body: forkSessionBody,
   deadlineMs: FORK_MS,
@@ -133,7 +133,7 @@ export const moveSession = operation({
   credentials: OF_SESSIONS,
   summary: 'Moves a session to another project directory, at the boundary of the delivery',
   description:
-    "The directory is trimmed, may be relative to the session's, and may begin with `~`. An answer means that the move is " +
+    "The directory is trimmed, may be relative to the session's, and may begin with `~`. A response means that the move is " +
     'durable, not that it has been made.',
   params,
   body: moveBody,

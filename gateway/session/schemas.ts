@@ -105,7 +105,7 @@ export const sessionInfo = z
       updated: time,
       idle: time.optional(),
       viewed: time.optional(),
-      archived: time.optional().meta({ description: 'Only of an imported session; it is listed all the same' }),
+      archived: time.optional().meta({ description: 'Only in imported sessions, which are listed nevertheless' }),
     }),
     title: title.optional(),
     location: locationRef,

@@ -8,7 +8,7 @@ export const skillInfo = z
     description: z.string().optional(),
     location: z
       .string()
-      .meta({ description: 'Absolute path of its file; what else lies in that folder belongs to it' }),
+      .meta({ description: 'Absolute path of its file; everything else in that folder belongs to it' }),
     content: z.string(),
   })
   .meta({ id: 'Skill.Info' })

@@ -31,7 +31,7 @@ export function toGetSessionStats({
 }
 
 export function fromSessionStats(stats: SessionStats | undefined): JsonOf<typeof sessionStats> {
-  if (stats === undefined) throw new Error('The session service answered without statistics')
+  if (stats === undefined) throw new Error('The session service returned no statistics')
   return {
     range: { from: fromSetTime(stats.startTime), to: fromSetTime(stats.endTime) },
     sessions: stats.sessionCount,
@@ -45,7 +45,7 @@ export function fromSessionStats(stats: SessionStats | undefined): JsonOf<typeof
     streak: stats.streakCount,
     activity: stats.days.map(({ date, stepCount }) => ({ date, steps: stepCount })),
     models: stats.models.map(({ model, stepCount, tokens, costNanos }) => {
-      if (model === undefined) throw new Error('The session service answered without a model')
+      if (model === undefined) throw new Error('The session service returned no model')
       return { model: fromModelRef(model), steps: stepCount, tokens: fromTokenUsage(tokens), cost: fromCost(costNanos) }
     }),
   }

@@ -11,16 +11,13 @@ const milliseconds = z.string().regex(/^\d{1,15}$/, 'must be milliseconds since 
 
 /** Query of experimental.session.stats. */
 export const statsQuery = z.object({
-  from: milliseconds.optional().meta({ description: 'Begin of the range; default: the first prompt or step' }),
-  to: milliseconds.optional().meta({ description: 'End of the range, which is not part of it; default: now' }),
+  from: milliseconds.optional().meta({ description: 'Start of the range; default: the first prompt or step' }),
+  to: milliseconds.optional().meta({ description: 'End of the range, exclusive; default: now' }),
   project: limitedBy(GetSessionStatsRequestSchema.field.projectId, z.string().min(1))
     .optional()
     .meta({ description: 'Only sessions of this project' }),
   timezone: z.string().min(1).optional().meta({ description: 'IANA name of a time zone; default: UTC' }),
-  tools: z
-    .enum(['none', 'summary', 'detail'])
-    .optional()
-    .meta({ description: 'What is said about tools; default: summary' }),
+  tools: z.enum(['none', 'summary', 'detail']).optional().meta({ description: 'Detail about tools; default: summary' }),
 })
 
 const count = z.int().min(0)
@@ -35,14 +32,14 @@ const toolUsage = z.strictObject({
 
 const totals = z.strictObject(counts)
 
-const mostUsed = (list: DescField) => `The ${mostIn(list)} that were used most`
+const mostUsed = (list: DescField) => `The ${mostIn(list)} most used ones`
 
 /** `SessionStats.Info` (instance facts 1.7). */
 export const sessionStats = z
   .strictObject({
     range: z.strictObject({ from: time, to: time }),
     sessions: count.meta({ description: 'Root sessions with a prompt or a step in the range' }),
-    subagents: count.meta({ description: 'Child sessions with one' }),
+    subagents: count.meta({ description: 'Child sessions with a prompt or a step in the range' }),
     prompts: count.meta({ description: 'Prompts of root sessions' }),
     steps: count,
     tokens: tokenUsage,
@@ -57,7 +54,7 @@ export const sessionStats = z
       }),
     ]),
     activeDays: count.meta({ description: 'Days with a step' }),
-    streak: count.meta({ description: 'Longest run of such days' }),
+    streak: count.meta({ description: 'Longest sequence of such days' }),
     activity: z.array(z.strictObject({ date: z.string(), steps: count })),
     models: z
       .array(z.strictObject({ model: modelRef, steps: count, tokens: tokenUsage, cost }))

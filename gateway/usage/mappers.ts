@@ -27,7 +27,7 @@ const finishes = enumTable<Exclude<Record['finish_reason'], 'error' | null>, Fin
 })
 
 export function fromGenerationRecord(record: GenerationRecord | undefined, workspaceId: string): Record {
-  if (record === undefined) throw new Error('The inference service answered without a generation')
+  if (record === undefined) throw new Error('The inference service returned no generation')
   const { providerId, modelId, usage, attribution, createTime, finishTime, firstPartMs } = record
   const status = statuses.fromProto(record.status) ?? 'aborted'
   const cost = fromCost(record.costNanos)

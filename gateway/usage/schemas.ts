@@ -12,7 +12,7 @@ const none = z.null()
 /** Query of usage.generation. */
 export const generationQuery = z.object({
   id: limitedBy(GetGenerationRequestSchema.field.requestId, z.string().min(1)).meta({
-    description: 'Of the header X-Generation-Id, or of a chat completion',
+    description: 'From the header X-Generation-Id, or the id of a chat completion',
   }),
 })
 
@@ -21,15 +21,15 @@ export const activityQuery = z.object({
   date: z.iso
     .date()
     .optional()
-    .meta({ description: 'One of the last 30 UTC days; default: all of them, today included' }),
+    .meta({ description: 'One of the last 30 UTC days; default: all of them, including today' }),
   api_key_hash: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be the hash of a key')
     .optional()
-    .meta({ description: 'Only what this key used' }),
+    .meta({ description: 'Only the usage of this key' }),
   metadata_key: limitedBy(ListActivityRequestSchema.field.metadataKey, z.string().min(1))
     .optional()
-    .meta({ description: 'Groups by the value of this metadata of requests, too' }),
+    .meta({ description: 'Also groups by the value of this metadata of requests' }),
 })
 
 /** What was used of a model on a day (gateway facts 4). */
@@ -48,7 +48,7 @@ export const activityItem = z
     reasoning_tokens: count,
     cached_tokens: count,
     cache_write_tokens: count,
-    metadata_value: text.optional().meta({ description: 'With `metadata_key`; null: of requests without it' }),
+    metadata_value: text.optional().meta({ description: 'With `metadata_key`; null: requests without it' }),
   })
   .meta({ id: 'Activity' })
 
@@ -59,9 +59,9 @@ export const generationRecord = z
     created_at: z.iso.datetime(),
     status: z.enum(['completed', 'failed', 'aborted']),
     error: text.meta({ description: 'Why it failed' }),
-    model: z.string().meta({ description: 'That served it' }),
+    model: z.string().meta({ description: 'The tier that served it' }),
     provider_name: z.string(),
-    origin: z.string().meta({ description: 'Which interface it came by' }),
+    origin: z.string().meta({ description: 'The interface that it came by' }),
     streamed: z.boolean(),
     cancelled: z.boolean(),
     finish_reason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error']).nullable(),
@@ -76,12 +76,12 @@ export const generationRecord = z
     native_tokens_completion_images: none,
     estimated: z
       .boolean()
-      .meta({ description: 'The tokens are an estimate: the answer broke off, or nobody reported them' }),
+      .meta({ description: 'The tokens are an estimate, because the answer broke off or they were not reported' }),
     total_cost: cost,
     usage: cost,
     cost_known: z
       .boolean()
-      .meta({ description: 'Otherwise the costs are an estimate, or 0 where there is no price at all' }),
+      .meta({ description: 'Otherwise the costs are an estimate, or 0 if there is no price at all' }),
     upstream_inference_cost: none,
     cache_discount: none,
     latency: count.nullable().meta({ description: 'Milliseconds until the first part of the answer' }),
@@ -119,9 +119,7 @@ export const generationRecord = z
 /** What a workspace may spend, and has spent. */
 export const credits = z
   .strictObject({
-    total_credits: z
-      .number()
-      .meta({ description: 'US dollars that all keys together may spend; 0: there is no such limit' }),
+    total_credits: z.number().meta({ description: 'US dollars that all keys together may spend; 0: no limit' }),
     total_usage: cost,
   })
   .meta({ id: 'Credits' })

@@ -28,7 +28,7 @@ export const reasons = {
   ...closingReasons,
   TOOL_ACCESS_CHANGED: {
     code: Code.FailedPrecondition,
-    message: 'What the call touches is no longer what permission was given for',
+    message: 'The call touches other things than permission was given for',
   },
 } as const satisfies ReasonTable
 

@@ -136,7 +136,7 @@ test('a network, host or file that cannot be used is a problem of the setting, a
     assert.match(problemOf([{ networks: ['10.0.0.0/8'], caFile }]), /must be a file with a certificate in PEM form/)
   }
   const hosts = (tokenFile: string) => [{ networks: ['10.0.0.0/8'], hosts: { 'a.example': { tokenFile } } }]
-  assert.match(problemOf(hosts(bad)), /must hold one line of text/)
+  assert.match(problemOf(hosts(bad)), /must contain exactly one line of text/)
   assert.match(problemOf(hosts(join(folder.path, 'none'))), /cannot be read \(ENOENT\)/)
   for (const value of [{}, [{}], [{ networks: [] }], [{ networks: ['10.0.0.0/8'], caFiles: [] }], ['10.0.0.0/8']])
     problemOf(value)

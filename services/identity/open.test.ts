@@ -86,7 +86,7 @@ function suite(name: string, create: () => Promise<Place>, options = {}): void {
         const logger = Object.assign(Object.create(silentLogger), { warn: (text: string) => warnings.push(text) })
         await using identity = await open(readConfig({ ...place.env, ...env }), { clock: systemClock, logger })
         assert.equal((await refusalOf(kindOf(identity, key))).reason, 'CREDENTIAL_REFUSED')
-        assert.deepEqual(warnings, ['PORTICO_BOOTSTRAP_API_KEY names a key that was deleted, and it stays deleted'])
+        assert.deepEqual(warnings, ['PORTICO_BOOTSTRAP_API_KEY is a key that was deleted, and remains deleted'])
       }
     })
 

@@ -9,7 +9,7 @@ export const reasons = {
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   CREDENTIAL_REFUSED: { code: Code.Unauthenticated, message: 'The credential is not valid' },
   MANAGEMENT_KEY_REQUIRED: { code: Code.PermissionDenied, message: 'Only management keys can perform this operation' },
-  INVALID_CURSOR: { code: Code.InvalidArgument, message: 'The page token is not one of this list' },
+  INVALID_CURSOR: { code: Code.InvalidArgument, message: 'The page token does not belong to this list' },
   API_KEY_NOT_FOUND: { code: Code.NotFound, message: 'API key not found: {key_id}' },
   WORKSPACE_NOT_FOUND: { code: Code.NotFound, message: 'Workspace not found: {workspace_id}' },
   OPERATOR_REQUIRED: { code: Code.PermissionDenied, message: 'Only the operator can perform this operation' },

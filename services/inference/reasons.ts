@@ -11,17 +11,20 @@ export const reasons = {
   ...storeReasons,
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'The call names no principal' },
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
-  MODEL_NOT_FOUND: { code: Code.NotFound, message: 'No model is called "{model}"' },
-  MANAGEMENT_KEY_REQUIRED: { code: Code.PermissionDenied, message: 'This needs a management key' },
-  PRESET_NOT_FOUND: { code: Code.NotFound, message: 'There is no preset "{slug}"' },
+  MODEL_NOT_FOUND: { code: Code.NotFound, message: 'The model "{model}" does not exist' },
+  MANAGEMENT_KEY_REQUIRED: { code: Code.PermissionDenied, message: 'This requires a management key' },
+  PRESET_NOT_FOUND: { code: Code.NotFound, message: 'The preset "{slug}" does not exist' },
   PRESET_VERSION_NOT_FOUND: { code: Code.NotFound, message: 'The preset "{slug}" has no version {version}' },
-  PRESET_CONFLICT: { code: Code.Aborted, message: 'Others create versions of the preset "{slug}" at the same time' },
+  PRESET_CONFLICT: {
+    code: Code.Aborted,
+    message: 'Others are creating versions of the preset "{slug}" at the same time',
+  },
   // `demands`: members of the request's routing, such as `only`.
-  NO_ENDPOINT: { code: Code.NotFound, message: 'No endpoint of "{model}" meets what the request demands: {demands}' },
+  NO_ENDPOINT: { code: Code.NotFound, message: 'No endpoint of "{model}" meets the demands of the request: {demands}' },
   MODEL_FORBIDDEN: { code: Code.PermissionDenied, message: 'The key may not use the model "{model}"' },
-  PROVIDER_NOT_FOUND: { code: Code.NotFound, message: 'No provider is called "{provider_id}"' },
+  PROVIDER_NOT_FOUND: { code: Code.NotFound, message: 'The provider "{provider_id}" does not exist' },
   REQUEST_DUPLICATE: { code: Code.AlreadyExists, message: 'Request {request_id} was made already' },
-  GENERATION_NOT_FOUND: { code: Code.NotFound, message: 'No generation that has ended is called "{request_id}"' },
+  GENERATION_NOT_FOUND: { code: Code.NotFound, message: 'No finished generation has the id "{request_id}"' },
   // `limit` is `key` or `workspace`; if less output could be paid for, `affordable_tokens` says how much.
   CREDIT_INSUFFICIENT: {
     code: Code.FailedPrecondition,

@@ -16,18 +16,18 @@ export const reasons = {
   MESSAGE_NOT_FOUND: { code: Code.NotFound, message: 'Message not found: {message_id}' },
   MESSAGE_EXISTS: { code: Code.AlreadyExists, message: 'Message already exists: {message_id}' },
   PERMISSION_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'Permission request not found: {request_id}' },
-  PROMPT_CONFLICT: { code: Code.AlreadyExists, message: 'The id {message_id} was used for something else' },
-  INBOX_FULL: { code: Code.FailedPrecondition, message: '{limit} items wait in session {session_id} already' },
+  PROMPT_CONFLICT: { code: Code.AlreadyExists, message: 'The id {message_id} is used for something else' },
+  INBOX_FULL: { code: Code.FailedPrecondition, message: '{limit} items are already waiting in session {session_id}' },
   INBOX_ITEM_CANCELLED: {
     code: Code.FailedPrecondition,
-    message: 'The item {message_id} was cancelled and never runs; to send it again, give it another id',
+    message: 'The item {message_id} was cancelled and will never run; to send it again, use another id',
   },
   INBOX_ITEM_CONFLICT: { code: Code.FailedPrecondition, message: 'The item {message_id} {problem}' },
   DESTINATION_INVALID: { code: Code.InvalidArgument, message: '{problem}: {directory}' },
   ATTACHMENT_INVALID: { code: Code.InvalidArgument, message: '{problem}' },
   LEASE_LOST: { code: Code.Aborted, message: 'The lease of session {session_id} was lost' },
-  EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'The reader fell behind the events' },
-  PEER_UNAVAILABLE: { code: Code.Unavailable, message: 'A service that is needed cannot be reached' },
+  EVENTS_OVERFLOWED: { code: Code.ResourceExhausted, message: 'The reader fell behind' },
+  PEER_UNAVAILABLE: { code: Code.Unavailable, message: 'A required service cannot be reached' },
 } as const satisfies ReasonTable
 
 declare module '#shared/rejection.ts' {

@@ -30,7 +30,7 @@ export const schemaProblem: z.core.$ZodErrorMap = (issue) => {
   if (input === undefined && ['invalid_type', 'invalid_value', 'invalid_union'].includes(issue.code)) return MISSING
   switch (issue.code) {
     case 'invalid_type':
-      return issue.expected === 'never' ? 'must be left out' : `must be ${TYPES[issue.expected] ?? issue.expected}`
+      return issue.expected === 'never' ? 'must be omitted' : `must be ${TYPES[issue.expected] ?? issue.expected}`
     case 'invalid_value':
       return `must be ${oneOf(issue.values)}`
     case 'too_big':
@@ -83,6 +83,6 @@ function unionProblem({
   if (Array.isArray(options) && options.length > 0) return `must be ${oneOf(options)}`
   const issues = (errors ?? []).map(([first]) => first)
   const types = issues.filter((issue) => issue?.code === 'invalid_type' && issue.path.length === 0)
-  if (types.length === 0 || types.length < issues.length) return 'has none of the forms that are allowed'
+  if (types.length === 0 || types.length < issues.length) return 'has none of the allowed forms'
   return [...new Set(types.map((issue) => issue?.message))].join(' or ').replaceAll(' or must be ', ' or ')
 }

@@ -36,7 +36,7 @@ test('a port that this user may not take is reported by its own name', {
   }
 })
 
-test('a data folder that this user cannot write in is reported in the same words, whether it is there or not', {
+test('a data folder that this user cannot write to is reported in the same words, whether it is there or not', {
   skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'only root can become another user',
 }, async () => {
   using data = scratchDirectory()
@@ -46,7 +46,7 @@ test('a data folder that this user cannot write in is reported in the same words
   for (const path of [there, join(data.path, 'none')]) {
     const environment = { PORTICO_DATA_DIR: path, PORTICO_PORT: '0', PORTICO_DIRECTORY: '/' }
     const { code, stderr } = await runToEnd(...asNobody('main.ts'), environment)
-    const why = `  PORTICO_DATA_DIR: this user cannot write in ${path} (EACCES)\n`
+    const why = `  PORTICO_DATA_DIR: this user cannot write to ${path} (EACCES)\n`
     assert.deepEqual([code, stderr], [1, `The settings cannot be used:\n${why}`])
   }
 })
@@ -185,7 +185,7 @@ test('a data folder below what cannot be made, or is only read, is one line', {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
     assert.equal(code, 1)
     assert.match(stderr, /^The settings cannot be used:\n {2}PORTICO_DATA_DIR: [^\n]+\n$/)
-    assert.match(stderr, /: (this user cannot write in \/|the folder \/|\/dev\/null is a file, not a folder)/)
+    assert.match(stderr, /: (this user cannot write to \/|the folder \/|\/dev\/null is a file, not a folder)/)
   }
 })
 

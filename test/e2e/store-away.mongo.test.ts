@@ -120,7 +120,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
           if (what.includes('/v1/')) assert.equal((body.error as { code: number }).code, 503)
           else assert.equal(body._tag, 'ServiceUnavailableError')
         }
-        await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is away'), once))
+        await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is unavailable'), once))
         await isReady(503, 'unavailable')
       } finally {
         await back()
@@ -145,9 +145,9 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
           [],
         )
       }
-      await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is back'), once))
+      await waitFor('each process says it once', () => isDeepStrictEqual(said('The store is available again'), once))
       await isReady(200, 'ready')
-      assert.deepEqual(said('The store is away'), once)
+      assert.deepEqual(said('The store is unavailable'), once)
     })
   }
 

@@ -66,7 +66,7 @@ test('500,000 members and 100 levels are read, whatever they are; one more is 40
     [`${'{"a":'.repeat(5_000_000)}`, 'the JSON is nested more than 100 levels deep'],
     ['7'.repeat(31_000_000), 'the JSON has a number or word of more than 1000 characters'],
     [`[${many(10_001, () => '0')},${'x'.repeat(1_001)}]`, 'the JSON has a number or word of more than 1000 characters'],
-    [`{${many(20_001, (i) => `"k${i}":1`)}}`, 'an object has more than 20000 members'],
+    [`{${many(20_001, (i) => `"k${i}":1`)}}`, 'the JSON has an object with more than 20000 members'],
   ]
   for (const [body, problem] of beyond) {
     const answer = await post(facade, '/api/v1/responses', ask(body))

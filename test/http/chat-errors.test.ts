@@ -16,12 +16,12 @@ const typed = (error_type: string) => ({ metadata: { provider_name: 'openai', er
 const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Json; type?: string }>> = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
-    error: { code: 400, message: `${invalid}: model: No model is called "m"`, param: 'model' },
+    error: { code: 400, message: `${invalid}: model: The model "m" does not exist`, param: 'model' },
     type: 'invalid_request',
   },
   PRESET_NOT_FOUND: {
     said: { slug: 's' },
-    error: { code: 404, message: 'Resource not found: There is no preset "s"' },
+    error: { code: 404, message: 'Resource not found: The preset "s" does not exist' },
     type: 'not_found',
   },
   REQUEST_INVALID: {

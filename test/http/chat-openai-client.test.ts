@@ -125,7 +125,7 @@ test('errors before the first byte are the typed errors of the SDK, with status 
     } as OpenAI.ChatCompletionCreateParamsNonStreaming)
   await assert.rejects(create({ n: 2 }), (error) => {
     assert.ok(error instanceof OpenAI.BadRequestError)
-    assert.match(error.message, /Invalid request parameters: n: only one choice is made/)
+    assert.match(error.message, /Invalid request parameters: n: only one choice is generated/)
     return true
   })
   await assert.rejects(create({ messages: ask('/fail 429') }), OpenAI.RateLimitError)

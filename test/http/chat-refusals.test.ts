@@ -24,7 +24,7 @@ const REFUSED: readonly (readonly [Json, string])[] = [
   [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages.0.tool_call_id: is required'],
   [{ messages: [{ role: 'user' }] }, 'messages.0.content: is required'],
   [{ messages: [{ role: 'assistant', content: null }] }, 'messages: must have content'],
-  [{ n: 2 }, 'n: only one choice is made: only 1 is allowed'],
+  [{ n: 2 }, 'n: only one choice is generated, so only 1 is allowed'],
   [{ temperature: 2.1 }, 'temperature: must be at most 2'],
   [{ top_p: 1.5 }, 'top_p: must be at most 1'],
   [{ top_k: 0.5 }, 'top_k: must be an integer'],
@@ -84,7 +84,7 @@ const REFUSED_PARTS: readonly (readonly [Json, string])[] = [
   ],
   [
     part({ type: 'file', file: { file_data: 'data:,x', file_id: 'f' } }),
-    'messages.0.content.0.file.file_id: files are not stored here: send the content or its address as file_data',
+    'messages.0.content.0.file.file_id: files are not stored: send the content or its URL as file_data',
   ],
   [
     part({ type: 'refusal', refusal: 'x' }),

@@ -104,7 +104,7 @@ test('what is no session, no directory or no filter is refused', async () => {
     [
       'sessionID=ses_1,ses_2',
       400,
-      { message: 'sessionID: must be one session id; a stream is of one session, or of all', kind: 'Query' },
+      { message: 'sessionID: must be one session id: a stream covers one session, or all', kind: 'Query' },
     ],
     ['location[directory]=relative', 400, { _tag: 'InvalidRequestError', field: 'directory' }],
     ['location[directory]=%00', 400, { _tag: 'InvalidRequestError', kind: 'Query' }],

@@ -200,7 +200,11 @@ test('what cannot be saved is 400 and names the member; another organization is 
   const policy = { name: 'P', issuer_id: issuerId, audience: 'a', key_id: keyId }
   const refusals: [string, unknown, RegExp][] = [
     ['/issuers', { ...INLINE, issuer_url: 'http://ci.example' }, /: issuer_url: /],
-    ['/issuers', { ...INLINE, jwks_url: 'https://ci.example/jwks' }, /: jwks: must be left out beside jwks_url/],
+    [
+      '/issuers',
+      { ...INLINE, jwks_url: 'https://ci.example/jwks' },
+      /: jwks: must not be given together with jwks_url/,
+    ],
     ['/issuers', { name: 'x', issuer_url: 'https://127.0.0.1/' }, /: issuer_url: /],
     ['/issuers', { name: 'x' }, /: issuer_url: is required/],
     ['/issuers', { ...INLINE, single_user: true }, /unknown member "single_user"/],
@@ -218,7 +222,7 @@ test('what cannot be saved is 400 and names the member; another organization is 
     assert.match(json.error.message, message)
   }
   const empty = await admin('PATCH', `/issuers/${issuerId}`, {})
-  assert.deepEqual([empty.status, /must name what to change/.test(empty.json.error.message)], [400, true])
+  assert.deepEqual([empty.status, /must name the fields to change/.test(empty.json.error.message)], [400, true])
   for (const path of ['/issuers', '/policies', '/audit', `/issuers/${issuerId}`]) {
     assert.equal((await admin('GET', path, undefined, 'org_other')).status, 404, path)
   }

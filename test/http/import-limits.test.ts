@@ -167,7 +167,7 @@ test('a message of an import has so many parts, pieces and bytes at most; the se
       user('msg_4', text(bytes - 200)),
       user('msg_4', text(bytes)),
       '',
-      `must have at most ${bytes} bytes beside its files`,
+      `must have at most ${bytes} bytes, not counting its files`,
     ],
   ] as const) {
     assert.equal((await send(`ses_${at}`, user(`msg_${at}`, {}), kept)).status, 200, at)

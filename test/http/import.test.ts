@@ -255,12 +255,13 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
   assert.deepEqual(await send(`{"info":${json},"messages":[${message}] "x":1}`), notJson)
   assert.deepEqual(await send('{}'), invalid('info: is required'))
   assert.deepEqual(await send(`{"info":${json}}`), invalid('messages: is required'))
-  assert.deepEqual(await send(`{"info":${json},"messages":1}`), invalid('messages: must be a list'))
+  assert.deepEqual(await send(`{"info":${json},"messages":1}`), invalid('messages: must be an array'))
   assert.deepEqual(
     await send(`{"info":${json},"messages":[],"more":1}`),
     invalid('The body has the unknown member "more"'),
   )
-  const hint = 'data: must be left out; send what it holds, `info` and `messages`, as `jq .data` makes it of an export'
+  const hint =
+    'data: must be omitted: send its content, `info` and `messages`, which `jq .data` extracts from an export'
   for (const data of [`{"info":${json},"messages":[]}`, `"${'x'.repeat(900_000)}`, '{}']) {
     assert.deepEqual(await send(`{"data":${data}}`), invalid(hint))
   }
@@ -269,8 +270,14 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
     invalid('messages: must come after info, since a body is read as it arrives'),
   )
   assert.deepEqual(await send('[]'), invalid('The body must be an object'))
-  assert.deepEqual(await send(`{"info":${json},"info":${json},"messages":[]}`), invalid('info: must be there once'))
-  assert.deepEqual(await send(`{"info":${json},"messages":[],"messages":[]}`), invalid('messages: must be there once'))
+  assert.deepEqual(
+    await send(`{"info":${json},"info":${json},"messages":[]}`),
+    invalid('info: must occur exactly once'),
+  )
+  assert.deepEqual(
+    await send(`{"info":${json},"messages":[],"messages":[]}`),
+    invalid('messages: must occur exactly once'),
+  )
   const surrogate = invalid('messages.1.text: has a lone surrogate')
   assert.deepEqual(await send(`{"info":${json},"messages":[${message},{"text":"\\ud800"}]}`), surrogate)
   const wrong = { ...messages[3], text: 1 }

@@ -114,7 +114,7 @@ test('an id admits once, and is a conflict where it names something of another t
     const { id } = body
     assert.deepEqual(await call(portico, 'POST', `${path}/${route}`, body), {
       status: 409,
-      body: { _tag: 'ConflictError', message: `The id ${id} was used for something else`, resource: id },
+      body: { _tag: 'ConflictError', message: `The id ${id} is used for something else`, resource: id },
     })
   }
 })
@@ -127,7 +127,7 @@ test('the delivery of what waits can be changed, which has the session run when 
   const done = { status: 204, body: '' }
   await call(portico, 'POST', `${path}/prompt`, { id: 'msg_2', text: 'Hi', resume: false })
   await call(portico, 'DELETE', `${path}/inbox/msg_2`)
-  assert.deepEqual(await change('queue'), conflict('msg_1', 'has the delivery queue already'))
+  assert.deepEqual(await change('queue'), conflict('msg_1', 'already has the delivery queue'))
   assert.deepEqual(await change('queue', 'msg_2'), conflict('msg_2', 'was cancelled'))
   assert.deepEqual(await change('queue', 'msg_none'), conflict('msg_none', 'was never in the inbox of this session'))
   const events = await eventsDuring(portico, 'ses_a', 'session.inbox.delivered', async () => {
@@ -144,7 +144,7 @@ test('the delivery of what waits can be changed, which has the session run when 
   )
   await settled(portico)
   for (const delivery of ['queue', 'steer']) {
-    assert.deepEqual(await change(delivery), conflict('msg_1', 'has entered the conversation already'))
+    assert.deepEqual(await change(delivery), conflict('msg_1', 'has already entered the conversation'))
   }
   for (const body of [{}, { delivery: 'now' }, { delivery: 'steer', more: 1 }, { delivery: null }]) {
     const { status, body: error } = await call(portico, 'PATCH', `${path}/inbox/msg_1`, body)
@@ -199,7 +199,7 @@ test('what was cancelled is refused when it is sent again, and not said to have 
       status: 409,
       body: {
         _tag: 'ConflictError',
-        message: `The item ${id} was cancelled and never runs; to send it again, give it another id`,
+        message: `The item ${id} was cancelled and will never run; to send it again, use another id`,
         resource: id,
       },
     })

@@ -174,5 +174,5 @@ test('what cannot be said of a key is refused by the member that says it', async
       assert.match(String(shown), message)
     }
   }
-  assert.deepEqual(await send('PATCH', path, {}), [400, 400, 'the body must name what to change'])
+  assert.deepEqual(await send('PATCH', path, {}), [400, 400, 'the body must name the fields to change'])
 })

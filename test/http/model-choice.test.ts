@@ -56,7 +56,7 @@ test('what the one endpoint cannot meet is not found, and what it meets is serve
       [{ quantizations: ['fp8'] }, 'quantizations'],
     ] as const) {
       const { status, message } = await ask(portico, path, { provider })
-      const text = `Resource not found: No endpoint of "portico/echo" meets what the request demands: ${demand}`
+      const text = `Resource not found: No endpoint of "portico/echo" meets the demands of the request: ${demand}`
       assert.deepEqual([status, message], [404, text], path)
     }
     const met = { only: ['portico'], zdr: true, data_collection: 'deny', max_price: { prompt: 0, completion: '0' } }

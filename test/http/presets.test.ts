@@ -155,7 +155,7 @@ test('settings that carry a secret are refused: whoever may use a preset can rea
       const { status, json } = await create(portico, 'a', dialect, body)
       assert.equal(status, 400, field)
       assert.ok(
-        json.error.message.startsWith(`Invalid request parameters: ${field}: must be left out`),
+        json.error.message.startsWith(`Invalid request parameters: ${field}: must be omitted`),
         json.error.message,
       )
       assert.doesNotMatch(JSON.stringify([json, portico.log]), /marker/)

@@ -16,7 +16,7 @@ const ERRORS: Readonly<
 > = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
-    error: { code: 400, message: `${invalid}: model: No model is called "m"`, param: 'model' },
+    error: { code: 400, message: `${invalid}: model: The model "m" does not exist`, param: 'model' },
     late: ['invalid_prompt', 'invalid_request'],
   },
   REQUEST_INVALID: {

@@ -75,7 +75,7 @@ test('400: values beyond their bounds are reported by their path', async () => {
     [{ plugins: [{ id: 'web', max_results: 26 }] }, 'plugins.0.max_results: must be at most 25'],
     [
       { provider: { max_price: { prompt: '1e3' } } },
-      'provider.max_price.prompt: must be an amount of US dollars, with at most nine digits behind the point',
+      'provider.max_price.prompt: must be an amount of US dollars, with at most nine digits after the point',
     ],
     [{ top_logprobs: 21 }, 'top_logprobs: must be at most 20'],
     [{ stop_server_tools_when: [] }, 'stop_server_tools_when: must not be empty'],
@@ -113,7 +113,7 @@ test('400: what would change the answer and cannot be done is refused, not passe
     [{ debug: { echo_upstream_body: 1 } }, 'debug.echo_upstream_body: must be a boolean'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
-      'input.0.type: nothing is stored here: send the item itself, as clients do with "store: false"',
+      'input.0.type: nothing is stored: send the item itself, as clients do with "store: false"',
     ],
     [
       { input: [{ type: 'nobody_knows', id: 'x' }] },
@@ -125,7 +125,7 @@ test('400: what would change the answer and cannot be done is refused, not passe
     ],
     [
       { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] },
-      'input.0.content.0.file_id: files are not stored here: send the content or its address',
+      'input.0.content.0.file_id: files are not stored: send the content or its URL',
     ],
     [
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'file:///etc/passwd' }] }] },
@@ -179,7 +179,7 @@ test('400: structured assistant history needs id and status, except in OpenAI’
 
 test('400: an unknown model, an unknown dialect, a session header that is too long', async () => {
   await using portico = await openPortico()
-  await refuses(portico, { model: 'nobody/nothing' }, 'model: No model is called "nobody/nothing"')
+  await refuses(portico, { model: 'nobody/nothing' }, 'model: The model "nobody/nothing" does not exist')
   const invalid = 'Invalid request parameters'
   await refused(
     await post(portico, base, { 'x-stream-dialect': 'latin' }),
@@ -218,7 +218,7 @@ test('401 without a key or with a wrong one; 403 with a management key', async (
 test('404: a preset that is not there; 405: another method', async () => {
   await using portico = await openPortico()
   for (const more of [{ model: '@preset/a' }, { model: 'portico/echo@preset/a' }, { preset: 'a' }]) {
-    await refused(await post(portico, { ...base, ...more }), 404, 'Resource not found: There is no preset "a"')
+    await refused(await post(portico, { ...base, ...more }), 404, 'Resource not found: The preset "a" does not exist')
   }
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
   const answer = await portico.fetch('/api/v1/responses', { headers })

@@ -168,7 +168,7 @@ test('400 InvalidCursorError, 404 and 409, by the operations that have them', as
   assert.equal(rows.length, 9)
   const imported = (body: object): Asked => ({ method: 'POST', path: IMPORT, body })
   const conflict = (resource: string, message: string) => ({ _tag: 'ConflictError', message, resource })
-  const used = conflict('msg_of_ses_1', 'The id msg_of_ses_1 was used for something else')
+  const used = conflict('msg_of_ses_1', 'The id msg_of_ses_1 is used for something else')
   const missing = {
     _tag: 'MessageNotFoundError',
     message: 'Message not found: msg_none',

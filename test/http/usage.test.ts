@@ -67,7 +67,7 @@ test("OpenRouter's SDK reads a generation, the activity and the credits", async 
     ...{ model, messages: MESSAGES, user: 'someone', session_id: 'ses_1', metadata: { team: 'red' } },
   })
   const { id } = (await answer.json()) as Json
-  const message = 'Resource not found: No generation that has ended is called "nope"'
+  const message = 'Resource not found: No finished generation has the id "nope"'
   assert.deepEqual(await (await generationOf(portico, 'nope')).json(), { error: { code: 404, message } })
   const generation = await user?.generations.getGeneration({ id })
   assert.equal(generation?.data.totalCost, COST)
@@ -112,7 +112,7 @@ for (const [path, ask] of DIALECTS) {
     for (const most of [{ prompt: 0.99 }, { completion: '1.99' }]) {
       const dear = await send(portico, path, { ...ask(10), provider: { max_price: most } })
       assert.equal(dear.status, 404)
-      const demand = 'No endpoint of "priced/gpt" meets what the request demands: max_price'
+      const demand = 'No endpoint of "priced/gpt" meets the demands of the request: max_price'
       assert.equal(((await dear.json()) as Json).error.message, `Resource not found: ${demand}`)
     }
     assert.equal(stub.seen.length, 0)

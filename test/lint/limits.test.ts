@@ -96,7 +96,7 @@ test('a limit in numbers is found however it is said', () => {
   ]) {
     assert.deepEqual(saidLimits(code), ['16'], code)
   }
-  assert.deepEqual(saidLimits("const SUMMARY = 'The 1,000 that were used most'"), ['1,000'])
+  assert.deepEqual(saidLimits("const SUMMARY = 'The 1,000 most used ones'"), ['1,000'])
   for (const code of ['z.array(z.never()).max(0)', 'z.string().max(most)', '/** At most 16 of them. */']) {
     assert.deepEqual(saidLimits(code), [], code)
   }

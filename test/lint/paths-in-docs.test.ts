@@ -27,6 +27,19 @@ function missingPaths(text: string): string[] {
     .map(({ path, line }) => `${line}: ${path}`)
 }
 
+/** A name of the code and the file that a document says it is in: `` `name` in `path` `` or `` `name` (`path`) ``. */
+const PLACED =
+  /`(\w+)(?:\([^`]*\))?`(?:(?:,| and) `(\w+)(?:\([^`]*\))?`)? (?:(?:in|of) |\()`([\w./-]+\.(?:ts|mjs|proto))`/g
+
+/** Names that are not in the file where a text says they are. The names of RPCs are those of functions there. */
+function misplacedNames(text: string, filesAt: (path: string) => readonly string[]): string[] {
+  return [...text.replaceAll(/\s+/g, ' ').matchAll(PLACED)].flatMap(([, one = '', other, path = '']) =>
+    [one, ...(other === undefined ? [] : [other])]
+      .filter((name) => !filesAt(path).some((file) => new RegExp(`\\b${name}\\b`, 'i').test(file)))
+      .map((name) => `${name} in ${path}`),
+  )
+}
+
 /** The design's pictures, which the ADR compares with the tree. */
 const PICTURED = new Set(['8: auth.ts'])
 
@@ -37,6 +50,22 @@ test('each path that a document names is there', () => {
     const missing = missingPaths(readFileSync(path, 'utf8')).filter((each) => !PICTURED.has(each))
     assert.deepEqual(missing, [], path)
   }
+})
+
+test('each name that a document says is in a file is in it', () => {
+  const contents = (path: string) =>
+    FILES.filter((file) => file === path || file.endsWith(`/${path}`)).map((file) => readFileSync(file, 'utf8'))
+  const texts = FILES.filter((path) => path.endsWith('.md') && !path.startsWith('test/fixtures/'))
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n')
+  assert.ok([...texts.replaceAll(/\s+/g, ' ').matchAll(PLACED)].length > 10)
+  assert.deepEqual(misplacedNames(texts, contents), [])
+})
+
+test('a name that is not where a text says is found', () => {
+  const filesAt = (path: string) => (path === 'a.ts' ? ['export function one() {}'] : [])
+  const text = 'See `one` in `a.ts`, `one` and `two` in `a.ts`, `one`\n(`b.ts`), `Two()` of `a.ts`.'
+  assert.deepEqual(misplacedNames(text, filesAt), ['two in a.ts', 'one in b.ts', 'Two in a.ts'])
 })
 
 test('a path that is not there is found', () => {

@@ -72,7 +72,7 @@ test('a service that says itself why it is not available is not asked again', as
       throw new Rejection('STORE_AWAY' as AnyReason)
     },
   })
-  const reasons = { ...routes.reasons, STORE_AWAY: { code: Code.Unavailable, message: 'The store is away' } }
+  const reasons = { ...routes.reasons, STORE_AWAY: { code: Code.Unavailable, message: 'The store is unavailable' } }
   await using server = await serveRoutes({ ...routes, reasons })
   await using transport = dial(server)
   await assert.rejects(createClient(SessionService, transport).getSession({}), hasCode(Code.Unavailable))

@@ -61,7 +61,7 @@ test('an address where nobody is: one line that names the setting, and one when 
   ])
   await using _ = await serveSession(Number(new URL(first.url).port))
   for (let i = 0; i < 3; i++) await session.getSession({})
-  assert.deepEqual(client.seen.slice(1), [`The session service answers at ${first.url}`])
+  assert.deepEqual(client.seen.slice(1), [`The session service responds at ${first.url}`])
 })
 
 test('a peer that is used by streams alone: one line when it is away and one when it is back, at every outage', async () => {
@@ -73,7 +73,7 @@ test('a peer that is used by streams alone: one line when it is away and one whe
   await next('1')
   await first[Symbol.asyncDispose]()
   const away = `The session service cannot be reached at ${first.url}: ECONNREFUSED; see PORTICO_SESSION_URL`
-  const back = `The session service answers at ${first.url}`
+  const back = `The session service responds at ${first.url}`
   // A stream that ends well without a message is an answer, too.
   for (const position of ['1', '']) {
     client.seen.length = 0
@@ -102,7 +102,7 @@ test('an address where another service is: one line on each side that names the 
   await using client = caller('identity', server.url)
   await failTimes(3, () => createClient(IdentityService, client.transport).checkApiKey({}))
   assert.deepEqual(client.seen, [
-    `What answers at ${server.url} is not the identity service, or of another version; see PORTICO_IDENTITY_URL`,
+    `The server at ${server.url} is not the identity service, or has another version; see PORTICO_IDENTITY_URL`,
   ])
   assert.deepEqual(server.seen, [
     "Calls for the identity service arrive here: the caller's PORTICO_IDENTITY_URL is wrong",
@@ -120,7 +120,7 @@ test('another secret: one line on each side that names the setting, and never th
     await failTimes(1, () => session.getSession({}))
   }
   assert.deepEqual(client.seen, [
-    `The session service at ${server.url} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`,
+    `The session service at ${server.url} refuses the internal secret: its PORTICO_INTERNAL_SECRET is different`,
   ])
   assert.deepEqual(server.seen, ['Calls with another internal secret are refused; see PORTICO_INTERNAL_SECRET'])
 })

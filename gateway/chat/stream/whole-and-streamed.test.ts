@@ -97,7 +97,7 @@ function whole(pieces: readonly Piece[]): Json {
   return withoutEmptyWords(completion.choices[0].message)
 }
 
-/** An empty text is no text; and where a thought's id stands in several of its details, it is one. */
+/** An empty text counts as absent; and a thought's id in several of its details is one id. */
 function withoutEmptyWords({ content, refusal, reasoning_details: details, ...message }: Json): Json {
   return { ...message, content: content || null, refusal: refusal || null, details: thoughtsOf(details ?? []) }
 }

@@ -76,7 +76,7 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
     case 'change': {
       const { actorKeyId, resource, resourceId, before, after } = event.value
       const word = resources.fromProto(resource)
-      if (word === undefined) throw new Error(`identity answered an unknown resource: ${resource}`)
+      if (word === undefined) throw new Error(`identity returned an unknown resource: ${resource}`)
       return {
         type: 'change',
         ...shared,
@@ -88,7 +88,7 @@ export function fromEntry({ position, time, event }: AuditEntry): JsonOf<typeof 
       }
     }
     default:
-      throw new Error('identity answered an entry without an event')
+      throw new Error('identity returned an entry without an event')
   }
 }
 

@@ -17,25 +17,24 @@ export const listAuditEntries = operation({
   method: 'get',
   path: `${ORGANIZATION_PATH}/audit`,
   params: ofOrganization,
-  summary:
-    'What happened in an organization, newest first: exchanges, with the true reason of each refusal, and changes',
+  summary: 'The events in an organization, newest first: exchanges, with the true reason of each refusal, and changes',
   query: z.object({
     limit: pageLimit(ListAuditEntriesRequestSchema),
     cursor: z.string().min(1).optional().meta({ description: '`next_cursor` of an earlier page' }),
     policy_id: policyId.optional(),
     issuer_id: issuerId.optional(),
     key_id: keyId.optional().meta({
-      description: 'Exchanges of policies that act as this key, and changes of it',
+      description: 'Exchanges by policies that act as this key, and changes to it',
     }),
     reason: z.string().min(1).optional().meta({
       description:
-        'Exchanges that were refused for it: the name of a check, as policies.test shows it, or `issuer_keys`',
+        'Exchanges that were refused for this reason: the name of a check, as in policies.test, or `issuer_keys`',
     }),
     subject: limitedBy(ListAuditEntriesRequestSchema.field.subject, z.string()).optional().meta({
       description: 'Exchanges of tokens with this `sub`; refused ones, if their signature had been verified',
     }),
     type: kind.optional().meta({ description: '`exchange_refused` includes those that were only counted' }),
-    since: anyMoment.optional().meta({ description: `Entries of this time and later; ${OFFSET}` }),
+    since: anyMoment.optional().meta({ description: `Entries at this time or later; ${OFFSET}` }),
     until: anyMoment.optional().meta({ description: `Entries before this time; ${OFFSET}` }),
   }),
   answer: z.strictObject({ data: z.array(auditEntry), next_cursor: z.string().nullable() }),

@@ -7,13 +7,13 @@ import { freeObject } from '#gateway/shape.ts'
 export const kind = z.enum(['exchange_accepted', 'exchange_refused', 'change'])
 
 const resource = z.enum(['issuer', 'policy', 'api_key', 'organization', 'workspace'])
-const SNAPSHOT = 'The record as it was then, with the members that it had'
+const SNAPSHOT = 'The record as it was then, with the members of that time'
 const common = { position: z.int(), time: moment }
-const network = z.string().meta({ description: 'Address that the request came from; of IPv6 the /64' })
+const network = z.string().meta({ description: 'Address that the request came from; for IPv6, its /64' })
 
-const deletedIssuer = z.string().nullable().meta({ description: 'Null: the issuer of the policy has been deleted' })
+const deletedIssuer = z.string().nullable().meta({ description: 'Null: the issuer of the policy was deleted' })
 const unknownKey = z.string().nullable().meta({ description: 'The key that the policy acts as; null: not recorded' })
-const reason = z.string().meta({ description: 'The check that failed, as policies.test names it, or `issuer_keys`' })
+const reason = z.string().meta({ description: 'The check that failed, as named in policies.test, or `issuer_keys`' })
 
 /** Something that happened in an organization. */
 export const auditEntry = z
@@ -39,7 +39,7 @@ export const auditEntry = z
       issuer_id: deletedIssuer,
       key_id: unknownKey,
       reason,
-      found: z.string().nullable().meta({ description: 'What there is where something else is required' }),
+      found: z.string().nullable().meta({ description: 'What was found instead of what is required' }),
       subject: z.string().nullable().meta({ description: '`sub` of the token; null: its signature was not verified' }),
       client_network: network,
     }),

@@ -17,7 +17,7 @@ export function toIssuerSettings(body: Body): MessageInitShape<typeof IssuerSett
 
 export function fromIssuer(shown: Issuer | undefined): JsonOf<typeof issuer> {
   const { issuerId, settings, revision, createTime, updateTime, keyHealth: health } = shown ?? {}
-  if (issuerId === undefined || settings === undefined) throw new Error('identity answered without an issuer')
+  if (issuerId === undefined || settings === undefined) throw new Error('identity returned no issuer')
   const { keySource } = settings
   return {
     id: issuerId,

@@ -36,7 +36,7 @@ export const createIssuer = operation({
   params: ofOrganization,
   summary: 'Registers an identity provider whose tokens are exchanged',
   description:
-    'Nothing is fetched: whether its keys can be is shown by `key_health` once a token was exchanged or tested.',
+    'Nothing is fetched: `key_health` shows whether its keys can be fetched, once a token was exchanged or tested.',
   body: createIssuerBody,
   answer: byStatus({ 201: answer }),
   errors: ['ORGANIZATION_NOT_FOUND', 'PLAN_REQUIRED', 'TOO_MANY_ISSUERS', 'REQUEST_INVALID'],
@@ -66,7 +66,7 @@ export const updateIssuer = operation({
   method: 'patch',
   path: PATH,
   params,
-  summary: 'Changes an issuer; the next exchange of every replica counts with what it is then',
+  summary: 'Changes an issuer, which takes effect with the next exchange of every replica',
   body: updateIssuerBody,
   answer: z.strictObject({ data: issuer, warnings }),
   errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND', 'PLAN_REQUIRED', 'REQUEST_INVALID'],
@@ -84,7 +84,7 @@ export const deleteIssuer = operation({
   method: 'delete',
   path: PATH,
   params,
-  summary: 'Deletes an issuer; its policies stay, and refuse. Access tokens that were given out stay valid',
+  summary: 'Deletes an issuer; its policies remain, and refuse. Access tokens that were issued remain valid',
   answer: noContent,
   errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, call }) =>

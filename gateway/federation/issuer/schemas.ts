@@ -4,22 +4,22 @@ import { freeObject, limitedBy } from '#gateway/shape.ts'
 import { IssuerSettingsSchema } from '#gen/portico/identity/v1/federation_pb.js'
 
 const { name, issuerUrl, jwksUrl, maxAgeSeconds } = IssuerSettingsSchema.field
-const KEY_SET = 'A JSON Web Key Set (RFC 7517), whose keys have members of their kinds'
+const KEY_SET = 'A JSON Web Key Set (RFC 7517), whose keys have the members of their types'
 
 const fields = {
   name: limitedBy(name, z.string()),
   issuer_url: limitedBy(issuerUrl, z.string()).meta({ description: 'Equals the `iss` claim; begins with `https://`' }),
   jwks_url: limitedBy(jwksUrl, z.string())
     .nullable()
-    .meta({ description: 'Where the keys are published; without it, and without `jwks`, by discovery' }),
+    .meta({ description: 'Where the keys are published; without it and `jwks`, they are found by discovery' }),
   jwks: freeObject(KEY_SET).nullable(),
-  single_use: z.boolean().meta({ description: 'Whether each token is exchanged once, by its `jti`' }),
+  single_use: z.boolean().meta({ description: 'Whether each token is exchanged only once, by its `jti`' }),
   max_age_seconds: limitedBy(maxAgeSeconds, z.int()).nullable(),
 }
 
 const hasOneSource = ({ jwks_url: url, jwks }: { readonly jwks_url?: unknown; readonly jwks?: unknown }): boolean =>
   url == null || jwks == null
-const TWO_SOURCES = { path: ['jwks'], error: 'must be left out beside jwks_url' }
+const TWO_SOURCES = { path: ['jwks'], error: 'must not be given together with jwks_url' }
 
 /** Body of issuers.create. */
 export const createIssuerBody = z
@@ -33,8 +33,10 @@ export const updateIssuerBody = z.strictObject(fields).partial().refine(hasOneSo
 const keyHealth = z.strictObject({
   last_success_at: moment.nullable(),
   last_failure_at: moment.nullable(),
-  last_failure: z.string().nullable().meta({ description: 'Why the last failure was one' }),
-  next_try_at: moment.nullable().meta({ description: 'Nothing is fetched before; null: whenever keys are needed' }),
+  last_failure: z.string().nullable().meta({ description: 'Why the last failed attempt failed' }),
+  next_try_at: moment
+    .nullable()
+    .meta({ description: 'Nothing is fetched before that time; null: keys are fetched when they are needed' }),
 })
 
 /** An issuer as it is shown. */
@@ -47,6 +49,6 @@ export const issuer = z
     updated_at: moment,
     key_health: keyHealth
       .nullable()
-      .meta({ description: 'What became of the last attempts to fetch its keys; null: none was made' }),
+      .meta({ description: 'The results of the last attempts to fetch its keys; null: none was made' }),
   })
   .meta({ id: 'Issuer' })

@@ -33,7 +33,7 @@ export function toChecks({ scope, token_type: tokenType }: z.output<typeof check
 }
 
 export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
-  if (shown?.settings === undefined) throw new Error('identity answered without a policy')
+  if (shown?.settings === undefined) throw new Error('identity returned no policy')
   const { policyId, settings, workspaceId, issuerDeleted, revision, createTime, updateTime } = shown
   const { scope, tokenType } = settings.checks ?? {}
   return {
@@ -61,6 +61,6 @@ const verdicts = enumTable({ passed: Verdict.PASSED, failed: Verdict.FAILED, ski
 
 export function fromStep({ name, verdict, expected, found }: ExchangeStep) {
   const word = verdicts.fromProto(verdict)
-  if (word === undefined) throw new Error(`identity answered an unknown verdict: ${verdict}`)
+  if (word === undefined) throw new Error(`identity returned an unknown verdict: ${verdict}`)
   return { name, verdict: word, expected: expected ?? null, found: found ?? null }
 }

@@ -33,7 +33,7 @@ const fields = {
     .nullable()
     .meta({ description: 'Equals the `sub` claim; a subject or a condition is required' }),
   audience: limitedBy(audience, z.string()).meta({ description: 'Equals one of the values of the `aud` claim' }),
-  condition: limitedBy(condition, z.string()).nullable().meta({ description: 'A CEL expression that has to be true' }),
+  condition: limitedBy(condition, z.string()).nullable().meta({ description: 'A CEL expression that must be true' }),
   key_id: z.string().meta({ description: 'The workspace key that access tokens act as' }),
 }
 
@@ -52,7 +52,7 @@ export const policy = z
     ...fields,
     workspace_id: workspaceId.meta({ description: 'Workspace of the key' }),
     issuer_deleted: z.boolean().meta({
-      description: 'Whether its issuer has been deleted: then it refuses every exchange, until it has another one',
+      description: 'Whether its issuer was deleted, so that it refuses every exchange until it gets another one',
     }),
     enabled: z.boolean(),
     checks,
@@ -66,10 +66,10 @@ export const policy = z
 export const testPolicyBody = z
   .strictObject({
     subject_token: limitedBy(TestPolicyRequestSchema.field.subjectToken, z.string().min(1)).meta({
-      description: 'Nothing of it is kept or shown but its claims',
+      description: 'Only its claims are kept and shown',
     }),
-    policy_id: policyId.optional().meta({ description: 'A policy that is saved, paused or not' }),
-    policy: createPolicyBody.optional().meta({ description: 'One that need not be saved' }),
+    policy_id: policyId.optional().meta({ description: 'A saved policy, paused or not' }),
+    policy: createPolicyBody.optional().meta({ description: 'A policy that need not be saved' }),
   })
   .refine(({ policy_id: id, policy }) => (id === undefined) !== (policy === undefined), {
     error: 'must have one of policy_id and policy',
@@ -77,7 +77,7 @@ export const testPolicyBody = z
 
 /** What became of each check, in order of evaluation. */
 export const testResult = z.strictObject({
-  accepted: z.boolean().meta({ description: 'Whether an exchange would have given out a token' }),
+  accepted: z.boolean().meta({ description: 'Whether an exchange would have issued a token' }),
   steps: z.array(
     z.strictObject({
       name: z.string(),

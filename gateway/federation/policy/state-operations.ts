@@ -13,7 +13,7 @@ export const pausePolicy = operation({
   method: 'post',
   path: `${POLICY_PATH}/pause`,
   params: ofPolicy,
-  summary: 'Pauses a policy: it refuses every exchange from now on. Again is no error',
+  summary: 'Pauses a policy, which refuses every exchange from now on. Pausing it again is not an error',
   answer,
   errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
@@ -27,7 +27,7 @@ export const resumePolicy = operation({
   method: 'post',
   path: `${POLICY_PATH}/resume`,
   params: ofPolicy,
-  summary: 'Enables a policy that was paused. Again is no error',
+  summary: 'Resumes a paused policy. Resuming it again is not an error',
   answer,
   errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>

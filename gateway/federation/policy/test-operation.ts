@@ -10,7 +10,7 @@ export const testPolicy = operation({
   method: 'post',
   path: `${ORGANIZATION_PATH}/policies/test`,
   params: ofOrganization,
-  summary: 'What an exchange of a token would come to, check by check; nothing is given out, claimed or recorded',
+  summary: 'The outcome that an exchange of a token would have, check by check; nothing is issued, claimed or recorded',
   body: testPolicyBody,
   answer: z.strictObject({ data: testResult }),
   errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'REQUEST_INVALID'],

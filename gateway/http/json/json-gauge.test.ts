@@ -52,13 +52,16 @@ test('passes what is exactly at a limit, and nothing beyond', () => {
   refused('{"a":'.repeat(depth + 1), `the JSON is nested more than ${depth} levels deep`)
   const wide = (count: number): string => `[{${Array.from({ length: count }, (_, i) => `"${i}":[0]`).join()}}]`
   assert.equal(gauge(wide(width)), 1 + 2 * width)
-  refused(wide(width + 1), `an object has more than ${width} members`)
+  refused(wide(width + 1), `the JSON has an object with more than ${width} members`)
 })
 
 test('what is no JSON is never taken for less than it opens and lists', () => {
   refused(']'.repeat(200) + '['.repeat(depth + 1), `the JSON is nested more than ${depth} levels deep`)
-  refused(','.repeat(members + 1), `an object has more than ${width} members`)
-  refused(`{${'"a" '.repeat(width)}${','.repeat(members + 1)}`, `an object has more than ${width} members`)
+  refused(','.repeat(members + 1), `the JSON has an object with more than ${width} members`)
+  refused(
+    `{${'"a" '.repeat(width)}${','.repeat(members + 1)}`,
+    `the JSON has an object with more than ${width} members`,
+  )
 })
 
 test('a number or word has at most 1,000 characters, wherever a chunk ends in it', () => {

@@ -117,7 +117,7 @@ export class JsonGauge {
     this.#members += 1
     this.#width += 1
     if (this.#members > members) throw tooMuch(`the JSON has more than ${members} members and items`)
-    if (this.#width > width) throw tooMuch(`an object has more than ${width} members`)
+    if (this.#width > width) throw tooMuch(`the JSON has an object with more than ${width} members`)
   }
 
   /** Where a string ends that goes on at `from`: after its closing quote, or beyond the chunk. */

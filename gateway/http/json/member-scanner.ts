@@ -111,8 +111,8 @@ export class MemberScanner {
     else if (state === 'colon' && byte === COLON) this.#state = 'value'
     else if (state === 'after' && byte === COMMA) this.#state = 'name'
     else if (state === 'value' && this.#member === this.#list) {
-      if (byte !== OPEN_ARRAY) throw new Rejection('BODY_INVALID', { field: this.#list, problem: 'must be a list' })
-      if (this.#listed) throw new Rejection('BODY_INVALID', { field: this.#list, problem: 'must be there once' })
+      if (byte !== OPEN_ARRAY) throw new Rejection('BODY_INVALID', { field: this.#list, problem: 'must be an array' })
+      if (this.#listed) throw new Rejection('BODY_INVALID', { field: this.#list, problem: 'must occur exactly once' })
       this.#listed = true
       this.#state = 'first item'
     } else if ((state === 'first item' || state === 'after item') && byte === CLOSE_ARRAY) this.#state = 'after'

@@ -121,5 +121,5 @@ function partSoFar(started: PartStarted, text: string): Part {
 }
 
 function unknownKind(kind: Kind): never {
-  throw new Error(`A part of the kind ${kind} has no form in a response`)
+  throw new Error(`A part of the kind ${kind} cannot be represented in a response`)
 }

@@ -17,7 +17,7 @@ export const exportSession = operation({
   path: '/api/experimental/session/{sessionID}/export',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Export a session with all its settled messages',
+  summary: 'Exports a session with all its settled messages',
   description:
     'A stored message that cannot be read is an UnknownError; a failure after the first byte ends the connection.',
   params: z.object({ sessionID: sessionParameter }),
@@ -37,10 +37,10 @@ export const importSession = operation({
   path: '/api/experimental/session/import',
   family: 'instance',
   credentials: OF_SESSIONS,
-  summary: 'Import a session that was exported',
+  summary: 'Imports an exported session',
   description:
-    '`info` comes before `messages`, since a body is read as it arrives. All of it is there afterwards, or nothing. Location, project, subpath, fork and revert of `info` are ' +
-    `not taken over, nor are messages that were not settled. A message has at most 6.5 MiB beside its files, and lists of at most ${mostIn(AssistantMessageSchema.field.parts)} items.`,
+    '`info` must precede `messages`, since a body is read as it arrives. Either all of it is imported, or nothing. Location, project, subpath, fork and revert of `info` are ' +
+    `ignored, and so are messages that were not settled. A message has at most 6.5 MiB, not counting its files, and lists of at most ${mostIn(AssistantMessageSchema.field.parts)} items.`,
   body: importBody,
   limit: 'importLimit',
   answer: z.strictObject({ data: sessionInfo }),

@@ -11,7 +11,7 @@ import { tidy } from './tidy.ts'
 
 /** Query of experimental.session.export. */
 export const exportQuery = z.object({
-  sanitize: z.enum(['true', 'false']).optional().meta({ description: 'Whether to redact everything that was said' }),
+  sanitize: z.enum(['true', 'false']).optional().meta({ description: 'Whether to redact all content' }),
 })
 
 /** `SessionTransfer.Data` (instance facts 1.7). */
@@ -19,7 +19,7 @@ export const transferData = z
   .strictObject({ info: sessionInfo, messages: z.array(message) })
   .meta({ id: 'SessionTransfer.Data' })
 
-const notTakenOver = 'Not taken over'
+const notTakenOver = 'Ignored'
 
 /** The session of an import: as an export shows it, and as other servers do. */
 const importedInfo = z.strictObject({
@@ -59,7 +59,7 @@ export const importBody: ListBody = {
   list: 'messages',
   members: { info: importedInfo, messages: importedMessage, location: importedLocation.nullable() },
   required: ['info', 'messages'],
-  hints: { data: 'must be left out; send what it holds, `info` and `messages`, as `jq .data` makes it of an export' },
+  hints: { data: 'must be omitted: send its content, `info` and `messages`, which `jq .data` extracts from an export' },
   apart: ['files.[].data', 'content.[].state.content.[].uri'],
   tidy,
 }

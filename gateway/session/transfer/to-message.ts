@@ -83,7 +83,7 @@ function toFile(file: NonNullable<Of<'user'>['files']>[number]): MessageInitShap
 function contentOf(data: string) {
   const content = placedContent(data)
   if (content !== undefined) return content
-  throw new Rejection('BODY_INVALID', { field: 'messages.files.data', problem: 'must be named without escapes' })
+  throw new Rejection('BODY_INVALID', { field: 'messages.files.data', problem: 'must be written without escapes' })
 }
 
 function toShell(said: Of<'shell'>): Kind {

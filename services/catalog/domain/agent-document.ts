@@ -69,7 +69,7 @@ function reportUnknown(value: object, known: readonly string[], onProblem: (prob
   const unknown = Object.keys(value).filter((key) => !known.includes(key))
   if (unknown.length === 0) return
   const named = known.filter((key) => !SILENT_KEYS.includes(key)).join(', ')
-  onProblem(`keys that mean nothing here: ${unknown.slice(0, MAX_NAMED).join(', ')} (known are ${named})`)
+  onProblem(`unknown keys: ${unknown.slice(0, MAX_NAMED).join(', ')} (known keys: ${named})`)
 }
 
 function readOrReport<T>(onProblem: (problem: string) => void, read: () => T): T | undefined {

@@ -34,7 +34,7 @@ export function readAttachmentUri(uri: string, limit: number): AttachmentUri {
   if (url === null) throw new AttachmentUriError('it is not a URI')
   const start = lineOf(url, 'start')
   const end = lineOf(url, 'end')
-  if (start !== undefined && end !== undefined && end < start) throw new AttachmentUriError('end lies before start')
+  if (start !== undefined && end !== undefined && end < start) throw new AttachmentUriError('end is before start')
   return { type: 'file', url, start, end }
 }
 
@@ -67,7 +67,7 @@ function fromPercent(content: string, limit: number): Uint8Array {
     let byte = data[at] as number
     if (byte === PERCENT) {
       byte = at + 2 < data.length ? digits(data[at + 1] as number, data[at + 2] as number) : NO_DIGITS
-      if (byte >= NO_DIGITS) throw new AttachmentUriError('a percent sign is not followed by two digits')
+      if (byte >= NO_DIGITS) throw new AttachmentUriError('a percent sign is not followed by two hexadecimal digits')
       at += 2
     }
     if (length === limit) throw tooLarge(limit)

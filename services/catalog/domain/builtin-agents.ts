@@ -37,7 +37,7 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
     'plan',
     {
       mode: 'primary',
-      description: 'Looks and plans; changes no files but its plans',
+      description: 'Reads and plans; changes no files except its plans',
       system:
         'You are planning. Study the project, ask what is unclear, and write down what should be done and in which ' +
         'order. Change nothing: the only files that you may write are plans, as Markdown, in .opencode/plans/.',
@@ -65,7 +65,7 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
     {
       mode: 'primary',
       hidden: true,
-      description: 'Summarizes a conversation so that it can go on with less context',
+      description: 'Summarizes a conversation so that it can continue with less context',
       system:
         'Summarize the conversation so that somebody can go on with it who has not read it: the goal, what was decided ' +
         'and why, what was done, which files matter, and what comes next. Do not answer questions in it.',

@@ -1,4 +1,4 @@
-// In a process of its own, since it measures how long the event loop is blocked.
+// A process of its own: it measures how long the event loop is blocked.
 import assert from 'node:assert/strict'
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'

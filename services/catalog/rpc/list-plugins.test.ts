@@ -64,7 +64,7 @@ const FAILING = {
   ],
   'agent.js': [
     'export default { id: "agent", setup({ agent }) { agent("a", { prompt: "Hi", disable: true }) } }',
-    /^agents\.a: keys that mean nothing here: prompt, disable \(known are name, model,/,
+    /^agents\.a: unknown keys: prompt, disable \(known keys: name, model,/,
   ],
   'opencode.js': [
     'export const MyPlugin = async ({ client }) => ({ event() {} })',

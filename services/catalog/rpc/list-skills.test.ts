@@ -135,8 +135,8 @@ test('what is nearly a skill is one, or is logged once with its path and what to
     catalog.warnings.map(({ path, problem }) => `${path?.slice(project.length + 1)}: ${problem}`).sort(),
     [
       '.opencode/skills/mute/SKILL.md: the front matter has no description: without it the model does not know when to read the skill',
-      '.opencode/skills/other/SKILL.md: the name else is shown only: it is called other, by its folder; name both alike',
-      'opencode.json: keys that mean nothing here: agent, permission (known are agents, permissions, default_agent, mcp, plugins)',
+      '.opencode/skills/other/SKILL.md: the name else is only shown: its id is other, the name of its folder; give both the same name',
+      'opencode.json: unknown keys: agent, permission (known keys: agents, permissions, default_agent, mcp, plugins)',
     ],
   )
 })

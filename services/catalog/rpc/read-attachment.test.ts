@@ -1,4 +1,4 @@
-// In a process of its own, since it measures how long the event loop is blocked.
+// A process of its own: it measures how long the event loop is blocked.
 import assert from 'node:assert/strict'
 import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
   await symlink(join(catalog.outside, 'secret'), join(catalog.project, 'link'))
   const file = (path: string) => pathToFileURL(path).href
   const outside = join(catalog.outside, 'secret')
-  const confined = `${outside} lies outside of the project directory ${catalog.project}`
+  const confined = `${outside} is outside of the project directory ${catalog.project}`
   const cases: readonly (readonly [uri: string, problem: string])[] = [
     ['https://example.com/a', 'only data: and file: are read'],
     ['', 'only data: and file: are read'],
@@ -67,21 +67,21 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
     ['data:;base64,aGVsbG8', 'its base64 is not canonical'],
     ['data:;base64,aGVsbG9=', 'its base64 is not canonical'],
     ['data:;base64,aGVs bG8=', 'its base64 is not canonical'],
-    ['data:,%4', 'a percent sign is not followed by two digits'],
-    ['data:,%g0', 'a percent sign is not followed by two digits'],
-    ['data:,%2', 'a percent sign is not followed by two digits'],
+    ['data:,%4', 'a percent sign is not followed by two hexadecimal digits'],
+    ['data:,%g0', 'a percent sign is not followed by two hexadecimal digits'],
+    ['data:,%2', 'a percent sign is not followed by two hexadecimal digits'],
     [`data:,${'%41'.repeat((20 << 20) + 1)}`, 'it has more than 20971520 bytes'],
     [`data:,%41${'a'.repeat(20 << 20)}`, 'it has more than 20971520 bytes'],
-    ['data:,100%', 'a percent sign is not followed by two digits'],
+    ['data:,100%', 'a percent sign is not followed by two hexadecimal digits'],
     [`data:;base64,${'A'.repeat(4 * Math.ceil((20 << 20) / 3) + 4)}`, 'it has more than 20971520 bytes'],
     [`data:,${'a'.repeat((20 << 20) + 1)}`, 'it has more than 20971520 bytes'],
     [`file:///${'%41'.repeat(10_000_000)}`, 'it is longer than any path'],
-    ['file://elsewhere/a', 'it names no path of this machine'],
-    ['file:///a%2Fb', 'it names no path of this machine'],
-    ['file:///a%00b', 'it names no path of this machine'],
-    ['file:///a%ff', 'it names no path of this machine'],
+    ['file://elsewhere/a', 'it is not a path on this machine'],
+    ['file:///a%2Fb', 'it is not a path on this machine'],
+    ['file:///a%00b', 'it is not a path on this machine'],
+    ['file:///a%ff', 'it is not a path on this machine'],
     [`${file(join(catalog.project, 'text'))}?start=0`, 'start is not a line number'],
-    [`${file(join(catalog.project, 'text'))}?start=2&end=1`, 'end lies before start'],
+    [`${file(join(catalog.project, 'text'))}?start=2&end=1`, 'end is before start'],
     [file(join(catalog.project, 'none')), 'none does not exist'],
     [file(join(catalog.project, 'large.txt')), 'it has more than 20971520 bytes'],
     [file(outside), confined],

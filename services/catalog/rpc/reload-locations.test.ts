@@ -90,7 +90,7 @@ test('a directory that is gone at a reload fails it once, by name', async () => 
   for (const directory of all) await rename(directory, `${directory}.away`)
   await writeFile(file, '')
   await symlink(catalog.project, linked)
-  const another = 'it is no directory any more, or leads to another one'
+  const another = 'it is not a directory any more, or leads to another one'
   await assertFails(catalog, `${file}: ${another}`, `${gone}: it is gone, or cannot be read`, `${linked}: ${another}`)
   await catalog.client.reloadLocations({}, asOperator)
   for (const path of [file, linked]) await rm(path)

@@ -50,7 +50,7 @@ forEachTransport((name, connect) => {
       domain: 'identity',
       reason: 'INVALID_CURSOR',
       metadata: {},
-      message: 'The page token is not one of this list',
+      message: 'The page token does not belong to this list',
     }
     const other = client.listApiKeys({ pageToken: nextPageToken }, callOptions({ principal }))
     assert.deepEqual(await refusalOf(other), refusal)

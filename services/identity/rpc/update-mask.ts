@@ -6,7 +6,7 @@ import { parseMask } from '#shared/update-mask.ts'
 /** The paths in the mask of an update: some of `allowed`. Rejects with REQUEST_INVALID, also if it is empty. */
 export function requireMask(mask: FieldMask | undefined, allowed: readonly string[]): readonly string[] {
   const paths = parseMask(mask, allowed)
-  check(paths.length > 0, 'update_mask', 'must name what to change')
+  check(paths.length > 0, 'update_mask', 'must name the fields to change')
   return paths
 }
 

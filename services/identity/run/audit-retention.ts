@@ -42,7 +42,7 @@ export class AuditRetention implements AsyncDisposable {
     const { logger } = this.#options
     this.#expiring = this.#expire()
       .catch((err: unknown) => {
-        logger.warn({ err }, 'Old entries of the audit log could not be removed; another try follows in an hour')
+        logger.warn({ err }, 'Old entries of the audit log could not be removed; another attempt follows in an hour')
       })
       .finally(() => {
         this.#expiring = undefined

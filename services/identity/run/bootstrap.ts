@@ -46,11 +46,11 @@ export async function bootstrap(
     const record = keys[index]
     if (!key.given) return []
     if (record === undefined) {
-      logger.warn(`${key.variable} names a key that was deleted, and it stays deleted`)
+      logger.warn(`${key.variable} is a key that was deleted, and remains deleted`)
       return []
     }
     if (!isUsable(record, now))
-      logger.warn({ keyId: record.id }, `${key.variable} names a key that is disabled or expired`)
+      logger.warn({ keyId: record.id }, `${key.variable} is a key that is disabled or expired`)
     const problem = conflictOf(key, record, workspaceId)
     return problem === undefined ? [] : [{ variable: key.variable, problem }]
   })

@@ -77,7 +77,7 @@ export function foreignLeftOut(request: GenerationRequest, format: string | unde
   }
   for (const [i, { parts, providerMetadata }] of request.messages.entries()) {
     if (providerMetadata !== undefined && !Object.keys(providerMetadata).includes(format ?? '')) {
-      const message = 'What it says to another kind of provider was left out'
+      const message = 'Its instructions for another kind of provider were left out'
       warnings.push({ field: `messages[${i}]`, message })
     }
     for (const [j, part] of parts.entries()) {

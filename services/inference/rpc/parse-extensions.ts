@@ -29,7 +29,7 @@ export function parseExtensions(extensions: readonly ExtensionMessage[]): Provid
     const { format, body } = extension
     checkExtension(extension, field)
     check(format !== '', `${field}.format`, 'must not be empty')
-    check(!formats.has(format), `${field}.format`, 'must be that of no other one')
+    check(!formats.has(format), `${field}.format`, 'must be unique')
     formats.add(format)
     return { format, headers: parseHeaders(extension.headers, `${field}.headers`), body }
   })

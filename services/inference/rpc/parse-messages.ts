@@ -80,12 +80,12 @@ function parsePart({ part, cacheControl, providerMetadata }: PartMessage, field:
       const { callId, failed, custom } = part.value
       const content = part.value.content.map((inner, i) => parsePart(inner, `${at}.content[${i}]`))
       const nested = content.some(({ type }) => type === 'tool-result' || type === 'tool-call' || type === 'reasoning')
-      check(!nested, field, 'must hold text, images and files')
+      check(!nested, field, 'must contain text, images and files')
       return { type: 'tool-result', callId, content, failed, custom, ...besides }
     }
     case 'foreign': {
       const { format, item } = part.value
-      check(format !== '' && item !== undefined, `${field}.foreign`, 'needs a format and an item')
+      check(format !== '' && item !== undefined, `${field}.foreign`, 'requires a format and an item')
       return { type: 'foreign', format, item, ...besides }
     }
     default:
@@ -95,7 +95,7 @@ function parsePart({ part, cacheControl, providerMetadata }: PartMessage, field:
 
 function parseSource({ source }: MediaMessage, field: string): MediaSource {
   if (source.case === 'url') return { url: source.value }
-  check(source.case === 'data', field, 'needs data or an address')
+  check(source.case === 'data', field, 'requires data or a URL')
   return { data: source.value }
 }
 

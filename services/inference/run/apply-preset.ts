@@ -15,7 +15,7 @@ export async function applyPreset(
   const slug = named.slug ?? input.request.preset
   if (slug === undefined) return
   if (named.slug !== undefined && input.request.preset !== undefined) {
-    throw invalid('preset', 'must be left out where the model names one')
+    throw invalid('preset', 'must be omitted if the model names one')
   }
   const found = await presets.inUse(input.principal.workspaceId, slug)
   if (found?.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })

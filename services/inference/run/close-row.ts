@@ -33,7 +33,7 @@ async function* closing(
       if (meter.implausible) noteImplausible(generation, logger)
       closed = closer.close(closingOf(generation, { status, error, firstPartMs }))
     } catch (err) {
-      logger.error({ err }, 'The use of a request is unknown: its row is settled as lost')
+      logger.error({ err }, 'The usage of a request is unknown: its row is settled as lost')
       ledger.abandon(workspace, requestId, wasCalled)
     }
     return closed
@@ -87,5 +87,5 @@ function closingOf(
 
 function noteImplausible({ endpoint }: Generation, logger: GenerationDependencies['logger']): void {
   const { providerId: provider, modelId: model } = endpoint
-  logger.warn({ provider, model }, 'A provider reported a usage that cannot be true: it counts as none')
+  logger.warn({ provider, model }, 'A provider reported an implausible usage, which is ignored')
 }

@@ -41,7 +41,10 @@ export class RowCloser implements AsyncDisposable {
     } catch (err) {
       // The store watch already logs an outage.
       if (isStoreUnavailable(err)) return
-      this.#logger.warn({ err }, 'A close could not be announced: whoever reads the ledger at once may miss it')
+      this.#logger.warn(
+        { err },
+        'A close could not be announced: somebody who reads the ledger immediately may miss it',
+      )
     }
   }
 

@@ -52,7 +52,7 @@ export class RowKeeper implements Disposable {
     } catch (err) {
       // The store watch already logs an outage.
       if (!isStoreUnavailable(err))
-        this.#logger.warn({ err }, 'Rows of the ledger could not be kept; another try follows in three seconds')
+        this.#logger.warn({ err }, 'Rows of the ledger could not be kept; another attempt follows in three seconds')
     } finally {
       this.#busy = false
     }

@@ -50,7 +50,7 @@ export async function drainSession(given: RunDependencies, tenure: Tenure, slot:
 
 const LOSSES: Readonly<Record<Loss, string>> = {
   taken: 'A session was lost to another owner, or removed',
-  outage: 'A session was lost: the store took no renewal of its lease in time',
+  outage: 'A session was lost: the store accepted no renewal of its lease in time',
   failure: 'A session was lost: its lease could not be renewed',
   stall: 'A session was lost: this process was busy for longer than its lease lasts',
   pause:

@@ -12,7 +12,7 @@ export class StoreFault extends Error {
   override readonly name = 'StoreFault'
 
   constructor(cause: unknown) {
-    super('The store is there, but a call of it always fails', { cause })
+    super('The store is available, but one of its calls keeps failing', { cause })
   }
 }
 

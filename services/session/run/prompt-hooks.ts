@@ -60,7 +60,10 @@ export class PromptHooks {
       call.signal.throwIfAborted()
       if (!(err instanceof Rejection && NO_PROMPT.has(err.reason))) throw err
       const plugins = changedBy.join(', ')
-      logger.warn({ err, sessionId, plugins }, 'A prompt goes on as it was: what plugins made of it could not be used')
+      logger.warn(
+        { err, sessionId, plugins },
+        'A prompt is admitted unchanged: the changes by plugins could not be used',
+      )
       return undefined
     }
   }
@@ -76,7 +79,7 @@ export class PromptHooks {
       return await catalog.editPrompt(call, directory, sessionId, prompt)
     } catch (err) {
       call.signal.throwIfAborted()
-      logger.warn({ err, sessionId }, 'A prompt goes on as it was: plugins could not be called')
+      logger.warn({ err, sessionId }, 'A prompt is admitted unchanged: plugins could not be called')
       return { prompt, changedBy: [] }
     }
   }
@@ -99,7 +102,7 @@ export class PromptHooks {
       const hooks = await catalog.listHooks({ principal, signal: AbortSignal.timeout(LOOKUP_MS) }, directory)
       isThere = hooks.includes('prompt')
     } catch (err) {
-      logger.warn({ err, directory }, 'Prompts are admitted as they are: it is not known whether plugins change them')
+      logger.warn({ err, directory }, 'Prompts are admitted unchanged: it is unknown whether plugins change them')
     }
     this.#known.delete(name)
     this.#known.set(name, { isThere, until: clock.monotonic() + KNOWN_MS })

@@ -73,7 +73,7 @@ test('a limit that does not pay for a step fails it; a rate of the key is waited
   service.peers.turns.push(fails('CREDIT_INSUFFICIENT', dear))
   await service.prompt('Hi')
   await service.wait()
-  const message = `The limit of the API key does not pay for this step: ${dear.problem}`
+  const message = `The spending limit of the API key is too low for this step: ${dear.problem}`
   assert.deepEqual(plain((await service.steps())[0]?.error), { type: 'credit.insufficient', message })
   assert.deepEqual([service.peers.requests.length, await service.outcome()], [1, Outcome.FAILED])
   service.peers.turns.push(fails('RATE_LIMITED', { problem: 'too fast', retry_after: '30' }), text('Whole'))

@@ -139,7 +139,7 @@ function cutOffBy(run: RunContext, error: unknown, name: string): StructuredErro
   if (reason !== 'TOOL_ACCESS_CHANGED') return TOOL_ABORTED
   return {
     type: 'tool.access_changed',
-    message: 'What the call touches changed after permission was given; it was not run',
+    message: 'The call would touch other things than permission was given for; it was not run',
   }
 }
 

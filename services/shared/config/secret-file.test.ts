@@ -44,7 +44,7 @@ for (const [name, read, value] of SECRETS) {
     for (const text of ['', ' \n', 'one\ntwo']) {
       writeFileSync(path, text)
       const empty = problemsOf(() => read({ [`${name}_FILE`]: path }))
-      assert.deepEqual(empty, [{ variable: `${name}_FILE`, problem: `${path} must hold one line of text` }])
+      assert.deepEqual(empty, [{ variable: `${name}_FILE`, problem: `${path} must contain exactly one line of text` }])
     }
   })
 }

@@ -12,7 +12,7 @@ export function secretIn(text: string): string | undefined {
 /** Reads a secret from a file. Throws an error whose message names the file and the problem, but never its content. */
 export function readSecretFile(path: string): string {
   const secret = secretIn(read(path))
-  if (secret === undefined) throw new Error(`${resolve(path)} must hold one line of text`)
+  if (secret === undefined) throw new Error(`${resolve(path)} must contain exactly one line of text`)
   return secret
 }
 

@@ -46,7 +46,7 @@ export async function unaryMessage<O extends DescMessage>(output: O, call: Http2
   const head = await call.head()
   const bytes = await readAll(call)
   if (Number(head['content-length'] ?? bytes.byteLength) !== bytes.byteLength) {
-    throw new ConnectError('The answer ended half-way', Code.Unavailable)
+    throw new ConnectError('The response was cut off', Code.Unavailable)
   }
   if (head[':status'] !== 200) throw errorOf(head, bytes)
   return fromBinary(output, bytes)
@@ -85,7 +85,7 @@ export function streamMessages<O extends DescMessage>(
         return { done: true, value: undefined }
       }
       const piece = await call.read()
-      if (piece === undefined) throw new ConnectError('The stream ended half-way', Code.Unavailable)
+      if (piece === undefined) throw new ConnectError('The stream was cut off', Code.Unavailable)
       reader.push(piece)
     }
   }

@@ -42,7 +42,7 @@ export function createHttp2Handler(router: ConnectRouter, draining: AbortSignal,
       }
       answer(handler, stream, headers, draining).catch((error: unknown) => {
         if (stream.destroyed) return
-        logger.error({ err: error, path: headers[':path'] }, 'A call could not be answered')
+        logger.error({ err: error, path: headers[':path'] }, 'A call got no response')
         stream.destroy()
       })
     },

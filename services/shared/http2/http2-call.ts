@@ -140,7 +140,7 @@ function request(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Cli
     return session.request(headers)
   } catch (error) {
     // The connection was closed just now, or accepts no more calls: nothing was sent.
-    throw notBegun(new NotBegun('the connection takes no more calls', { cause: error }))
+    throw notBegun(new NotBegun('the connection accepts no more calls', { cause: error }))
   }
 }
 
@@ -156,7 +156,7 @@ function failureOf(error: unknown, resetCode: number | undefined): ConnectError 
     case constants.NGHTTP2_COMPRESSION_ERROR:
       return new ConnectError('The peer broke the protocol', Code.Internal, undefined, undefined, error)
     case constants.NGHTTP2_ENHANCE_YOUR_CALM:
-      return new ConnectError('The peer wants fewer calls', Code.ResourceExhausted, undefined, undefined, error)
+      return new ConnectError('The peer requests fewer calls', Code.ResourceExhausted, undefined, undefined, error)
     default:
       return new ConnectError('The peer cannot be reached', Code.Unavailable, undefined, undefined, error)
   }

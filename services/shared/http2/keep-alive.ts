@@ -23,7 +23,7 @@ export function keepAlive(session: Http2Session, { pingMs, missedPings }: KeepAl
     if (session.destroyed) return
     if (!answered) {
       missed += 1
-      if (missed >= missedPings) session.destroy(new Error('The other side does not answer'))
+      if (missed >= missedPings) session.destroy(new Error('The other side does not respond'))
       return
     }
     answered = false

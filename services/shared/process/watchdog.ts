@@ -89,7 +89,7 @@ function watchOver(): void {
   const setting = `${patience === 1 ? '' : `while it started, ${patience} times `}PORTICO_WATCHDOG_SECONDS`
   const msg =
     `The event loop has not turned for ${seconds} s (${setting}): ending this process with SIGKILL. ` +
-    'The next start goes on with what was accepted'
+    'The next start continues with what was accepted'
   const session = new (process.getBuiltinModule('node:inspector').Session)()
   session.connectToMainThread()
   const end = (): void => {

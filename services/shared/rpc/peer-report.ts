@@ -31,7 +31,7 @@ export class PeerReport {
     if (this.#trouble === undefined) return
     this.#trouble = undefined
     const { name, url } = this.#peer
-    this.#logger.warn({ peer: name }, `The ${name} service answers at ${url}`)
+    this.#logger.warn({ peer: name }, `The ${name} service responds at ${url}`)
   }
 
   /** A call failed. */
@@ -46,11 +46,11 @@ export class PeerReport {
       )
     } else if (reason === 'SECRET_REFUSED') {
       const where = `The ${name} service at ${url}`
-      this.#report('secret', `${where} refuses the internal secret: PORTICO_INTERNAL_SECRET is another one there`)
+      this.#report('secret', `${where} refuses the internal secret: its PORTICO_INTERNAL_SECRET is different`)
     } else if (error.code === Code.Unimplemented && reason === undefined) {
       this.#report(
         'mismatch',
-        `What answers at ${url} is not the ${name} service, or of another version; see ${setting}`,
+        `The server at ${url} is not the ${name} service, or has another version; see ${setting}`,
       )
     } else if (reason !== undefined || !LOST.includes(error.code)) this.answered()
   }

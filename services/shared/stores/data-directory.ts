@@ -25,7 +25,7 @@ export function makeDataDirectory(directory: string, file?: string): void {
 
 function problemOf(error: unknown, path: string): string {
   const { code = String(error), path: culprit } = error as NodeJS.ErrnoException
-  if (REFUSED.includes(code)) return `this user cannot write in ${path} (${code})`
+  if (REFUSED.includes(code)) return `this user cannot write to ${path} (${code})`
   if (code === 'EEXIST' || code === 'ENOTDIR') return `${culprit ?? path} is a file, not a folder`
   return `the folder ${path} cannot be made (${code})`
 }

@@ -24,7 +24,8 @@ test('a server that goes away in the middle of a migration is one line', { skip:
     await assert.rejects(
       migrateStores({ kind: 'mongodb', uri: behind, database }, [schema], () => {}),
       (error) =>
-        error instanceof ConfigError && /^MongoDB went away: .*\. Run this again once it is back$/.test(error.message),
+        error instanceof ConfigError &&
+        /^MongoDB became unavailable: .*\. Run this again once it is available$/.test(error.message),
     )
   } finally {
     await mongo.db.dropDatabase()

@@ -25,7 +25,7 @@ export interface StoreSchema {
 class MigrationStopped extends ConfigError {
   constructor(text: string, cause: unknown) {
     super([{ variable: 'PORTICO_MONGODB_URI', problem: text }], { cause })
-    this.message = `MongoDB went away: ${text.replaceAll(/\s+/g, ' ')}. Run this again once it is back`
+    this.message = `MongoDB became unavailable: ${text.replaceAll(/\s+/g, ' ')}. Run this again once it is available`
   }
 }
 

@@ -96,7 +96,7 @@ test(
     await migrate()
     await migrate()
     assert.deepEqual(lines, [
-      `The data of texts in the database ${store.name}: bringing it to version 2 (texts have a length)`,
+      `The data of texts in the database ${store.name}: migrating it to version 2 (texts have a length)`,
     ])
     assert.deepEqual(await store.texts(), [{ text: 'kept', length: 4 }])
     await prepareMongoSchema(store.one, schema)

@@ -36,7 +36,7 @@ export class OlderStoreError extends SchemaError {}
 export class FailedStepError extends SchemaError {
   constructor(place: StorePlace, { version, name }: SchemaStep<never, unknown>, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    super(place, `could not be brought to version ${version} (${name}) and is as it was: ${why}`, { cause })
+    super(place, `could not be migrated to version ${version} (${name}) and is unchanged: ${why}`, { cause })
   }
 }
 
@@ -48,7 +48,7 @@ function latestOf(steps: readonly SchemaStep<never, unknown>[]): number {
 /** Throws if the version is newer than these steps: what a newer program, or another one, wrote must not be touched. */
 export function refuseNewer(place: StorePlace, version: number, steps: readonly SchemaStep<never, unknown>[]): void {
   const latest = latestOf(steps)
-  if (version < 0) throw new SchemaError(place, `has version ${version}, which no Portico writes`)
+  if (version < 0) throw new SchemaError(place, `has version ${version}, which was not written by Portico`)
   if (version <= latest) return
   const wrote = `was written by a newer Portico (version ${version}, this one knows ${latest})`
   throw new SchemaError(place, `${wrote}: use that version, or name another store in ${place.setting}`)
@@ -65,5 +65,5 @@ export function requireLatest(place: StorePlace, version: number, steps: readonl
 
 /** What is reported before a step is run. */
 export function lineOf(place: StorePlace, { version, name }: SchemaStep<never, unknown>): string {
-  return `${place.name}: bringing it to version ${version} (${name})`
+  return `${place.name}: migrating it to version ${version} (${name})`
 }

@@ -78,7 +78,7 @@ test('migrating runs what is missing, reports it, and changes nothing the second
   writeUnnumbered(file.path)
   migrateSqlite(schema, true, (line) => lines.push(line))
   migrateSqlite(schema, true, (line) => lines.push(line))
-  assert.deepEqual(lines, [`${file.path}: bringing it to version 2 (texts have a length)`])
+  assert.deepEqual(lines, [`${file.path}: migrating it to version 2 (texts have a length)`])
   assert.deepEqual(await rowsOf(file.path, schema.steps), [{ text: 'kept', length: 4 }])
 })
 
@@ -138,7 +138,7 @@ test('a step that fails is one line that names the file and the step, and leaves
     (error: Error) =>
       error instanceof ConfigError &&
       error.message ===
-        `${file.path} could not be brought to version 2 (texts have a length) and is as it was: duplicate column name: text`,
+        `${file.path} could not be migrated to version 2 (texts have a length) and is unchanged: duplicate column name: text`,
   )
   assert.equal(versionOf(file.path), 1)
 })
@@ -150,7 +150,7 @@ test('a file with a version that no program wrote is refused, and nothing is wri
     database.exec('CREATE TABLE texts (text TEXT); PRAGMA user_version = -5')
   }
   const refused = (error: Error) =>
-    error instanceof ConfigError && error.message === `${file.path} has version -5, which no Portico writes`
+    error instanceof ConfigError && error.message === `${file.path} has version -5, which was not written by Portico`
   assert.throws(() => migrateSqlite({ path: file.path, steps: [FIRST, SECOND] }, true, () => {}), refused)
   assert.throws(() => new SqliteFile(file.path, { steps: [FIRST, SECOND], exclusive: true }), refused)
   assert.equal(versionOf(file.path), -5)

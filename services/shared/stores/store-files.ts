@@ -39,7 +39,7 @@ export function requireWholeStores(store: StoreConfig): void {
     if (!listed(directory).includes(name) && !existsSync(`${path}-wal`)) continue
     if (name === 'blobs' && size !== undefined) continue
     const problem =
-      `${path} is ${size === undefined ? 'missing' : 'empty'}, but other parts of the store are there: ` +
+      `${path} is ${size === undefined ? 'missing' : 'empty'}, but other parts of the store exist: ` +
       'restore the file, or the whole folder from one backup; or name another folder to start with an empty store'
     throw new ConfigError([{ variable: 'PORTICO_DATA_DIR', problem }])
   }

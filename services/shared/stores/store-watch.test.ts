@@ -76,9 +76,9 @@ test('a store that goes and comes back is reported by one line each, and is unus
         store: 'session',
         reason: 'STORE_FULL',
         status: 507,
-        msg: 'The store is away: no space left on device',
+        msg: 'The store is unavailable: no space left on device',
       },
-      { level: 40, store: 'session', reason: undefined, status: undefined, msg: 'The store is back' },
+      { level: 40, store: 'session', reason: undefined, status: undefined, msg: 'The store is available again' },
     ],
   )
 })
@@ -90,7 +90,7 @@ test('a store that can not be written from the beginning is unusable until it ca
     store.failure = FULL
     await watch.begin()
     assert.deepEqual([watch.state(), store.probes], [{ ok: false, kind: 'full' }, 1])
-    assert.deepEqual([lines.length, lines[0]?.msg], [1, 'The store is away: no space left on device'])
+    assert.deepEqual([lines.length, lines[0]?.msg], [1, 'The store is unavailable: no space left on device'])
     store.failure = undefined
     await waitFor('the store counts as usable', () => watch.state().ok)
   }
@@ -193,8 +193,8 @@ test('what the watch says belongs to no request', async () => {
   assert.deepEqual(
     lines.map(({ msg, requestId }) => [msg, requestId]),
     [
-      ['The store is away: no such host', undefined],
-      ['The store is back', undefined],
+      ['The store is unavailable: no such host', undefined],
+      ['The store is available again', undefined],
     ],
   )
 })

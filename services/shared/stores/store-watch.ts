@@ -148,7 +148,10 @@ export class StoreWatch implements StoreHealth, Disposable {
     const { name, clock, logger } = this.#options
     const now = clock.monotonic()
     if (before > 0) {
-      logger.warn({ store: name, seconds: Math.round((now - this.#awaySince) / 100) / 10 }, 'The store is back')
+      logger.warn(
+        { store: name, seconds: Math.round((now - this.#awaySince) / 100) / 10 },
+        'The store is available again',
+      )
     } else if (this.#suspected !== undefined && now - this.#notedAt >= NOTE_MS) {
       this.#notedAt = now
       this.#log(this.#suspected, 'A call of the store failed, but the store accepts writes')
@@ -161,7 +164,7 @@ export class StoreWatch implements StoreHealth, Disposable {
     this.#kind = problem.kind
     if (this.#failures === 1 || !this.#begun) {
       this.#awaySince = this.#options.clock.monotonic()
-      this.#log(problem, 'The store is away')
+      this.#log(problem, 'The store is unavailable')
     }
     if (this.#failures === FAILURES) this.#report()
   }

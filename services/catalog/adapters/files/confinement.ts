@@ -33,7 +33,7 @@ export function nameIn(directory: string, path: string): string {
 /** Throws ToolError `outside_location` for a real path outside of the location, whatever permission was given. */
 export function confine(directory: string, real: string): void {
   if (isInside(directory, real)) return
-  throw new ToolError('outside_location', `${real} lies outside of the project directory ${directory}`)
+  throw new ToolError('outside_location', `${real} is outside of the project directory ${directory}`)
 }
 
 /**
@@ -85,7 +85,7 @@ export function toToolError(error: unknown, name: string): unknown {
     case 'EISDIR':
       return new ToolError('is_directory', `${name} is a directory`)
     case 'ENOTDIR':
-      return new ToolError('not_a_directory', `${name} is not a directory, or a part of its path is none`)
+      return new ToolError('not_a_directory', `${name} is not a directory, or a part of its path is not`)
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':

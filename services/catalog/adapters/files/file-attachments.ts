@@ -63,7 +63,7 @@ function pathOf(url: URL): string {
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof URIError)) throw error
   }
-  throw new AttachmentUriError('it names no path of this machine')
+  throw new AttachmentUriError('it is not a path on this machine')
 }
 
 function toRejection(error: unknown): unknown {

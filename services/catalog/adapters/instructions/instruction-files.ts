@@ -41,7 +41,7 @@ function mergeTexts(texts: readonly Text[], onProblem: (problem: string) => void
     if (text === '') continue
     room -= text.length
     if (room >= 0) kept.unshift(`Instructions from ${path}:\n\n${text}`)
-    else onProblem(`with ${path} all of a location have more than ${MAX_LENGTH} characters`)
+    else onProblem(`with ${path} the instructions of a location have more than ${MAX_LENGTH} characters`)
   }
   return kept
 }

@@ -69,7 +69,7 @@ export class FileLocations implements Locations {
       throw error
     }
     if ((await realDirectory(directory).catch(isNone)) === directory) return await this.#look(directory)
-    const problem = 'it is no directory any more, or leads to another one'
+    const problem = 'it is not a directory any more, or leads to another one'
     throw new Rejection('LOCATION_NOT_FOUND', { directory, problem })
   }
 
@@ -147,7 +147,7 @@ function unread(directory: string): (error: Error) => never {
   return (cause) => {
     if (isOutOfDescriptors(cause)) throw cause
     const slow = 'killed' in cause && cause.killed === true
-    const problem = `git cannot read its repository: ${slow ? 'it takes too long' : (codeOf(cause) ?? 'it does not run')}`
+    const problem = `git cannot read its repository: ${slow ? 'it takes too long' : (codeOf(cause) ?? 'it cannot be run')}`
     throw new Rejection('LOCATION_INVALID', { directory, problem }, { cause })
   }
 }

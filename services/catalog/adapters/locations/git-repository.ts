@@ -55,7 +55,7 @@ async function followPointer(marker: string): Promise<string> {
   const stats = await stat(marker)
   if (stats.isDirectory()) return realpath(marker)
   const match = /^gitdir: (.+)/.exec((await readBounded(marker, MAX_POINTER_BYTES)).toString())
-  if (match?.[1] === undefined) throw new Error('.git points nowhere')
+  if (match?.[1] === undefined) throw new Error('.git does not name a directory')
   return realpath(resolve(dirname(marker), match[1].trim()))
 }
 

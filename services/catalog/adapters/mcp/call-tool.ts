@@ -21,7 +21,7 @@ export interface ToolCall {
 const MAX_CALL_MS = 600_000
 const MAX_MESSAGE = 1_000
 const PROGRESS_INTERVAL_MS = 250
-const UNKNOWN = 'what it has done by then is unknown, and it was not sent again'
+const UNKNOWN = 'what it has done is unknown, and it was not sent again'
 
 /**
  * Sends a call once. If the signal aborts or the time is over, the server is notified of the cancellation, and the
@@ -47,9 +47,7 @@ export async function callTool(client: Client, call: ToolCall): Promise<ToolOutc
     const request = { method: 'tools/call', params: { name: tool, arguments: input } } as const
     const limits = { timeout: timeoutMs, resetTimeoutOnProgress: true, maxTotalTimeout: MAX_CALL_MS }
     const result: unknown = await client.request(request, asItCame, { signal, onprogress, ...limits })
-    return (
-      toOutcome(result) ?? failedCall('mcp_error', 'The server answered with something else than the result of a call')
-    )
+    return toOutcome(result) ?? failedCall('mcp_error', 'The server did not answer with the result of a call')
   } catch (error) {
     if (signal.aborted) throw signal.reason
     return toFailure(error, timeoutMs)

@@ -50,7 +50,7 @@ test('a server without tools is asked nothing, and what is no list is an error',
   for (const result of [undefined, null, [], { tools: {} }, { tools: null }]) {
     await assert.rejects(
       listed(() => result),
-      /its list of tools is none/,
+      /its list of tools is invalid/,
     )
   }
 })

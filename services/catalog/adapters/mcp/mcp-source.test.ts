@@ -51,7 +51,7 @@ test('a server that ends during a call: it failed, was sent once, and the server
   assert.deepEqual(await toolNames(catalog), ['s_wait', 's_die', 's_grow', 's_env', 's_bad', 's_pid'])
   const { failure } = await runTool(catalog, 's_die', {})
   assert.equal(failure?.type, 'outcome_unknown')
-  assert.match(failure.message, /what it has done by then is unknown, and it was not sent again$/)
+  assert.match(failure.message, /what it has done is unknown, and it was not sent again$/)
   assert.match((await mcpServers(catalog)).s?.error ?? '', /^it ended with exit code 3 \(next try in 1 s\)$/)
   assert.match(catalog.warnings.find(({ server }) => server === 's')?.error ?? '', /^it ended with exit code 3/)
   assert.equal((await toolNames(catalog)).length, 6, 'what is known stays known')
@@ -99,7 +99,7 @@ test('an abort reaches the server, progress is passed on, and an answer of any k
   const bad = await runTool(catalog, 's_bad', {})
   assert.equal(bad.failure?.message, 'The tool reports an error')
   assert.ok(
-    bad.text.length < 60_000 && bad.text.endsWith('(a part of the answer was left out)\nfile:///a/b.txt\ninside'),
+    bad.text.length < 60_000 && bad.text.endsWith('(a part of the result was left out)\nfile:///a/b.txt\ninside'),
   )
   assert.deepEqual(
     bad.files.map(({ mime }) => mime),
@@ -155,7 +155,7 @@ test('noise, endless lists and lines, silence and hostile descriptions: each is 
     ['line', /it sent a message of more than 16777216 bytes/],
     ['nothing', /it ended with exit code 127: .*nothing-of-this-name/],
     ['far', /ECONNREFUSED|bad port/],
-    ['wrong', /`command` must be a list/],
+    ['wrong', /`command` must be an array/],
   ] as const) {
     assert.equal(servers[name]?.status, Status.FAILED, name)
     assert.match(servers[name]?.error ?? '', error)

@@ -68,8 +68,8 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing !== undefined || this.#channel.destroyed) throw new Error('The server is gone')
     if (this.#channel.writableLength > MAX_MESSAGE_BYTES) {
-      void this.end('it does not read what it is sent')
-      throw new Error('The server does not read what it is sent')
+      void this.end('it does not read its input')
+      throw new Error('The server does not read its input')
     }
     if ('method' in message && 'id' in message) this.#open.add(message.id)
     else if ('method' in message && message.method === 'notifications/cancelled') {

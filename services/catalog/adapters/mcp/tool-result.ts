@@ -21,7 +21,7 @@ export function toOutcome(result: unknown): ToolOutcome | undefined {
     const read = readItem(item, files.length)
     if (typeof read === 'string') texts.push(read)
     else if (read !== undefined && files.length < MAX_FILES) files.push(read)
-    else texts.push('(a part of the answer was left out)')
+    else texts.push('(a part of the result was left out)')
   }
   const structured = isObject(structuredContent) ? JSON.stringify(structuredContent) : undefined
   if (texts.length === 0 && structured !== undefined) texts.push(structured)

@@ -67,12 +67,13 @@ function place(node: Arborist.Node, folder: string, limits: PackageLimits): Plac
   const { name, version, location, resolved, integrity } = node
   const bundled: unknown = node.package.bundleDependencies
   if (!integrity || !/^https?:/.test(resolved ?? '')) {
-    throw new PackageError(`the registry says no integrity of ${name}@${version}`)
+    throw new PackageError(`the registry has no integrity for ${name}@${version}`)
   }
   if (node.isLink || !isInside(join(folder, 'node_modules'), join(folder, location))) {
-    throw new PackageError(`${JSON.stringify(name)} is no name of a package`)
+    throw new PackageError(`${JSON.stringify(name)} is not a package name`)
   }
-  if (depthOf(location) > limits.depth) throw new PackageError(`${name} lies more than ${limits.depth} packages deep`)
+  if (depthOf(location) > limits.depth)
+    throw new PackageError(`${name} is nested more than ${limits.depth} packages deep`)
   const names = Array.isArray(bundled) ? bundled.map(String) : []
   return { name, version, location, resolved: resolved ?? '', integrity, bundled: names }
 }

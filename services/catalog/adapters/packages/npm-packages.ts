@@ -68,7 +68,10 @@ export class NpmPackages implements PluginPackages {
       const answer = answers[i] ?? { problem: 'no answer' }
       if ('problem' in answer) {
         const { target } = known.specifier
-        this.#options.logger.warn({ target, ...answer }, 'It is not known whether a plugin has a newer version')
+        this.#options.logger.warn(
+          { target, ...answer },
+          'It could not be determined whether a plugin has a newer version',
+        )
         continue
       }
       // The result does not apply to what was updated meanwhile.

@@ -18,7 +18,7 @@ function explain(error: unknown): string {
   if (UNREACHABLE.test(code)) return `the registry cannot be reached (${code})`
   const kind = FORBIDDEN_KIND.exec(code)?.[1]?.toLowerCase()
   if (kind !== undefined) return `${dependencyOf(error)} is no package of the registry (${kind}), and refused`
-  if (code === 'EINTEGRITY') return 'a tarball is not what its integrity says'
+  if (code === 'EINTEGRITY') return 'a tarball does not match its integrity'
   if (code === 'E404') return `the registry does not have it: ${message}`
   return code === '' || message.includes(code) ? message : `${message} (${code})`
 }

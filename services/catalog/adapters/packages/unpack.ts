@@ -41,7 +41,7 @@ export async function unpack(tarball: Tarball, limits: PackageLimits, budget: Bu
     (stream) => {
       stream.on('error', () => {})
       // npm's library fetches again if the content differs, but a second response would meet what the first left.
-      if (tries++ > 0) throw new PackageError(`the tarball of ${tarball.id} is not what its integrity says`)
+      if (tries++ > 0) throw new PackageError(`the tarball of ${tarball.id} does not match its integrity`)
       return write(stream, tarball, limits, budget)
     },
     tarball.options,
@@ -85,8 +85,8 @@ function write(stream: Transform, tarball: Tarball, limits: PackageLimits, budge
 /** Why an entry is not unpacked; otherwise its needs are taken from the budget. */
 function problemOf(path: string, { size, type }: ReadEntry, bundled: readonly string[], budget: Budget) {
   const shown = JSON.stringify(path.slice(0, 200))
-  if (!FILE_TYPES.test(type)) return `holds ${shown}, which is no file (${type})`
-  if (ABSOLUTE.test(path) || path.split(/[/\\]/).includes('..')) return `holds ${shown}, which leads out of it`
+  if (!FILE_TYPES.test(type)) return `contains ${shown}, which is not a file (${type})`
+  if (ABSOLUTE.test(path) || path.split(/[/\\]/).includes('..')) return `contains ${shown}, which leads out of it`
   if (!isWanted(path, bundled)) return LEFT_OUT
   budget.files--
   budget.bytes -= size

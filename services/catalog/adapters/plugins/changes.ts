@@ -27,10 +27,10 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt, known: K
     delivery = prompt.delivery,
   } = objectOf(value)
   if (typeof text !== 'string' || !isWithin(text, 0, MAX_TEXT)) {
-    throw new TypeError(`text is no text of at most ${MAX_TEXT} characters`)
+    throw new TypeError(`text is not a string of at most ${MAX_TEXT} characters`)
   }
   if (!isObject(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
-    throw new TypeError(`metadata is no object of at most ${MAX_METADATA} characters`)
+    throw new TypeError(`metadata is not an object of at most ${MAX_METADATA} characters`)
   }
   if (delivery !== 'steer' && delivery !== 'queue') throw new TypeError('delivery is neither steer nor queue')
   return {
@@ -49,27 +49,28 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt, known: K
 export function readCallChange(value: Returned): { readonly input?: JsonObject; readonly refuse?: string } {
   const { input, refuse } = objectOf(value)
   if (refuse !== undefined && refuse !== null) {
-    if (typeof refuse !== 'string') throw new TypeError('refuse is no text')
+    if (typeof refuse !== 'string') throw new TypeError('refuse is not a string')
     return { refuse: refuse.slice(0, MAX_REASON).toWellFormed() }
   }
   if (input === undefined || input === null) return {}
-  if (!isObject(input)) throw new TypeError('input is no object')
+  if (!isObject(input)) throw new TypeError('input is not an object')
   return { input: input as JsonObject }
 }
 
 export function readTextChange(value: Returned): string {
   const { text } = objectOf(value)
-  if (typeof text !== 'string') throw new TypeError('text is no text')
+  if (typeof text !== 'string') throw new TypeError('text is not a string')
   return text
 }
 
 export function readInstructions(value: Returned): string {
   if (typeof value === 'string' && value.length <= MAX_INSTRUCTIONS) return value
-  throw new TypeError(`it is no text of at most ${MAX_INSTRUCTIONS} characters`)
+  throw new TypeError(`it is not a string of at most ${MAX_INSTRUCTIONS} characters`)
 }
 
 function readFiles(value: unknown): HookedFile[] {
-  if (!Array.isArray(value) || value.length > MAX_FILES) throw new TypeError(`files is no list of at most ${MAX_FILES}`)
+  if (!Array.isArray(value) || value.length > MAX_FILES)
+    throw new TypeError(`files is not an array of at most ${MAX_FILES}`)
   return value.map((file: unknown) => {
     if (!isObject(file) || typeof file.uri !== 'string') throw new TypeError('a file has no uri')
     return { uri: file.uri, name: textOf(file.name), description: textOf(file.description) }
@@ -95,10 +96,10 @@ function readNames(
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
-  throw new TypeError('a name or description is no text')
+  throw new TypeError('a name or description is not a string')
 }
 
 function objectOf(value: Returned): Record<string, unknown> {
-  if (typeof value === 'string') throw new TypeError('it is no object')
+  if (typeof value === 'string') throw new TypeError('it is not an object')
   return value
 }

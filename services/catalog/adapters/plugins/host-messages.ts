@@ -38,7 +38,7 @@ export class HostMessages {
 
   /** Throws ChannelMisused for anything that the process did not send; `runs`: how many of them have begun. */
   read(line: string, runs: number): FromHost {
-    if (!line.startsWith(`${this.key} `)) throw new ChannelMisused('a message that is not from the process')
+    if (!line.startsWith(`${this.key} `)) throw new ChannelMisused('a message that the process did not send')
     const message: unknown = JSON.parse(line.slice(this.key.length + 1))
     if (!isObject(message)) throw new ChannelMisused('no message')
     const { type, run, text, error } = message

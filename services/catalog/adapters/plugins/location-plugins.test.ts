@@ -73,7 +73,7 @@ test('a hook does not wait for longer than its limit for the process of its plug
     (await catalog.client.getAgent({ sessionId: 'ses_1' }, asOperator)).instructions.includes('It is here.')
   assert.equal(await instructed(), false)
   const { hook, msg } = catalog.warnings.at(-1) ?? assert.fail()
-  assert.deepEqual([hook, msg], ['instructions', 'A hook was passed over'])
+  assert.deepEqual([hook, msg], ['instructions', 'A hook was skipped'])
   const problem = 'The plugin was not there within 2 s; the call was not begun'
   await assert.rejects(
     catalog.client.prepareTool({ name: 'wait', input: {} }, asOperator),

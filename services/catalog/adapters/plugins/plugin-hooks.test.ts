@@ -52,7 +52,7 @@ test('what a plugin makes of the text of a call is cut, also of one that failed'
 })
 
 const UNUSABLE: Readonly<Record<string, readonly [string, string]>> = {
-  'long.js': [`text: 'x'.repeat(1_048_577)`, 'text is no text of at most 1048576 characters'],
+  'long.js': [`text: 'x'.repeat(1_048_577)`, 'text is not a string of at most 1048576 characters'],
   'skill.js': [`skills: ['theirs', 'nope']`, 'there is no skill nope'],
   'agent.js': [`agents: ['build', 'nobody']`, 'there is no agent nobody'],
 }

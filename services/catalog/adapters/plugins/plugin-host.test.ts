@@ -191,7 +191,7 @@ for (const [what, text] of Object.entries(FORGED)) {
     await ready.promise
     host.run(start('hostile.mjs'), { busy: false, started() {}, said() {}, failed() {} })
     const end = await Promise.race([host.ended, delay(20_000, undefined, { ref: false })])
-    assert.match(end?.misuse ?? '', /not from the process|more than 16777216 bytes/)
+    assert.match(end?.misuse ?? '', /that the process did not send|more than 16777216 bytes/)
     assert.deepEqual(observed, ['started'])
     assert.ok(bytesRead() < 20e6, `${bytesRead()} bytes`)
   })

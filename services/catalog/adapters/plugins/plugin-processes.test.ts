@@ -62,7 +62,7 @@ const GUILTY: Readonly<Record<string, readonly [string, RegExp]>> = {
         process.getBuiltinModule('fs').writeSync(4, JSON.stringify({ run, type: 'failed', error: 'forged' }) + '\\n')
       }
     }`,
-    /It ended its process: something else wrote to its channel \(a message that is not from the process\)/,
+    /It ended its process: something else wrote to its channel \(a message that the process did not send\)/,
   ],
   'takes memory outside of its thread': [
     `act() { globalThis.kept = new Uint8Array(new SharedArrayBuffer(320 << 20)).fill(1) }`,
@@ -159,5 +159,5 @@ test('a call that its plugin is changed during has failed, and what it has done 
   const { end } = await waiting(catalog)
   await writeFiles(catalog.config, { 'plugins/innocent.js': `${INNOCENT} // changed` })
   assert.equal((await stateOf(catalog))['innocent.js'], 'active')
-  assert.equal(await end, 'The plugin has changed, or is gone; what the call has done is unknown')
+  assert.equal(await end, 'The plugin was changed or removed; what the call has done is unknown')
 })

@@ -175,7 +175,7 @@ export class PluginSet implements Plugins {
       else if (error instanceof TypeError)
         plugin.fail(`What its hook ${name} returned cannot be used: ${error.message}`)
       else if (!plugin.failed)
-        this.#logger.warn({ err: error, plugin: plugin.declared.key, hook: name }, 'A hook was passed over')
+        this.#logger.warn({ err: error, plugin: plugin.declared.key, hook: name }, 'A hook was skipped')
       return undefined
     }
   }

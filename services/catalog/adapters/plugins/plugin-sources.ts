@@ -171,7 +171,7 @@ export class PluginSources implements AsyncDisposable {
           onEnd,
           start: () =>
             PluginHost.start({ start, directory, environment, loads: LOADS_AT_ONCE, logger }).catch((err: unknown) => {
-              logger.warn({ err, directory }, 'A process of plugins could not be started; it is tried again')
+              logger.warn({ err, directory }, 'A process of plugins could not be started; another attempt follows')
               throw err
             }),
         }),

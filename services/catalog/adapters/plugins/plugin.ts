@@ -124,7 +124,7 @@ export class Plugin {
 
   /** It is no longer wanted. */
   close(): void {
-    this.#closed.abort(new RunEnded('The plugin has changed, or is gone'))
+    this.#closed.abort(new RunEnded('The plugin was changed or removed'))
     this.#endRun(this.#closed.signal.reason)
   }
 

@@ -44,7 +44,7 @@ export function readResult(value: unknown): ToolOutcome {
   if (value === null || typeof value === 'string') {
     return { type: 'completed', content: [pieceOf(value ?? '')], metadata: {} }
   }
-  if (!isObject(value) || !Array.isArray(value.content)) throw new TypeError('it is neither a text nor { content }')
+  if (!isObject(value) || !Array.isArray(value.content)) throw new TypeError('it is neither a string nor { content }')
   if (value.content.length > MAX_PIECES) throw new TypeError(`it has more than ${MAX_PIECES} pieces`)
   const content = value.content.map(readPiece)
   return {
@@ -72,7 +72,7 @@ export function pieceOf(text: string): ToolContent {
 }
 
 function readPiece(value: unknown): ToolContent {
-  if (!isObject(value)) throw new TypeError('a piece is no object')
+  if (!isObject(value)) throw new TypeError('a piece is not an object')
   const { type, text, data, mime, name } = value
   if (type === 'text' && typeof text === 'string') return pieceOf(text)
   if (type !== 'file' || typeof data !== 'string' || typeof mime !== 'string' || typeof name !== 'string') {

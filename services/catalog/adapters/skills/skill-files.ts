@@ -132,7 +132,7 @@ async function readSkillFile({ path, id }: SkillFile, onProblem: (problem: strin
   if (description === undefined)
     onProblem('the front matter has no description: without it the model does not know when to read the skill')
   if (name !== undefined && name !== id && name !== basename(id))
-    onProblem(`the name ${name} is shown only: it is called ${id}, by its folder; name both alike`)
+    onProblem(`the name ${name} is only shown: its id is ${id}, the name of its folder; give both the same name`)
   return { id, name: name ?? id, description, text: body, path }
 }
 

@@ -50,7 +50,7 @@ export function bashTool(
           type: 'integer',
           minimum: 1,
           maximum: MAX_TIMEOUT_MS,
-          description: 'Most milliseconds that it may take. Default 120,000.',
+          description: 'Time limit in milliseconds. Default 120,000.',
         },
         description: { type: 'string', maxLength: 500, description: 'What it does, in a few words, for people.' },
       },

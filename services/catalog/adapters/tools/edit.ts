@@ -29,12 +29,12 @@ export const editTool: Tool<Input> = {
   name: 'edit',
   description:
     'Replaces a passage of a text file of the project. old_string must be in the file exactly as given, without line ' +
-    'numbers, and exactly once unless replace_all is true: take in lines around it to make it unique.',
+    'numbers, and exactly once unless replace_all is true: include lines around it to make it unique.',
   inputSchema: objectSchema(
     {
       path: pathSchema('Path of the file, relative to the project directory or absolute.'),
       old_string: passageSchema(1, 'The passage to replace.'),
-      new_string: passageSchema(0, 'What takes its place.'),
+      new_string: passageSchema(0, 'The new text.'),
       replace_all: { type: 'boolean', description: 'Replaces every occurrence. Default false.' },
     },
     ['path', 'old_string', 'new_string'],

@@ -15,7 +15,7 @@ interface Input {
 export const globTool: Tool<Input> = {
   name: 'glob',
   description:
-    'Finds files of the project by a pattern for their paths, such as "src/**/*.ts" or "**/*.{json,yaml}". Answers ' +
+    'Finds files of the project by a pattern for their paths, such as "src/**/*.ts" or "**/*.{json,yaml}". Returns ' +
     'paths, sorted, at most 500. Leaves out .git, node_modules and what .gitignore excludes.',
   inputSchema: objectSchema(
     {

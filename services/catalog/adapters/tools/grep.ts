@@ -33,7 +33,7 @@ interface Batch {
 export const grepTool = (threads: SearchThreads): Tool<Input> => ({
   name: 'grep',
   description:
-    'Finds lines in the text files of the project by a regular expression (JavaScript syntax). Answers "path:line: ' +
+    'Finds lines in the text files of the project by a regular expression (JavaScript syntax). Returns "path:line: ' +
     'text", sorted by path, at most 200 lines. Leaves out .git, node_modules, what .gitignore excludes, .env files, ' +
     'and files of more than 2 MiB.',
   inputSchema: objectSchema(
@@ -41,7 +41,7 @@ export const grepTool = (threads: SearchThreads): Tool<Input> => ({
       pattern: { type: 'string', minLength: 1, maxLength: 1000, description: 'The regular expression, for one line.' },
       path: pathSchema('Directory or file to search. Default: the project directory.'),
       include: globSchema('Pattern for paths, relative to path; without "/" it is for file names: "*.ts".'),
-      ignore_case: { type: 'boolean', description: 'Letter case does not matter. Default false.' },
+      ignore_case: { type: 'boolean', description: 'Ignores case. Default false.' },
     },
     ['pattern'],
   ),
@@ -84,7 +84,7 @@ function checkExpression(pattern: string, flags: string): void {
   try {
     new RegExp(pattern, flags)
   } catch (error) {
-    throw new InputError(`pattern: ${error instanceof Error ? error.message : 'no regular expression'}`)
+    throw new InputError(`pattern: ${error instanceof Error ? error.message : 'not a regular expression'}`)
   }
 }
 

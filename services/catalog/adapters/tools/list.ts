@@ -11,7 +11,7 @@ interface Input {
 export const listTool: Tool<Input> = {
   name: 'list',
   description:
-    'Lists a directory of the project: one name a line, sorted; directories end in "/", symbolic links in "@". At most ' +
+    'Lists a directory of the project: one name per line, sorted; directories end in "/", symbolic links in "@". At most ' +
     '2,000 names. Use glob to look for files further down.',
   inputSchema: objectSchema(
     {

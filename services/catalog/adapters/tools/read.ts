@@ -36,7 +36,12 @@ export const readTool: Tool<Input> = {
     {
       path: pathSchema('Path of the file, relative to the project directory or absolute.'),
       offset: { type: 'integer', minimum: 1, description: 'First line to read, from 1 on. Default 1.' },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_LINES, description: 'Most lines to read. Default 2,000.' },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_LINES,
+        description: 'Maximum number of lines to read. Default 2,000.',
+      },
     },
     ['path'],
   ),

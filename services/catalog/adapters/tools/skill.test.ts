@@ -20,7 +20,7 @@ test('the tool is there where skills are, and shows the text of one and where it
   assert.deepEqual(savePatterns, ['team/release'])
   const folder = join(project, '.opencode/skills/team/release')
   const { text, metadata } = await runTool(catalog, 'skill', input)
-  assert.equal(text, `Tag it.\n\n(Its files lie in ${folder}; read one with its path.)`)
+  assert.equal(text, `Tag it.\n\n(Its files are in ${folder}; read one by its path.)`)
   assert.deepEqual(metadata, { id: 'team/release', folder })
   await assert.rejects(
     client.prepareTool({ name: 'skill', input: { id: 'release' } }, asOperator),

@@ -22,8 +22,8 @@ export function skillTool(skills: readonly Skill[]): Tool<Input> {
   return {
     name: 'skill',
     description:
-      'Reads a skill: how a kind of work is done here. The system text lists the skills. What else belongs to one, such as ' +
-      'a script or a template that its text speaks of, lies in the same folder: give its path to read it.',
+      'Reads a skill: how a kind of work is done here. The system text lists the skills. Other files of a skill, such as ' +
+      'a script or a template that its text mentions, are in the same folder: give their path to read them.',
     inputSchema: objectSchema(
       {
         id: { type: 'string', minLength: 1, maxLength: 4096, description: 'Id of the skill, as it is listed.' },
@@ -45,7 +45,7 @@ export function skillTool(skills: readonly Skill[]): Tool<Input> {
       const folder = dirname(skill.path)
       const access = { action: 'skill', resources: [id] }
       if (path === undefined) {
-        const note = `(Its files lie in ${folder}; read one with its path.)`
+        const note = `(Its files are in ${folder}; read one by its path.)`
         const run = () => Promise.resolve(textOf([skill.text, note].filter(Boolean).join('\n\n'), { id, folder }))
         return { accesses: [access], timeoutMs: FILE_TOOL_TIMEOUT_MS, run }
       }

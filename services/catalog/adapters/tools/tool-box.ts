@@ -84,7 +84,7 @@ async function runPlan(plan: Plan, directory: string, { signal, progress }: Tool
 }
 
 function problemOf(error: ErrorObject | undefined): string {
-  if (error === undefined) return 'it is not what the schema admits'
+  if (error === undefined) return 'it does not match the schema'
   const extra: unknown = error.params.additionalProperty
   const at = error.instancePath.slice(1).replaceAll('/', '.') || 'the input'
   return `${at} ${error.message ?? 'is invalid'}${typeof extra === 'string' ? `: ${extra}` : ''}`.slice(0, 500)

@@ -14,7 +14,7 @@ interface Input {
 export const writeTool: Tool<Input> = {
   name: 'write',
   description:
-    'Writes a whole file of the project, making the directories on the way; what was in it is replaced. Use edit to ' +
+    'Writes a whole file of the project, replacing its content, and creates missing directories. Use edit to ' +
     'change a part of a file.',
   inputSchema: objectSchema(
     {

@@ -49,7 +49,7 @@ test('an entry that is malformed is refused with what is wrong, and the others s
   const wrong: Readonly<Record<string, readonly [entry: unknown, problem: RegExp]>> = {
     a: ['x', /must be an object/],
     b: [{}, /`type` must be/],
-    c: [{ type: 'local' }, /`command` must be a list/],
+    c: [{ type: 'local' }, /`command` must be an array/],
     d: [{ type: 'local', command: ['-x'] }, /begin with a program/],
     e: [{ type: 'local', command: ['a\0'] }, /`command`/],
     f: [{ ...local, environment: { 'A=B': 'x' } }, /`environment`/],

@@ -126,7 +126,7 @@ function problemOf(value: Readonly<Record<string, unknown>>): string | undefined
 function localProblem({ command, environment = {}, cwd }: Readonly<Record<string, unknown>>): string | undefined {
   const words = Array.isArray(command) ? command : []
   if (words.length === 0 || words.length > MAX_WORDS || !words.every(isText)) {
-    return `\`command\` must be a list of 1 to ${MAX_WORDS} strings`
+    return `\`command\` must be an array of 1 to ${MAX_WORDS} strings`
   }
   if (/^(-|$)/.test(words[0] ?? '')) return '`command` must begin with a program'
   if (cwd !== undefined && !isText(cwd)) return '`cwd` must be a string'

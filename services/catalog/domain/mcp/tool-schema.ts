@@ -84,8 +84,8 @@ export class SchemaProblem extends Error {
  * large, refers to itself, or is not about an object.
  */
 export function readToolSchema(given: JsonValue | undefined): JsonObject {
-  if (!isObject(given)) throw new SchemaProblem('its schema is no object')
-  if (given.type !== undefined && given.type !== 'object') throw new SchemaProblem('its schema is not one of an object')
+  if (!isObject(given)) throw new SchemaProblem('its schema is not an object')
+  if (given.type !== undefined && given.type !== 'object') throw new SchemaProblem('its schema is not about an object')
   let nodes = 0
   const references: JsonObject[] = []
   const read = (schema: JsonValue, depth: number): JsonValue | undefined => {
@@ -109,7 +109,7 @@ export function readToolSchema(given: JsonValue | undefined): JsonObject {
   for (const name of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'const']) delete schema[name]
   for (const reference of references) if (!leadsSomewhere(schema, String(reference.$ref))) delete reference.$ref
   if (JSON.stringify(schema).length > MAX_CHARACTERS) throw new SchemaProblem('its schema is too large')
-  if (refersToItself(schema)) throw new SchemaProblem('its schema has a reference that leads to itself')
+  if (refersToItself(schema)) throw new SchemaProblem('its schema has a reference to itself')
   return schema
 }
 

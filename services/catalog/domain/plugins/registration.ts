@@ -43,7 +43,7 @@ const MAX_SKILL = 64 << 10
  * Throws DocumentError.
  */
 export function readRegistration(value: unknown, entry: string, reserved: ReadonlySet<string>): Registration {
-  if (!isObject(value)) throw new DocumentError('It registers nothing that can be read')
+  if (!isObject(value)) throw new DocumentError('What it registers cannot be read')
   const id = readPattern(value.id, 'id', ID)
   const tools = readList(value.tools, 'tools').map((tool, i) => readTool(tool, `tools[${i}]`, reserved))
   const skills = readList(value.skills, 'skills').map((skill, i) => readSkill(skill, `skills[${i}]`, entry))

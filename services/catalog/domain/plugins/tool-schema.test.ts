@@ -22,7 +22,7 @@ const TREES = [
 
 test('a schema that leads to itself for one value is refused, and one that does so for a part of it is not', () => {
   for (const loop of LOOPS) {
-    assert.throws(() => checkSchema({ type: 'object', ...loop }, 'it'), /it has a reference that leads to itself/)
+    assert.throws(() => checkSchema({ type: 'object', ...loop }, 'it'), /it has a reference to itself/)
   }
   for (const tree of TREES)
     assert.deepEqual(checkSchema({ type: 'object', ...tree }, 'it'), { type: 'object', ...tree })

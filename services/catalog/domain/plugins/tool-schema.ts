@@ -18,7 +18,7 @@ export function checkSchema(value: unknown, at: string): JsonObject {
   if (JSON.stringify(value).length > MAX_CHARACTERS) {
     throw new DocumentError(`${at} has more than ${MAX_CHARACTERS} characters`)
   }
-  if (refersToItself(value)) throw new DocumentError(`${at} has a reference that leads to itself`)
+  if (refersToItself(value)) throw new DocumentError(`${at} has a reference to itself`)
   return value as JsonObject
 }
 

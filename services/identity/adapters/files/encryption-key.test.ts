@@ -44,7 +44,10 @@ test('a file that holds no key is left as it is', () => {
   for (const text of ['', 'secret\n', 'a\nb\n']) {
     writeFileSync(path, text)
     const problem = problemOf(folder.path, false)
-    assert.match(problem, /encryption\.key (holds no encryption key: restore it|must hold one line of text)$/)
+    assert.match(
+      problem,
+      /encryption\.key (holds no encryption key: restore it|must contain exactly one line of text)$/,
+    )
     assert.ok(!problem.includes('secret'))
     assert.equal(readFileSync(path, 'utf8'), text)
     rmSync(path)

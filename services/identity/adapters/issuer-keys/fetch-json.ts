@@ -129,7 +129,7 @@ function parse(text: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(text))
   } catch {
-    throw new FetchProblem('answered with what is not JSON')
+    throw new FetchProblem('answered with something other than JSON')
   }
 }
 

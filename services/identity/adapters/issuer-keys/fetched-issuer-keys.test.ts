@@ -451,7 +451,7 @@ test('what is recorded is a line of at most 300 characters, and an exchange goes
   const health = {
     record: async (_issuer: FetchedIssuer, { failure }: FetchAttempt) => {
       failures.push(failure ?? '')
-      throw new Error('The store is away')
+      throw new Error('The store is unavailable')
     },
   }
   const rest = { clock, logger: silentLogger, health, networks: [server.network], ownOrigin: undefined }

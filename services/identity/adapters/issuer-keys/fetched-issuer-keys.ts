@@ -175,7 +175,7 @@ export class FetchedIssuerKeys implements IssuerKeys, AsyncDisposable {
     try {
       await health.record({ organizationId, issuerId, revision }, { ...attempt, failure })
     } catch (error) {
-      logger.warn({ issuerId, error }, 'How fetching the keys of an issuer went could not be recorded')
+      logger.warn({ issuerId, error }, 'The result of fetching the keys of an issuer could not be recorded')
     }
   }
 

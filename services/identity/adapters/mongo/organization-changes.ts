@@ -33,7 +33,7 @@ export class OrganizationChanges {
     const until = systemClock.monotonic() + this.#mongo.limitMs
     return this.#queue.run(organizationId, () => {
       const limitMs = until - systemClock.monotonic()
-      if (limitMs <= 0) throw new OutOfTime('changes that came earlier have taken all of its time')
+      if (limitMs <= 0) throw new OutOfTime('earlier changes took all of its time')
       return this.#mongo.transact(async (session) => {
         const position = await this.#begin(session, organizationId)
         return work({ session, position })

@@ -6,7 +6,7 @@ export const SCHEMA: MongoSchema = {
   name: 'identity',
   collection: 'identity.api_keys',
   steps: [
-    { version: 1, name: 'the first form', up: first },
+    { version: 1, name: 'the first schema', up: first },
     { version: 2, name: 'counts of exchanges', up: countsOfExchanges },
     { version: 3, name: 'federation', up: federation },
     { version: 4, name: 'terms of keys', up: termsOfKeys },

@@ -57,7 +57,7 @@ const TERMS = [
 
 /** The schema steps of `identity.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
-  { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
+  { version: 1, name: 'the first schema', up: (database) => database.exec(FIRST.join(';\n')) },
   { version: 2, name: 'signing keys', up: (database) => database.exec(SIGNING_KEYS) },
   { version: 3, name: 'federation', up: (database) => database.exec(FEDERATION.join(';\n')) },
   { version: 4, name: 'deleted keys', up: (database) => database.exec(DELETED_KEYS) },

@@ -45,7 +45,7 @@ export function updateIssuer(dependencies: {
       const isMoved = parsed.url !== issuer.url
       warnings = isMoved ? unwise.map(({ policyId, warning }) => `policy ${policyId}: ${warning}`) : []
       if (sharedIssuers === 'refuse' && warnings[0] !== undefined) {
-        throw invalid('issuer_url', `must not be shared as long as a policy names no subject: ${warnings[0]}`)
+        throw invalid('issuer_url', `must not be a shared issuer while a policy names no subject: ${warnings[0]}`)
       }
       return parsed
     }

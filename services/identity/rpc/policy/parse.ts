@@ -28,7 +28,7 @@ export function parsePolicySettings(
   if (message.checks !== undefined) checkChecks(message.checks, 'checks')
   const settings = policySettingsFromProto(message, workspaceId)
   const { subject, condition } = settings
-  check(subject !== undefined || condition !== undefined, 'subject', 'must be set where there is no condition')
+  check(subject !== undefined || condition !== undefined, 'subject', 'must be set if there is no condition')
   const read = condition === undefined ? undefined : conditions.read(condition)
   if (read !== undefined && 'problem' in read) throw invalid('condition', read.problem)
   return settings
@@ -41,11 +41,7 @@ export async function parseTarget(
   keyId: string,
 ): Promise<string> {
   const key = await store.findOrganizationKey(organizationId, keyId)
-  check(
-    key?.kind === 'workspace',
-    'key_id',
-    'must be the key_id of a workspace key of the organization, as its keys are listed',
-  )
+  check(key?.kind === 'workspace', 'key_id', 'must be the key_id of a workspace key of the organization')
   return key.workspaceId
 }
 

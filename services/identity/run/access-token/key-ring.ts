@@ -65,7 +65,7 @@ export class KeyRing {
     await ring.#refresh()
     // Several processes may have created a first key at once, of which one was stored.
     if (seal !== undefined) requireOpen([...ring.#held.values()], seal)
-    else logger.info('PORTICO_KEY_ENCRYPTION_KEY is not set: access tokens are not given out')
+    else logger.info('PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are issued')
     return ring
   }
 

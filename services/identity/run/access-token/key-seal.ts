@@ -56,10 +56,10 @@ export class KeySeal {
 /** The signing keys were encrypted with another key; the message is one line. */
 class WrongKeyError extends ConfigError {
   constructor(source: string) {
-    super([{ variable: source, problem: 'is not the key that the signing keys are encrypted with' }])
+    super([{ variable: source, problem: 'is not the key with which the signing keys are encrypted' }])
     this.message =
-      `${source} is not the key that the signing keys in the store are encrypted with. To change that key, ` +
-      'PORTICO_KEY_ENCRYPTION_KEY has to hold the new one and the old one, separated by a comma'
+      `The signing keys in the store are not encrypted with ${source}. To change that key, ` +
+      'PORTICO_KEY_ENCRYPTION_KEY must contain the new one and the old one, separated by a comma'
   }
 }
 

@@ -94,7 +94,7 @@ export class RefusalLog implements AsyncDisposable {
   #append(...[organizationId, time, event]: [string, number, Parameters<AuditLog['append']>[0]['event']]): void {
     const { audit, logger } = this.#options
     const writing = audit.append({ organizationId, time, event }).catch((error: unknown) => {
-      logger.warn({ err: error, organizationId }, 'A refused exchange is missing in the audit log')
+      logger.warn({ err: error, organizationId }, 'A refused exchange is missing from the audit log')
     })
     this.#writing.add(writing)
     void writing.then(() => this.#writing.delete(writing))

@@ -93,7 +93,7 @@ export class AnthropicMapper implements ProviderMapper {
   /** The stop reason is required. */
   end(): void {
     if (this.done) return
-    if (this.#rawReason === '') throw unavailable(this.#providerId, 'The answer was cut')
+    if (this.#rawReason === '') throw unavailable(this.#providerId, 'The answer was cut off')
     this.#finish()
   }
 

@@ -2,8 +2,8 @@ import type { GenerationRequest, Warning } from '#services/inference/domain/gene
 import { models } from './known-models.ts'
 import { thinkingOf } from './thinking.ts'
 
-const THINKING = 'A model that thinks takes no such setting: it was left out'
-const DECIDING = 'This model decides itself: it was left out'
+const THINKING = 'A model that thinks does not support this setting: it was left out'
+const DECIDING = 'This model decides that itself: it was left out'
 
 interface Drawn {
   /** Of the body; undefined ones are omitted. */
@@ -17,7 +17,7 @@ export function samplingOf(request: GenerationRequest): Drawn {
   const warnings: Warning[] = []
   const warn = (field: string, message: string): void => void warnings.push({ field: `sampling.${field}`, message })
   const stops = stop.filter((text) => text.trim() !== '')
-  if (stops.length < stop.length) warn('stop', 'Texts of white space alone end no answer here: they were left out')
+  if (stops.length < stop.length) warn('stop', 'Texts that are only white space are not supported: they were left out')
   const stop_sequences = stops.length === 0 ? undefined : stops
   if (models.decides(request.modelId)) {
     if (temperature !== undefined && temperature !== 1) warn('temperature', DECIDING)
@@ -34,7 +34,8 @@ export function samplingOf(request: GenerationRequest): Drawn {
   }
   if (temperature !== undefined && temperature > 1) warn('temperature', 'Lowered to 1')
   const both = temperature !== undefined && topP !== undefined && !models.takesBoth(request.modelId)
-  if (both && topP < 1) warn('top_p', 'This model takes no such setting beside a temperature: it was left out')
+  if (both && topP < 1)
+    warn('top_p', 'This model does not support this setting together with a temperature: it was left out')
   const top_p = both ? undefined : topP
   const lowered = temperature === undefined ? undefined : Math.min(temperature, 1)
   return { members: { temperature: lowered, top_p, top_k: topK, stop_sequences }, warnings }

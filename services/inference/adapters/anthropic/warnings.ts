@@ -43,7 +43,7 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const first = messages.findIndex(({ role }) => role !== 'system')
   const staying = stayingInstructions(request)
   const between = messages.findIndex((message, i) => message.role === 'system' && i > first && !staying.has(message))
-  warn(`messages[${between}]`, first >= 0 && between > 0, 'It was moved before the conversation')
+  warn(`messages[${between}]`, first >= 0 && between > 0, 'It was moved to the beginning of the conversation')
   const { thinking, effort } = thinkingOf(request)
   if (reasoning === undefined) return warnings
   warn('reasoning.summary', reasoning.summary !== undefined && thinking?.type !== 'adaptive', SUMMARY)
@@ -71,7 +71,7 @@ function mediaLeftOut(messages: readonly Message[]): Warning[] {
     for (const [j, part] of parts.entries()) {
       const untaken = untakenIn(part)
       if (untaken === undefined) continue
-      const message = `This provider takes no ${untaken}: it was left out`
+      const message = `This provider does not support ${untaken}: it was left out`
       warnings.push({ field: `messages[${i}].parts[${j}]`, message })
       if (warnings.length >= MAX_WARNINGS) return warnings
     }

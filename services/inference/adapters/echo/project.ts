@@ -33,7 +33,7 @@ export function describeProject(done: readonly MadeCall[]): string {
     const more = entries.length > MAX_ENTRIES ? ` and ${entries.length - MAX_ENTRIES} more` : ''
     if (listing.result?.failed === true) sentences.push('I could not list the directory.')
     else if (entries.length === 0) sentences.push('The directory is empty.')
-    else sentences.push(`The directory holds ${entries.slice(0, MAX_ENTRIES).join(', ')}${more}.`)
+    else sentences.push(`The directory contains ${entries.slice(0, MAX_ENTRIES).join(', ')}${more}.`)
   }
   if (reading?.result !== undefined) {
     if (reading.result.failed) sentences.push('I could not read its README.')

@@ -1,4 +1,4 @@
-// In a process of its own, since it measures how long the event loop is blocked.
+// A process of its own: it measures how long the event loop is blocked.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '#services/inference/domain/conversation.ts'
@@ -141,7 +141,7 @@ test('asked about a project it lists the directory, reads the README, and says w
   const third = await turn(answered(listed, second, [readme]), { tools: files, requestId: 'req_3' })
   assert.equal(
     third.text,
-    'The directory holds docs/, README.md, src/.\n\n' +
+    'The directory contains docs/, README.md, src/.\n\n' +
       'Its README is called “Weather” and begins: Shows the weather, plainly.\n\n' +
       'I am portico/echo, the built-in model: I need no network and only follow a script. For a real model, set ' +
       'OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or name a file in PORTICO_CONFIG, and start again.',
@@ -153,7 +153,7 @@ test('a project without a README, or that it may not look into, is described as 
   const ask = [user('What is this project?')]
   const first = await turn(ask, { tools: files })
   const bare = await turn(answered(ask, first, ['a.txt']), { tools: files })
-  assert.match(bare.text, /^The directory holds a\.txt\.\n\nIt has no README\./)
+  assert.match(bare.text, /^The directory contains a\.txt\.\n\nIt has no README\./)
   const empty = await turn(answered(ask, first, ['(the directory is empty)']), { tools: files })
   assert.match(empty.text, /^The directory is empty\./)
   const refused = await turn(answered(ask, first, ['denied'], true), { tools: files })

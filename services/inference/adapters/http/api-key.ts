@@ -38,7 +38,7 @@ export class ApiKey {
       const version = [dev, ino, size, mtimeNs, ctimeNs].join()
       if (version === this.#version) return
       const key = secretIn(await readFile(path, 'utf8'))
-      if (key === undefined) throw new Error('it does not hold one line of text')
+      if (key === undefined) throw new Error('it does not contain exactly one line of text')
       this.#version = version
       this.#problem = false
       if (key === this.#key) return
@@ -49,7 +49,7 @@ export class ApiKey {
       if (this.#problem) return
       this.#problem = true
       const problem = error instanceof Error ? error.message : String(error)
-      this.#logger.warn({ path, problem }, 'The file of a key cannot be used: the last key stays in use')
+      this.#logger.warn({ path, problem }, 'The file of a key cannot be used: the last key remains in use')
     }
   }
 }

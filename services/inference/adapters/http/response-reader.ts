@@ -157,7 +157,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #explain(error: Error): Error {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
     if (TIMEOUTS.has(code)) return new Rejection('PROVIDER_TIMEOUT', { provider: this.#providerId }, { cause: error })
-    const what = this.#head === undefined ? 'It cannot be reached' : 'The answer was cut'
+    const what = this.#head === undefined ? 'It cannot be reached' : 'The answer was cut off'
     return unavailable(this.#providerId, `${what} (${code})`, error)
   }
 }

@@ -130,9 +130,9 @@ test('an answer that is cut hands over what came, and is unavailable', async () 
 test('an answer without a finish reason was cut; without [DONE] it was not', async () => {
   const done = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n`
   const cases = [
-    [chunk('a'), 'The answer was cut'],
+    [chunk('a'), 'The answer was cut off'],
     [`${chunk('a')}data: {"cho`, 'It sent an event that is not a JSON object'],
-    ['', 'The answer was cut'],
+    ['', 'The answer was cut off'],
     ['data: [DONE]\n\n', 'The answer is empty'],
   ] as const
   for (const [text, message] of cases) {

@@ -118,10 +118,15 @@ test('a 200 that is no whole answer is none: broken JSON, an error, nothing, an 
     [anthropic, '<html>', 'PROVIDER_UNAVAILABLE', { message: notJson }],
     [openai, '[]', 'PROVIDER_UNAVAILABLE', { message: notJson }],
     [openai, '', 'PROVIDER_UNAVAILABLE', { message: notJson }],
-    [openai, { choices: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut' }],
+    [openai, { choices: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut off' }],
     [openai, { error: { code: 429, message: 'no' } }, 'PROVIDER_RATE_LIMITED', { status: '429', message: 'no' }],
-    [anthropic, { content: [{ type: 'text', text: 'x' }] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut' }],
-    [responses, { status: 'in_progress', output: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut' }],
+    [
+      anthropic,
+      { content: [{ type: 'text', text: 'x' }] },
+      'PROVIDER_UNAVAILABLE',
+      { message: 'The answer was cut off' },
+    ],
+    [responses, { status: 'in_progress', output: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer was cut off' }],
     [
       responses,
       { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'no' } },

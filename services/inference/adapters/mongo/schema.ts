@@ -5,8 +5,8 @@ export const SCHEMA: MongoSchema = {
   name: 'inference',
   collection: 'inference_ledger',
   steps: [
-    { version: 1, name: 'the first form', up: first },
-    { version: 2, name: 'without an index that nothing reads by', up: dropTimes },
+    { version: 1, name: 'the first schema', up: first },
+    { version: 2, name: 'without an unused index', up: dropTimes },
     { version: 3, name: 'presets', up: indexPresets },
     { version: 4, name: 'accounts of keys and workspaces', up: addAccounts },
   ],

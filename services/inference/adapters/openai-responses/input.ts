@@ -143,7 +143,7 @@ function pieceOf(part: Part, context: Context): Item | undefined {
       return file(part)
     case 'audio':
     case 'video':
-      context.omissions.add('messages', `This provider takes no ${part.type}: it was left out`)
+      context.omissions.add('messages', `This provider does not support ${part.type}: it was left out`)
       return undefined
     default:
       return undefined

@@ -101,7 +101,8 @@ export class ResponsesMapper implements ProviderMapper {
 
   /** The event that ends a response is required. */
   end(): void {
-    if (!this.done) throw unavailable(this.#providerId, this.#started ? 'The answer was cut' : 'The answer is empty')
+    if (!this.done)
+      throw unavailable(this.#providerId, this.#started ? 'The answer was cut off' : 'The answer is empty')
   }
 
   overflow(rawReason: string): void {
@@ -132,7 +133,7 @@ export class ResponsesMapper implements ProviderMapper {
       this.#usage(objectAt(response.usage))
       throw openaiError(this.#providerId, error ?? 'It did not complete the answer')
     }
-    if (status !== 'completed' && status !== 'incomplete') throw unavailable(this.#providerId, 'The answer was cut')
+    if (status !== 'completed' && status !== 'incomplete') throw unavailable(this.#providerId, 'The answer was cut off')
     this.#start()
     if (this.#items.count === 0) {
       for (const [index, item] of listAt(response.output).entries()) this.#items.end(index, objectAt(item) ?? {})

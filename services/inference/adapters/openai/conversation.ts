@@ -63,7 +63,7 @@ function thoughts(parts: readonly Part[], { profile, omissions }: ChatContext): 
   const held = parts.filter((part) => part.type === 'reasoning')
   if (held.length === 0) return {}
   const plain = held.filter(({ text, format }) => text && format === undefined)
-  const without = 'Thoughts were left out: the provider does not take them back'
+  const without = 'Thoughts were left out: the provider does not accept them'
   if (!profile.reasoningContent) omissions.add('messages', without)
   const text = profile.reasoningContent ? plain.map(({ text }) => text).join('\n\n') : ''
   return text === '' ? {} : { reasoning_content: text }
@@ -97,7 +97,7 @@ function others(parts: readonly Part[], { profile, omissions }: ChatContext): It
       // The others are in warnings already (`openaiWarnings`).
       if (takesBack || part.format === profile.format)
         omissions.add('messages', `Items of ${part.format} were left out`)
-    } else if ('source' in part) omissions.add('messages', `This provider takes no ${part.type} of its own back`)
+    } else if ('source' in part) omissions.add('messages', `This provider does not accept ${part.type} in history`)
   }
   return images.length === 0 ? {} : { images }
 }

@@ -83,7 +83,7 @@ export class OpenaiMapper implements ProviderMapper {
   /** A finish reason or `[DONE]` is required: some servers omit the one, others the other. */
   end(): void {
     if (this.done) return
-    if (this.#reason === '') throw unavailable(this.#providerId, 'The answer was cut')
+    if (this.#reason === '') throw unavailable(this.#providerId, 'The answer was cut off')
     this.#finish()
   }
 

@@ -54,7 +54,7 @@ function pieceOf(part: Part, { profile, omissions }: ChatContext): Item | undefi
     case 'video':
       if (profile.dialect !== 'openai')
         return { type: 'video_url', video_url: { url: toUrl(part.source, part.mime || 'video/mp4') } }
-      omissions.add('messages', 'This provider takes no video: it was left out')
+      omissions.add('messages', 'This provider does not support video: it was left out')
       return undefined
     default:
       return undefined

@@ -11,7 +11,7 @@ export function openaiTools(request: GenerationRequest, context: ChatContext): I
   const { omissions, profile } = context
   const tools = request.tools.filter(({ name, custom }) => {
     if (custom === undefined || profile.dialect === 'openai') return true
-    omissions.add('tools', `This provider takes no custom tools: ${name} was left out`)
+    omissions.add('tools', `This provider does not support custom tools: ${name} was left out`)
     return false
   })
   checkChoice(toolChoice, tools)

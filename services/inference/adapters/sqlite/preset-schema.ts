@@ -17,5 +17,5 @@ const FIRST = [
 
 /** The schema steps of `presets.sqlite`. */
 export const PRESET_STEPS: readonly SqliteStep[] = [
-  { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
+  { version: 1, name: 'the first schema', up: (database) => database.exec(FIRST.join(';\n')) },
 ]

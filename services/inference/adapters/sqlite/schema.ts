@@ -17,12 +17,12 @@ const FIRST = [
 
 /** The schema steps of `inference.sqlite`. */
 export const STEPS: readonly SqliteStep[] = [
-  { version: 1, name: 'the first form', up: (database) => database.exec(FIRST.join(';\n')) },
+  { version: 1, name: 'the first schema', up: (database) => database.exec(FIRST.join(';\n')) },
   {
     version: 2,
-    name: 'without an index that nothing reads by',
+    name: 'without an unused index',
     up: (database) => database.exec('DROP INDEX IF EXISTS ledger_time'),
   },
   { version: 3, name: 'accounts of keys and workspaces', up: addAccounts },
-  { version: 4, name: 'sums of days', up: addDailySums },
+  { version: 4, name: 'daily sums', up: addDailySums },
 ]

@@ -13,7 +13,7 @@ export function managerOf(context: Pick<HandlerContext, 'values'>): Principal {
 
 /** The slug of a new preset. */
 export function parseSlug(slug: string): string {
-  check(isSlug(slug), 'slug', 'must have letters, digits and -._~ only')
+  check(isSlug(slug), 'slug', 'must contain only letters, digits and -._~')
   return slug
 }
 

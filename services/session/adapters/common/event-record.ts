@@ -132,7 +132,7 @@ export const PAGE_CHARACTERS = 1_000_000
 export function completeEvent(record: EventRecord, { data, source }: StoredEvent, held?: string | undefined) {
   const { id, workspace, sessionId, seq, directory, timeCreated } = record
   if (source !== undefined) {
-    if (held === undefined) throw new Error(`What the event ${id} is about is missing`)
+    if (held === undefined) throw new Error(`The content of the event ${id} is missing`)
     fill(data, JSON.parse(held))
   }
   return { id, workspace, sessionId, directory, timeCreated, seq, data: data as DurableEvent['data'] }

@@ -19,14 +19,12 @@ export function sessionExists({ sessionId }: { readonly sessionId: string }): Re
 
 /** The refusal of a staged session that nobody has extended in time, or that another one has replaced, which came to nothing. */
 export function stagingOver(): Rejection {
-  return storeUnavailable(
-    'the time of a staged session was over, or another one was staged in its place and came to nothing',
-  )
+  return storeUnavailable('the time of a staged session was over, or another one was staged in its place and abandoned')
 }
 
 /** The refusal of a session under the id of a removed one, below which there are others yet. */
 export function stillBelow(): Rejection {
-  return storeUnavailable('sessions below a removed one are still there')
+  return storeUnavailable('sessions below a removed one still exist')
 }
 
 /** The refusal of an id that names something already. */

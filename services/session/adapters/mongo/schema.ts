@@ -34,21 +34,21 @@ export const SCHEMA: MongoSchema = {
   name: 'session',
   collection: 'sessions',
   steps: [
-    { version: 1, name: 'the first form', up: first },
+    { version: 1, name: 'the first schema', up: first },
     { version: 2, name: 'inbox items and the parts of messages have documents of their own', up: second },
     { version: 3, name: 'events expire', up: indexEvents },
-    { version: 4, name: 'lists have an index for each filter, and titles one for searches', up: fourth },
+    { version: 4, name: 'lists have an index for each filter, and titles have one for searches', up: fourth },
     { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
     // Documents take the new member as they are written.
-    { version: 6, name: 'sessions know how they were woken', up: async () => {} },
-    { version: 7, name: 'what statistics count has documents of its own', up: seventh },
+    { version: 6, name: 'sessions record how they were woken', up: async () => {} },
+    { version: 7, name: 'statistics have documents of their own', up: seventh },
     { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
-    { version: 9, name: 'blobs are counted by what uses them', up: useBlobs },
+    { version: 9, name: 'blobs are counted by their uses', up: useBlobs },
     // Documents of before go without the new members.
     { version: 10, name: 'sessions can be archived', up: async () => {} },
-    { version: 11, name: 'sessions below a removed one go after it', up: async () => {} },
-    { version: 12, name: 'searches know more of letter case', up: twelfth },
-    { version: 13, name: 'searches are in the order of lists', up: thirteenth },
+    { version: 11, name: 'sessions below a removed one are removed after it', up: async () => {} },
+    { version: 12, name: 'searches handle more of letter case', up: twelfth },
+    { version: 13, name: 'searches return results in the order of lists', up: thirteenth },
   ],
 }
 

@@ -29,7 +29,8 @@ const COMPACTION_ABORTED: StructuredError = { type: 'aborted', message: 'The com
 
 /** Why nothing was summarized. */
 const NOTHING = 'There is nothing to summarize'
-const INPUT_TOO_LONG = 'The last input is too long for the model: a shorter one can go on, and so can a longer context'
+const INPUT_TOO_LONG =
+  'The last input is too long for the model: send a shorter one, or use a model with a longer context'
 const STILL_TOO_LONG = 'The conversation is too long for the model, although it was summarized'
 
 /**

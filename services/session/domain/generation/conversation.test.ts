@@ -154,10 +154,10 @@ test('the input that a summary found open is shown after it, whole; where somebo
   assert.deepEqual(shown(...before, one, step(), idle, user('Next')), ['The co', 'Open', 'Hi', 'Next'])
   assert.deepEqual(shown(...before, overflowed, one, overflowed, two), ['The co', 'Open'])
   assert.deepEqual(shown(...before, overflowed, idle, overflowed, one), ['The co', 'Open'], 'a run went on with it')
-  assert.deepEqual(shown(...before, step(), one), ['The co', 'Go on '])
+  assert.deepEqual(shown(...before, step(), one), ['The co', 'Contin'])
   assert.deepEqual(shown(...before, overflowed, idle, one, user('Next')), ['The co', 'Open', 'Next'], 'it was resumed')
   assert.deepEqual(shown(...before, overflowed, idle, summary('M', true), user('Next')), ['The co', 'Next'])
-  assert.deepEqual(shown(...before, overflowed, idle, one, idle, overflowed, two), ['The co', 'Go on '])
+  assert.deepEqual(shown(...before, overflowed, idle, one, idle, overflowed, two), ['The co', 'Contin'])
 })
 
 test('steps are counted from the last input, without those that were cut off', () => {
@@ -209,6 +209,6 @@ test('files and agents of a prompt are shown after its text', () => {
   assert.deepEqual(message?.parts, [
     { type: 'text', text: 'See' },
     { type: 'media', blob, mime: 'image/png', name: 'a.png' },
-    { type: 'text', text: '(The user names the agent "plan": the tool task has it work.)' },
+    { type: 'text', text: '(The user mentions the agent "plan": call it with the tool task.)' },
   ])
 })

@@ -36,7 +36,7 @@ function goesOnAfter(messages: readonly Message[]): boolean {
   return next === undefined || next.type === 'assistant'
 }
 
-const GO_ON = 'Go on where the conversation ended: what was asked for last is still to be done.'
+const GO_ON = 'Continue where the conversation ended: the last request is still to be done.'
 
 /** Messages that are only for people. */
 const UNSEEN: ReadonlySet<Message['type']> = new Set(['agent-switched', 'model-switched', 'location-switched', 'idle'])
@@ -75,7 +75,7 @@ function userParts({ text, files, agents, skills = [] }: Prompt): ModelPart[] {
   const parts = textParts(text)
   for (const { blob, mime, name, uri } of files) parts.push({ type: 'media', blob, mime, name: name ?? uri })
   for (const { name } of agents)
-    parts.push({ type: 'text', text: `(The user names the agent "${name}": the tool task has it work.)` })
+    parts.push({ type: 'text', text: `(The user mentions the agent "${name}": call it with the tool task.)` })
   for (const { id, text = '' } of skills) {
     if (text !== '') parts.push({ type: 'text', text: `(The user names the skill "${id}", which says:)\n\n${text}` })
   }

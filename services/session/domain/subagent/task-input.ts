@@ -20,11 +20,11 @@ export function parseTask(input: JsonObject): TaskInput | { readonly problem: st
   if (typeof agent !== 'string' || agent.trim() === '') return problem('subagent_type', 'must name an agent')
   if (agent.length > MOST_NAME) return problem('subagent_type', 'is too long')
   if (typeof description !== 'string') return problem('description', 'must be a text')
-  if (typeof prompt !== 'string' || prompt.trim() === '') return problem('prompt', 'must be a text that is not empty')
+  if (typeof prompt !== 'string' || prompt.trim() === '') return problem('prompt', 'must be a non-empty string')
   if (prompt.length > MOST_PROMPT) return problem('prompt', `must have at most ${MOST_PROMPT} characters`)
   // Models send empty texts for members that they omit.
   const isGiven = former !== undefined && former !== null && former !== ''
-  if (isGiven && typeof former !== 'string') return problem('task_id', 'must be the id of a former task')
+  if (isGiven && typeof former !== 'string') return problem('task_id', 'must be the id of an earlier task')
   return { agent, description, prompt: prompt.toWellFormed(), former: isGiven ? (former as string) : undefined }
 }
 

@@ -37,10 +37,10 @@ const text = (description: string) => ({ type: 'string', description })
 const SCHEMA = {
   type: 'object',
   properties: {
-    description: text('What the task is, in 3 to 5 words'),
-    prompt: text('What the agent is to do'),
-    subagent_type: text('The agent that is to do it'),
-    task_id: text('The task_id of a former task, to go on with its session; left out: a new one'),
+    description: text('A description of the task in 3 to 5 words'),
+    prompt: text('The task for the agent'),
+    subagent_type: text('The agent that does it'),
+    task_id: text('The task_id of an earlier task, to continue its session; absent: a new one'),
   },
   required: ['description', 'prompt', 'subagent_type'],
 }

@@ -21,7 +21,7 @@ export function streamSessionLog(dependencies: {
   const { blobs } = dependencies
   return async function* ({ sessionId, afterSeq = 0n, follow }, context) {
     const { workspaceId: workspace } = principalOf(context)
-    check(afterSeq >= 0n && afterSeq <= Number.MAX_SAFE_INTEGER, 'after_seq', 'must be a number of an event, or 0')
+    check(afterSeq >= 0n && afterSeq <= Number.MAX_SAFE_INTEGER, 'after_seq', 'must be the number of an event, or 0')
     const draining = drainSignalOf(context)
     const signal = AbortSignal.any([context.signal, draining])
     const query = { workspace, sessionId, afterSeq: Number(afterSeq), follow }

@@ -8,7 +8,7 @@ import { parseDelivery } from './parse-admission.ts'
 
 const PROBLEMS: Readonly<Partial<Record<Unchanged, string>>> = {
   unknown: 'was never in the inbox of this session',
-  delivered: 'has entered the conversation already',
+  delivered: 'has already entered the conversation',
   cancelled: 'was cancelled',
 }
 
@@ -26,7 +26,7 @@ export function changeInboxDelivery(dependencies: {
       (revision, known) => {
         const unchanged = changeDelivery(revision, known, delivery)
         if (unchanged === undefined) return
-        const problem = PROBLEMS[unchanged] ?? `has the delivery ${delivery} already`
+        const problem = PROBLEMS[unchanged] ?? `already has the delivery ${delivery}`
         throw new Rejection('INBOX_ITEM_CONFLICT', { message_id: messageId, problem })
       },
     )

@@ -127,7 +127,7 @@ forEachTransport((name, connect) => {
     await change(Delivery.QUEUE)
     assert.deepEqual(short(await list(service)), [['msg_1', 'QUEUE', 'prompt']])
     for (const [messageId, problem] of [
-      ['msg_1', 'has the delivery queue already'],
+      ['msg_1', 'already has the delivery queue'],
       ['msg_unknown', 'was never in the inbox of this session'],
     ] as const) {
       const { reason, metadata } = await refusalOf(change(Delivery.QUEUE, messageId))

@@ -64,8 +64,8 @@ test('what plugins cannot do leaves a prompt as it was: throw, or want what is n
   assert.deepEqual(
     service.warnings.map(({ plugins, msg }) => [plugins, msg]),
     [
-      [undefined, 'A prompt goes on as it was: plugins could not be called'],
-      ...Array(3).fill(['fake', 'A prompt goes on as it was: what plugins made of it could not be used']),
+      [undefined, 'A prompt is admitted unchanged: plugins could not be called'],
+      ...Array(3).fill(['fake', 'A prompt is admitted unchanged: the changes by plugins could not be used']),
     ],
   )
 })

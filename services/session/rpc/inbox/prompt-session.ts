@@ -95,6 +95,6 @@ function checkSize({ words }: ParsedPrompt, attached: Attached): void {
   check(
     fits,
     field,
-    `must have at most ${MAX_MESSAGE_BYTES} bytes together with what is said of files, agents and skills`,
+    `must have at most ${MAX_MESSAGE_BYTES} bytes together with the descriptions of files, agents and skills`,
   )
 }

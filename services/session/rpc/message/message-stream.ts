@@ -13,7 +13,7 @@ const PIECE = 786_432
 /** A message whose files name their content. */
 export function toMessage({ message }: StoredMessage): MessageProto {
   const init = messageToProto(message, BY_HASH)
-  if (init.kind === undefined) throw new Error(`Message ${message.id} is of a kind that this version does not know`)
+  if (init.kind === undefined) throw new Error(`Message ${message.id} has a kind that this version does not know`)
   return create(MessageSchema, init)
 }
 

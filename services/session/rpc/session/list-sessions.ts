@@ -81,8 +81,8 @@ async function readPage(
 
 function parseFilter(request: ListSessionsRequest): Filter {
   const { search, directory, projectId, subpath, parentId, rootsOnly } = request
-  check(!rootsOnly || parentId === undefined, 'roots_only', 'must not be with parent_id')
-  check(subpath === undefined || projectId !== undefined, 'subpath', 'needs project_id')
+  check(!rootsOnly || parentId === undefined, 'roots_only', 'must not be given together with parent_id')
+  check(subpath === undefined || projectId !== undefined, 'subpath', 'requires project_id')
   const filters = [search, directory, projectId, subpath, parentId]
   checkRequest(request)
   const all = filters.join('')

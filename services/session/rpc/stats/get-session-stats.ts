@@ -30,7 +30,7 @@ export function getSessionStats(dependencies: {
     check(from === undefined || from < to, 'start_time', 'must be before the end of the range')
     const { projectId, toolDetail = ToolDetail.SUMMARY } = request
     const detail = toolDetails.fromProto(toolDetail)
-    check(detail !== undefined, 'tool_detail', 'is none of its values')
+    check(detail !== undefined, 'tool_detail', 'is not a known value')
     checkRequest(request)
     const calls = detail !== 'none'
     const stats = new Stats(parseTimeZone(request.timeZone))

@@ -30,6 +30,6 @@ export function importedMessage(given: MessageProto, field: string): Message {
   }
   const message = messageFromProto(given)
   const fits = fitsAsJson(message, MAX_MESSAGE_BYTES)
-  check(fits, field, `must have at most ${MAX_MESSAGE_BYTES} bytes beside its files`)
+  check(fits, field, `must have at most ${MAX_MESSAGE_BYTES} bytes, not counting its files`)
   return message
 }

@@ -79,7 +79,7 @@ export function partFromProto({ part }: PartMessage): AssistantPart {
     case 'tool':
       return toTool(part.value)
     case undefined:
-      check(false, 'part', 'must be there')
+      check(false, 'part', 'is required')
   }
 }
 
@@ -87,7 +87,7 @@ function toTool(call: AssistantTool): ToolPart {
   const { callId, name, partialInput: rawInput = '', input = {}, content, metadata, error, executed } = call
   const state = states.fromProto(call.state)
   const timeCreated = timeFromProto(call.createTime)
-  check(state !== undefined && timeCreated !== undefined, 'state', 'must be there, and the time')
+  check(state !== undefined && timeCreated !== undefined, 'state', 'is required, and so is the time')
   return {
     type: 'tool',
     callId,
@@ -121,7 +121,7 @@ function toFile(file: FileMessage): FileAttachment {
 }
 
 function toBlob({ contentHash = '', contentSize }: FileMessage | ToolFile): BlobRef {
-  check(/^[0-9a-f]{64}$/.test(contentHash), 'content_hash', 'must name content that was kept before')
+  check(/^[0-9a-f]{64}$/.test(contentHash), 'content_hash', 'must identify content that was stored before')
   return { hash: contentHash, size: Number(contentSize) }
 }
 

@@ -48,13 +48,13 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
     }
     case 'locationSwitched': {
       const { location, previous } = kind.value
-      check(location !== undefined, 'location', 'must be there')
+      check(location !== undefined, 'location', 'is required')
       const before = previous && locationFromProto(previous)
       return { ...head, type: 'location-switched', location: locationFromProto(location), previous: before }
     }
     case 'idle': {
       const outcome = outcomes.fromProto(kind.value.outcome)
-      check(outcome !== undefined, 'outcome', 'must be there')
+      check(outcome !== undefined, 'outcome', 'is required')
       return { ...head, type: 'idle', outcome, error: kind.value.error && errorFromProto(kind.value.error) }
     }
     case 'system': {
@@ -70,7 +70,7 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
     case 'compaction':
       return { ...head, ...compactionFromProto(kind.value) }
     case undefined:
-      check(false, 'kind', 'must be there')
+      check(false, 'kind', 'is required')
   }
 }
 
@@ -111,7 +111,7 @@ function snapshotFromProto({ start, end, files }: NonNullable<StepMessage['snaps
 function shellFromProto(shell: ShellCommand): Headless<'shell'> {
   const { shellId, command, exitCode: exit, output } = shell
   const status = shellStatuses.fromProto(shell.status)
-  check(status !== undefined, 'status', 'must be there')
+  check(status !== undefined, 'status', 'is required')
   return {
     type: 'shell',
     shellId,
@@ -132,7 +132,7 @@ function shellFromProto(shell: ShellCommand): Headless<'shell'> {
 function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
   const { manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = compaction
   const status = compactionStatuses.fromProto(compaction.status)
-  check(status !== undefined, 'status', 'must be there')
+  check(status !== undefined, 'status', 'is required')
   return {
     type: 'compaction',
     status,
@@ -144,7 +144,7 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
 }
 
 function requireModel(model: StepMessage['model']): ModelRef {
-  check(model !== undefined, 'model', 'must be there')
+  check(model !== undefined, 'model', 'is required')
   return parseModel(model)
 }
 
@@ -176,6 +176,6 @@ export function tokensFromProto(tokens: TokensMessage): TokenUsage {
 /** A time that has to be there. */
 export function requireTime(at: Timestamp | undefined): number {
   const time = timeFromProto(at)
-  check(time !== undefined, 'create_time', 'must be there')
+  check(time !== undefined, 'create_time', 'is required')
   return time
 }

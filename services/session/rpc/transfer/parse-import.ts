@@ -11,13 +11,13 @@ import { costFromProto, requireTime, tokensFromProto } from './message-from-prot
 
 /** The staged session that a call names. */
 export function stagedOf(given: SessionImport | undefined, workspace: string): StagedSession {
-  check(given !== undefined, 'import', 'must be there')
+  check(given !== undefined, 'import', 'is required')
   return { workspace, sessionId: given.sessionId, key: given.key, source: undefined }
 }
 
 /** The session of an import, as far as it is kept. */
 export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
-  check(given !== undefined, 'session', 'must be there')
+  check(given !== undefined, 'session', 'is required')
   const { title, agent, model, parentId, costNanos, tokens } = given
   const timeIdle = timeFromProto(given.idleTime)
   const viewed = timeFromProto(given.viewTime)

@@ -146,7 +146,7 @@ test('what is too long for the model is summarized once, and the step is done ag
   const [, refused] = await service.steps()
   assert.equal(refused?.error?.type, 'context.overflow')
   assert.deepEqual(shown(service, 3).slice(1), [
-    'Go on where the conversation ended: what was asked for last is still to be done.',
+    'Continue where the conversation ended: the last request is still to be done.',
   ])
   assert.equal((await compactions(service))[0]?.manual, false)
 })
@@ -254,7 +254,7 @@ test('a prompt that crosses the threshold comes after the summary whole, with it
   const [summary = '', said, file, agent, ...others] = shown(service, 3)
   assert.match(summary, /<recent>\nuser: Second\n\nassistant: Newest\n<\/recent>$/)
   assert.deepEqual([said, file, others], ['Look at this', 'image', []])
-  assert.match(agent ?? '', /names the agent "explore"/)
+  assert.match(agent ?? '', /mentions the agent "explore"/)
 })
 
 test('an input that was interrupted before anything answered it is whole after a summary that was asked for, with its files', async () => {

@@ -99,7 +99,7 @@ export class Remover implements AsyncDisposable {
     } catch (error) {
       // The next look goes on; that a store is away is reported by its watch.
       if (!this.#closing.signal.aborted && !isStoreUnavailable(error)) {
-        logger.error({ err: error }, 'What a removed session has left could not be deleted')
+        logger.error({ err: error }, 'What is left of a removed session could not be deleted')
       }
     }
   }

@@ -11,7 +11,7 @@ export interface Failure {
 }
 
 /** An answer that ended before its end. */
-export const CUT = new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
+export const CUT = new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut off' })
 
 const TYPES: Readonly<Record<string, string>> = {
   PROVIDER_REFUSED: 'provider.refused',
@@ -39,8 +39,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   'model.not_found': 'No such model is configured',
   'model.forbidden': 'The API key may not use the model',
   'credential.refused': 'The API key is no longer valid',
-  'credit.insufficient': 'The limit of the API key does not pay for this step',
-  'credential.rate_limited': 'The API key is used too fast',
+  'credit.insufficient': 'The spending limit of the API key is too low for this step',
+  'credential.rate_limited': 'The rate limit of the API key was exceeded',
   'provider.request_invalid': 'The conversation cannot be sent to the provider',
   'service.unavailable': 'The inference service is unavailable',
   'context.overflow': 'The conversation is too long for the model',

@@ -58,7 +58,9 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
     (reads) => reads.admissionReads(promptId),
     (revision, reads) => reads.taken !== undefined || typeof admitPrompt(revision, reads, admission) !== 'string',
   )
-  return admitted ? undefined : { type: 'task.refused', message: 'Too many prompts wait in the session of the task' }
+  return admitted
+    ? undefined
+    : { type: 'task.refused', message: 'Too many prompts are waiting in the session of the task' }
 }
 
 function titleOf({ description }: TaskInput, agent: string): string {

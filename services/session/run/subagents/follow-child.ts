@@ -12,8 +12,8 @@ const MOST_READ = 1_048_576
 /** How many characters of an answer are returned. */
 const MOST_ANSWER = 100_000
 
-const REMOVED = 'The session of the task was removed; whatever it has done stays done'
-const INTERRUPTED = 'The task was interrupted; what it has done by then stays done'
+const REMOVED = 'The session of the task was removed; what it has done remains'
+const INTERRUPTED = 'The task was interrupted; what it had done remains'
 
 /** What became of the prompt of a task whose run has ended, or whose session is at rest. */
 type Rest = KnownItem['state'] | 'removed' | 'late'

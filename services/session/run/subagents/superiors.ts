@@ -24,7 +24,7 @@ export async function readSuperiors(
   for (let id = first; id !== undefined; id = above.at(-1)?.parentId) {
     const found = await store.getSession(call.principal.workspaceId, id)
     if (found === undefined) {
-      throw new RunFailure({ type: 'session.parent_removed', message: `The session above was removed: ${id}` })
+      throw new RunFailure({ type: 'session.parent_removed', message: `The parent session was removed: ${id}` })
     }
     above.push(found)
   }

@@ -17,7 +17,7 @@ const MOST_TASKS = 100
 
 const TOO_MANY: StructuredError = {
   type: 'task.too_many',
-  message: 'Too many tasks are under way; the call was not run. Call the tool again later, or do the work yourself',
+  message: 'Too many tasks are running; the call was not run. Call the tool again later, or do the work yourself',
 }
 
 /**
@@ -66,7 +66,7 @@ export async function resumeTaskCall(
   if (part.timeRan !== undefined) return follow(run, step, part, delegation, signal)
   const agent = await findAgent(run, delegation.agent, signal)
   if (agent !== undefined) return begin(run, step, part, { delegation, task, agent }, signal)
-  const message = `There is no agent ${delegation.agent} any more`
+  const message = `The agent ${delegation.agent} does not exist any more`
   return step.settle(part.callId, { error: { type: 'task.agent_unknown', message }, content: [], metadata: undefined })
 }
 

@@ -64,7 +64,7 @@ export async function atStep(run: Drain): Promise<RunContext> {
 
 async function formerPrincipal({ owned }: Drain): Promise<Admitter> {
   const principal = await owned.lastAdmitter()
-  if (principal === undefined) throw new Error('A run has begun without an input')
+  if (principal === undefined) throw new Error('A run began without an input')
   return principal
 }
 

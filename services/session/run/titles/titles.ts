@@ -112,7 +112,7 @@ export class Titles implements AsyncDisposable {
         if (event.type === 'finished') return { text, costNanos: event.costNanos, tokens: event.tokens }
       }
     }
-    throw new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut' })
+    throw new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut off' })
   }
 
   #report({ session }: Pick<TitleRequest, 'session'>, error: unknown): void {

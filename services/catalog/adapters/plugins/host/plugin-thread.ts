@@ -134,7 +134,7 @@ export class PluginThread {
       return
     }
     this.#count(typeof message === 'string' ? message.length : 0)
-    if (typeof message !== 'string') this.#fail('It sent something else than a text')
+    if (typeof message !== 'string') this.#fail('It sent something other than a text')
     else if (message.length > MAX_MESSAGE) this.#fail(`It sent more than ${MAX_MESSAGE} characters at once`)
     else if (!this.#over) this.#pass(message)
   }

@@ -41,7 +41,7 @@ export class Registration {
       }),
       skill: open((skill: PluginSkill) => void this.#skills.push(skill)),
       hook: open((name: keyof Hooks, hook: Hooks[keyof Hooks]) => {
-        if (typeof hook !== 'function') throw new TypeError(`The hook ${name} is no function`)
+        if (typeof hook !== 'function') throw new TypeError(`The hook ${name} is not a function`)
         if (this.#hooks.has(name)) throw new Error(`The hook ${name} is registered twice`)
         this.#hooks.set(name, hook)
       }),
