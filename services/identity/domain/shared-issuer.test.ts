@@ -9,7 +9,7 @@ test('a policy on a shared issuer is warned of unless its subject is pinned', ()
     'https://gitlab.com/',
     'https://accounts.google.com',
   ]) {
-    assert.match(sharedIssuerWarning(url, () => false) ?? '', /everybody who uses it/)
+    assert.match(sharedIssuerWarning(url, () => false) ?? '', /issues tokens to all of its users/)
     assert.equal(
       sharedIssuerWarning(url, () => true),
       undefined,

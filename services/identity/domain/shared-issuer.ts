@@ -38,7 +38,7 @@ export function sharedIssuerWarning(
   const certain = SHARED.get(issuerUrl.toLowerCase().replace(/\/$/, ''))
   if (certain === undefined || isPinned((beginning) => certain.test(beginning))) return undefined
   return (
-    `${issuerUrl} gives tokens to everybody who uses it: without a subject, or a condition on the subject that names whose it is ` +
-    '(by ==, by in, or by a startsWith that goes on to the separator after the name), anybody may be let in'
+    `${issuerUrl} issues tokens to all of its users, any of whom may be admitted unless the policy has a subject, ` +
+    'or a condition that restricts the subject (with ==, in, or a startsWith that ends at the separator after the name)'
   )
 }

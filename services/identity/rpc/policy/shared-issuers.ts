@@ -49,7 +49,7 @@ export function warningsOf(
 ): string[] {
   const warning = issuerUrl === undefined ? undefined : warningOf(conditions, issuerUrl, settings)
   if (warning === undefined) return []
-  if (sharedIssuers === 'refuse') throw invalid('subject', `must be set, or the condition must look at it: ${warning}`)
+  if (sharedIssuers === 'refuse') throw invalid('subject', `must be set, or the condition must restrict it: ${warning}`)
   return [warning]
 }
 
