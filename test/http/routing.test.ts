@@ -26,6 +26,43 @@ test('an unknown route is 404 in the body of its API family', async () => {
   assert.deepEqual(await oauth.json(), { error: 'invalid_request', error_description: 'No such route' })
 })
 
+test('the routes of OpenCode that are not built are 404, whatever is sent to them', async () => {
+  await using facade = await openFacade()
+  const ofSession = [
+    'revert',
+    'revert/stage',
+    'revert/commit',
+    'form',
+    'form/frm_1',
+    'shell',
+    'command',
+    'diff',
+    'history',
+    'generate',
+  ]
+  const others = [
+    'shell',
+    'pty',
+    'command',
+    'fs/list',
+    'fs/find',
+    'fs/read/a',
+    'vcs',
+    'reference',
+    'credential',
+    'integration',
+  ]
+  const paths = [...ofSession.map((path) => `session/ses_1/${path}`), ...others, 'project', 'worktree', 'generate']
+  for (const path of paths) {
+    for (const init of [{}, { method: 'POST', body: '{}' }, { method: 'DELETE' }]) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await facade.fetch(`/api/${path}`, { ...init, headers })
+      const whole = [answer.status, await answer.json()]
+      assert.deepEqual(whole, [404, { _tag: 'NotFoundError', message: 'No such route' }], path)
+    }
+  }
+})
+
 test('a known path with another method is 405, and names the methods it has', async () => {
   await using facade = await openFacade()
   const answer = await facade.fetch('/api/session', { method: 'PUT' })
