@@ -91,9 +91,13 @@ function clientsAndIssuers(start: (setting: Setting) => Promise<Product>, store:
     folder[Symbol.dispose]()
   })
 
-  async function send(method: string, path: string, body: object, key = KEYS.management) {
+  async function send(method: string, path: string, body: object | undefined, key = KEYS.management) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const response = await fetch(`${product.url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) })
+    const response = await fetch(`${product.url}/api/v1${path}`, {
+      method,
+      headers,
+      body: JSON.stringify(body) ?? null,
+    })
     const text = await response.text()
     assert.ok(response.ok, text)
     return JSON.parse(text)
@@ -117,7 +121,11 @@ function clientsAndIssuers(start: (setting: Setting) => Promise<Product>, store:
           )
           assert.ok(Number.isInteger(seconds) && seconds > 200 && seconds <= 900, `${client}: ${seconds} s`)
           const asked = { model: 'portico/echo', input: '/length 2' }
-          assert.equal((await send('POST', '/responses', asked, token)).status, 'completed')
+          const answer = await send('POST', '/responses', asked, token)
+          assert.equal(answer.status, 'completed')
+          // Its use is the target key's.
+          const found = await send('GET', `/generation?id=${answer.id.replace('resp_', 'gen-')}`, undefined, token)
+          assert.equal(found.data.api_key_id, ids.keyId)
         }
         const refused = await issuer.token(AUDIENCE, 'RS256', { scopes: ['other'] })
         await assert.rejects(exchange(product.url, policyId, refused), (error: Error) => {

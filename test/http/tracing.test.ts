@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { SpanStatusCode } from '@opentelemetry/api'
 import { openFacade } from '#test/support/facade.ts'
+import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 import { type RecordedSpans, recordSpans } from '#test/support/spans.ts'
 import { stubSession } from '#test/support/stub-session.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -54,4 +55,33 @@ test('a failure marks the span; a trace of a caller from elsewhere is not contin
   const span = spans.named(name)
   assert.equal(span.status.code, SpanStatusCode.ERROR)
   assert.notEqual(span.spanContext().traceId, traceId)
+})
+
+test('what a request says under `trace` is on the span of its generation, whatever its dialect', async () => {
+  await using spans = await recordSpans()
+  await using portico = await openPortico()
+  const messages = [{ role: 'user', content: 'Hello' }]
+  const trace = { trace_id: 't-1', generation_name: 'greeting', mine: { deep: [1] } }
+  for (const [path, body] of [
+    ['responses', { input: 'Hello' }],
+    ['chat/completions', { messages }],
+    ['messages', { messages, max_tokens: 9 }],
+  ] as const) {
+    const answer = await portico.fetch(`/api/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'portico/echo', trace: { ...trace, trace_name: path }, ...body }),
+    })
+    assert.equal(answer.status, 200, await answer.text())
+    const isOfIt = ({ attributes }: { attributes: object }): boolean =>
+      Object.entries(attributes).some(([name, value]) => name === 'portico.trace.trace_name' && value === path)
+    await waitFor('the span', () => spans.ended().some(isOfIt))
+    const { attributes } = spans.ended().find(isOfIt) ?? assert.fail()
+    const traced = Object.entries(attributes).filter(([name]) => name.startsWith('portico.trace.'))
+    assert.deepEqual(Object.fromEntries(traced), {
+      ...{ 'portico.trace.trace_id': 't-1', 'portico.trace.trace_name': path },
+      ...{ 'portico.trace.generation_name': 'greeting', 'portico.trace.mine': '{"deep":[1]}' },
+    })
+    assert.equal(attributes['gen_ai.request.model'], 'echo')
+  }
 })
