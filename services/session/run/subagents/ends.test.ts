@@ -88,6 +88,18 @@ test('the answer of a task is what the child said to its prompt, steers included
   assert.deepEqual(sessionIds, [sessionId])
 })
 
+test('a child that is interrupted for a steer goes on with its task', async () => {
+  await using service = await openWaiting()
+  const { client, childId: sessionId } = service
+  service.peers.turns.push(text('It is in src'), text('Thanks'))
+  await service.prompt('Only in src', { sessionId, messageId: 'msg_steer' })
+  await client.interruptSession({ sessionId, resume: true }, asKey)
+  await service.wait()
+  assert.match(JSON.stringify((await service.calls())[0]?.content), /<task_result>\\nIt is in src\\n/)
+  const ends = (await service.messages(sessionId)).filter(({ kind }) => kind.case === 'idle')
+  assert.equal(ends.length, 2)
+})
+
 test('a child that is removed fails the call, and the parent goes on', async () => {
   await using service = await openWaiting()
   await service.client.removeSession({ sessionId: service.childId }, asKey)

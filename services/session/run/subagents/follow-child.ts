@@ -8,6 +8,8 @@ import { interruptChild, isGone } from './child-session.ts'
 
 /** How many of the last steps of a task are searched for an answer. */
 const MOST_STEPS = 20
+/** How many of its interrupts are looked past. */
+const MOST_INTERRUPTS = 100
 const MOST_READ = 1_048_576
 /** How many characters of an answer are returned. */
 const MOST_ANSWER = 100_000
@@ -20,7 +22,7 @@ type Rest = KnownItem['state'] | 'removed' | 'late'
 
 /**
  * Waits until the run of the prompt of a tool call has ended in its child session, whichever process runs it, and returns the outcome
- * of the call: what steers the run takes part in the task, and what is queued behind it does not. A task that takes too long is
+ * of the call: what steers the run, or interrupts it to steer it, takes part in the task, and what is queued behind it does not. A task that takes too long is
  * interrupted. Throws the signal's reason.
  */
 export async function followChild(
@@ -83,7 +85,8 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
       if (!busy) return rest
       if (rest !== 'delivered' || timeIdle === lookedAt) return undefined
       lookedAt = timeIdle
-      return (await findEnd(run, sessionId, promptId)) === undefined ? undefined : rest
+      const end = await findEnd(run, sessionId, promptId)
+      return end === undefined || end.idle.outcome === 'interrupted' ? undefined : rest
     })
   } catch (error) {
     signal.throwIfAborted()
@@ -109,15 +112,21 @@ async function promptOf({ store, tenure }: RunContext, sessionId: string, id: st
   }
 }
 
-/** Where the prompt of a task is in its session, and the end of its run; undefined: there is none yet, or the session is gone. */
+/**
+ * Where the prompt of a task is in its session, and the end of its run; undefined: there is none yet, or the session is gone. A run that
+ * was interrupted for a steer goes on as the next one, and is over when the session is at rest.
+ */
 async function findEnd({ store, tenure }: RunContext, sessionId: string, promptId: string) {
   const { workspace } = tenure.lease
   const prompt = await store.getMessage(workspace, sessionId, promptId)
   if (prompt === undefined) return undefined
   const anchor = { seq: prompt.seq, direction: 'next' } as const
-  const query = { type: 'idle', order: 'ascending', limit: 1, bytes: MOST_READ, anchor } as const
-  const end = (await store.listMessages(workspace, sessionId, query))?.items[0]
-  return end?.message.type === 'idle' ? { begin: prompt.seq, end: end.seq, idle: end.message } : undefined
+  const query = { type: 'idle', order: 'ascending', limit: MOST_INTERRUPTS, bytes: MOST_READ, anchor } as const
+  const page = await store.listMessages(workspace, sessionId, query)
+  const ends = (page?.items ?? []).flatMap(({ seq, message }) =>
+    message.type === 'idle' ? [{ begin: prompt.seq, end: seq, idle: message }] : [],
+  )
+  return ends.find(({ idle }) => idle.outcome !== 'interrupted') ?? ends.at(-1)
 }
 
 /** How the run of a task ended, and its last answer; undefined: the session is gone. */
