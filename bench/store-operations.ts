@@ -3,7 +3,9 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { MongoClient } from 'mongodb'
 import { randomText } from '#shared/ids.ts'
-import { calls, openSessionService, scriptedPeers, text } from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { openSessionService } from '#test/support/session-service.ts'
+import { calls, text } from '#test/support/session-turns.ts'
 
 const STEPS = 20
 const CALLS = 5

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { LoadClient, median } from './load.ts'
 
-test('a load sends exactly as many requests as asked for, and never more at once', async () => {
+test('a load sends exactly as many requests as its arguments say, and never more at once', async () => {
   let [served, open, most] = [0, 0, 0]
   const server = createServer((_, response) => {
     served += 1

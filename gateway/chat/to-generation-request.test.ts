@@ -318,7 +318,7 @@ test('of two names for one setting the newer counts, and effort has two', () => 
   assert.equal(generation({ session_id: 'own' }, { 'x-session-id': 'ses' }).sessionId, 'own')
 })
 
-test('log probabilities without alternatives are asked for as such', () => {
+test('log probabilities without alternatives are requested as such', () => {
   assert.equal(generation({ logprobs: true }).sampling?.topLogProbabilities, 0)
   assert.equal(generation({ logprobs: false }).sampling?.topLogProbabilities, undefined)
   const off = generation({ logprobs: false, stop: [], logit_bias: {} }).sampling

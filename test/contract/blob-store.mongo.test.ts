@@ -75,7 +75,7 @@ test('what a fork is about to use is not deleted with its source', { skip: skipW
   assert.ok(await store.get(W, hash))
 })
 
-test('what a process holds that is not asked again is held for ten minutes', { skip: skipWithoutMongo }, async () => {
+test('what a process caches is held for ten minutes without being read again', { skip: skipWithoutMongo }, async () => {
   await using fixture = await open()
   const since = Date.now()
   await fixture.store.put('wrk_held', Buffer.from('held'), newHold())

@@ -5,7 +5,8 @@ import { providerConfig } from '#test/support/provider-config.ts'
 import { type ProviderStub, startStub } from '#test/support/provider-stub.ts'
 import { DIALECTS, type Dialect } from './dialects.ts'
 import { expected, FAULTS, type Fault, IMPATIENT, outcome } from './provider-faults.ts'
-import { UPSTREAMS, type Upstream } from './upstreams.ts'
+import type { Upstream } from './upstreams/upstream.ts'
+import { UPSTREAMS } from './upstreams.ts'
 
 /** Whatever a provider does wrong: every dialect gets the right error in time, and every request has one row. */
 let stub: ProviderStub

@@ -4,7 +4,7 @@ import type { Portico } from '#test/support/portico.ts'
 import { answers } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
 import type { Dialect } from './dialects.ts'
-import type { Upstream } from './upstreams.ts'
+import type { Upstream } from './upstreams/upstream.ts'
 
 /** What a provider does to a request. */
 type Answer = (response: ServerResponse, upstream: Upstream, streamed: boolean) => void

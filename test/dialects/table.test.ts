@@ -6,7 +6,8 @@ import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
 import { type Answer, DIALECTS, type Dialect } from './dialects.ts'
-import { type Ending, SAID, UPSTREAMS, type Upstream } from './upstreams.ts'
+import { type Ending, SAID, type Upstream } from './upstreams/upstream.ts'
+import { UPSTREAMS } from './upstreams.ts'
 
 /** Every dialect beside every provider: what is asked for arrives, and what is answered, or is named as left out. */
 let stub: ProviderStub

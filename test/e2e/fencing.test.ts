@@ -85,7 +85,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     await assertFenced(before, messages)
   })
 
-  test('an owner that was paused while it waits for a permission asks no more; the other one goes on', async () => {
+  test('an owner that was paused while it waits for a permission requests nothing more; the other one goes on', async () => {
     const permissions = [{ action: 'bash', resource: '*', effect: 'ask' }]
     const command = `echo started >> ${calls}`
     const sessionId = await runInA(`/slow 100\n/tool bash ${JSON.stringify({ command })}`, { permissions })

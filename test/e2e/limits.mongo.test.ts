@@ -124,7 +124,7 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
   assert.deepEqual([lost.length, lost.every((row) => row?.usage?.estimated)], [cut, true])
 })
 
-test('MongoDB: who has an answer of one process finds its row and its cost in another, and may ask again there', {
+test('MongoDB: a caller that has an answer of one process finds its row and its cost in another, and may send the next request there', {
   skip: skipWithoutMongo,
 }, async (t) => {
   const database = freshDatabaseName()

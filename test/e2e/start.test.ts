@@ -105,7 +105,7 @@ test('keys can be chosen; then none is shown', async () => {
   })
 })
 
-test('the first configured provider gives the default model, and is not asked for anything at the start', async () => {
+test('the first configured provider gives the default model, and is not contacted at the start', async () => {
   const environment = { ANTHROPIC_API_KEY: 'not-a-key', OPENAI_API_KEY: 'not-a-key', OLLAMA_HOST: 'example.com' }
   await withServer(environment, [], async (server) => {
     assert.match(server.output(), /^ {2}providers +openai, anthropic, ollama, portico$/m)

@@ -52,7 +52,7 @@ test('none: a page of another origin is 403, one of this machine is answered and
   }
 })
 
-test('none: what a page of another site asks for without an Origin, as pictures and frames do, is 403', async () => {
+test('none: a request of a page of another site without an Origin, as pictures and frames send it, is 403', async () => {
   await using facade = await openFacade()
   const get = (site: string) => rawRequest(`${facade.url}/api/info`, { headers: { 'sec-fetch-site': site } })
   const { status, text } = await get('cross-site')

@@ -105,7 +105,7 @@ test('400: what cannot be honoured is refused by its path, whole and streamed', 
   }
 })
 
-test('what asks for nothing is no reason to refuse, and neither is what nobody knows', async () => {
+test('a setting that demands nothing is no reason to refuse, and neither is an unknown one', async () => {
   await using portico = await openPortico()
   const nothing = {
     ...{ n: 1, stop: null, temperature: null, tools: [], tool_choice: 'none', logprobs: false, top_logprobs: 0 },

@@ -4,7 +4,8 @@ import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { openFacade, withSession } from '#test/support/facade.ts'
-import { extended, finished, openSessionService, started, type Turn } from '#test/support/session-service.ts'
+import { openSessionService } from '#test/support/session-service.ts'
+import { extended, finished, started, type Turn } from '#test/support/session-turns.ts'
 import { connectLocal } from '#test/support/transports.ts'
 
 const WORDS = Array.from({ length: 20_000 }, (_, i) => `${i} `)

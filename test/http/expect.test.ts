@@ -18,14 +18,14 @@ const right = `Authorization: Bearer ${TEST_KEYS.workspace}`
 const opened = (env: Record<string, string> = {}): Promise<TestFacade> =>
   openFacade({ session: { createSession: ({ sessionId }) => ({ session: stubSession({ sessionId }) }) } }, env)
 
-test('a body is asked for when the caller is known and the size fits, and then answered', async () => {
+test('100 Continue is sent when the caller is known and the size fits, and the body is then answered', async () => {
   await using facade = await opened({ PORTICO_AUTH: 'bearer' })
   const answer = await send(facade, '/api/session', [...json, right, 'Connection: close'], '{"title":"abcd"}')
   assert.match(`${answer.head}\r\n\r\n`, CONTINUE)
   assert.match(answer.body, /^HTTP\/1\.1 200/, 'after the one interim answer comes the last')
 })
 
-test('401, 404, 405, 413 and 415 come without the body having been asked for, and the connection is closed', async () => {
+test('401, 404, 405, 413 and 415 come without 100 Continue, and the connection is closed', async () => {
   await using facade = await opened({ PORTICO_AUTH: 'bearer', PORTICO_BODY_LIMIT_BYTES: '1024' })
   const wrong = 'Authorization: Bearer sk-portico-wrong'
   const large = ['Content-Type: application/json', 'Content-Length: 1025', right]

@@ -71,7 +71,7 @@ test('a long answer that is made whole leaves others their turn', async () => {
   assert.ok(others > 20, `${others} other requests were answered meanwhile`)
 })
 
-test('a session service that ends each round at once is not asked without a pause', async () => {
+test('a session service that ends each round at once is not called without a pause', async () => {
   const { facade, answered } = await openBusy()
   await using _ = facade
   const response = await facade.fetch('/api/session/ses_1/wait', { method: 'POST' })

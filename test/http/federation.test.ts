@@ -299,7 +299,7 @@ test('a rehearsal says of each check what was expected and found, of a policy th
   assert.ok(!types.includes('exchange_refused') && !types.includes('exchange_accepted'))
 })
 
-test('@openrouter/sdk exchanges a token, reads the key set, and asks with what it got', async () => {
+test('@openrouter/sdk exchanges a token, reads the key set, and sends requests with the token that it got', async () => {
   await using portico = await openPortico()
   const { policyId } = await register(portico)
   const client = (apiKey?: string) =>

@@ -163,7 +163,7 @@ test('a server that is still starting refuses in the family of the path, and nev
   assert.deepEqual(await get('/api/v1/oauth/token'), [503, unavailable])
 })
 
-test('a server that was asked to stop says so, and closes each connection with its answer, but still answers', async () => {
+test('a server that is stopping reports so, and closes each connection with its answer, but still answers', async () => {
   const entered = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   await using facade = await openFacade({

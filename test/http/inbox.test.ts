@@ -208,7 +208,7 @@ test('what was cancelled is refused when it is sent again, and not said to have 
   assert.deepEqual((await call(portico, 'GET', `${path}/message`)).body, { data: [], cursor: {} })
 })
 
-test('however many inputs wait, a resume lets all of them in before the model is asked', async () => {
+test('however many inputs wait, a resume lets all of them in before the model is called', async () => {
   await using portico = await openPortico()
   const session = await open(portico)
   for (let n = 0; n < 130; n++) {

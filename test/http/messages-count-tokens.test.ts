@@ -13,7 +13,7 @@ async function count(portico: Portico, body: object): Promise<[number, unknown]>
   return [answer.status, await answer.json()]
 }
 
-test('Anthropic is asked how many tokens a message has, with what makes its input and nothing else', async () => {
+test('Anthropic is asked how many tokens a message has, with what counts as input and nothing else', async () => {
   await using stub = await startStub(answers(200, { input_tokens: 42 }))
   await using portico = await openAnthropic(stub)
   const request = { ...hello, model: 'anthropic/claude-sonnet-5-5', max_tokens: 9, temperature: 1, tools }

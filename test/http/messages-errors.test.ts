@@ -161,7 +161,7 @@ test('every answer of an operation that generates names its generation, a refusa
 
 const asks = { ...bearer, ...json, 'x-openrouter-metadata': 'enabled' }
 
-test('an error says beside it how far the request came, where the request asks for that: in time, late, and in a stream', async () => {
+test('an error is sent with how far the request came when the request wants that: in time, late, and in a stream', async () => {
   const failure = new Rejection('PROVIDER_UNAVAILABLE', {
     ...{ provider: 'p', model: 'p/real', status: '529', message: 'Full' },
   })

@@ -23,7 +23,7 @@ async function ask(portico: Portico, path: string, body: object, key = PORTICO_K
   return { status: answer.status, message: json.error?.message, metadata: JSON.stringify(json.openrouter_metadata) }
 }
 
-test('the first of models is asked for where no model is named, in every dialect', async () => {
+test('the first of `models` is used where no model is named, in every dialect', async () => {
   await using portico = await openPortico()
   for (const path of Object.keys(ASKED)) {
     const { status, metadata } = await ask(portico, path, { model: null, models: ['portico/echo', 'a/b'] })

@@ -100,7 +100,7 @@ test('48: a parameter that is given twice is invalid_request, known or not; so a
   expectError(await postToken(exchange.url, `${tokenForm()}&subject_token[0]=a`), [400, 'invalid_request'], 'brackets')
 })
 
-test('58: the grant is looked at first, then what is missing, then what is asked for, then the form of the token', async () => {
+test('58: the grant is checked first, then what is missing, then what is requested, then the form of the token', async () => {
   await using exchange = await openExchange()
   const cases: [string, Record<string, string | undefined>, [number, string, RegExp?]][] = [
     ['all wrong', { grant_type: 'password', subject_token: '', scope: 'x' }, [400, 'unsupported_grant_type']],

@@ -82,7 +82,7 @@ test('a reply that is none of the three is 400; an unknown request is 404', asyn
   assert.equal((await portico.fetch(path)).status, 404)
 })
 
-test('what was allowed for good is listed by project, and asked about again once it is taken back', async () => {
+test('what was allowed for good is listed by project, and needs permission again once it is taken back', async () => {
   await using portico = await openPortico()
   const { id, sessionID } = await asking(portico)
   await portico.post(`/api/session/${sessionID}/permission/${id}/reply`, { reply: 'always' })

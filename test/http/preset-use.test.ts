@@ -137,7 +137,7 @@ for (const [dialect, { ask, tool }] of Object.entries(DIALECTS)) {
   })
 }
 
-test('a response says what it was asked with, its preset included, whole and streamed', async () => {
+test('a response repeats the settings of its request, its preset included, whole and streamed', async () => {
   await using portico = await openPortico()
   const schema = { type: 'object', properties: {} }
   await created(portico, 'p', 'chat/completions', {
@@ -185,7 +185,7 @@ test('a response says what it was asked with, its preset included, whole and str
   }
 })
 
-test('whoever asks for text gets text, also where the preset says JSON', async () => {
+test('a request for text gets text, even if the preset says JSON', async () => {
   await using both = await openBoth()
   const { portico, stub } = both
   await created(portico, 'p', 'chat/completions', { model: 'openai/a', response_format: { type: 'json_object' } })
@@ -265,7 +265,7 @@ function choiceOf(dialect: string): (name: string) => object {
     : (name) => ({ type: 'function', function: { name } })
 }
 
-test('a preset keeps that answers shall be cached, and says to who asks that they are not', async () => {
+test('a preset keeps its setting for cached answers, and a request learns that they are not cached', async () => {
   await using both = await openBoth()
   for (const [dialect, { ask }] of Object.entries(DIALECTS)) {
     const cache = { cache_enabled: true, cache_ttl_seconds: 86_400 }

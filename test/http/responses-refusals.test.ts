@@ -139,7 +139,7 @@ test('400: what would change the answer and cannot be done is refused, not passe
   for (const [more, problem] of cases) await refuses(portico, more, problem)
 })
 
-test('settings that ask for nothing, or that one endpoint can pass over, are accepted', async () => {
+test('settings that demand nothing, or that one endpoint can pass over, are accepted', async () => {
   await using portico = await openPortico()
   await ask(portico, {
     ...base,

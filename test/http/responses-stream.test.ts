@@ -176,7 +176,7 @@ test('a provider that fails in the middle ends the stream with response.failed, 
   assert.deepEqual(specified.at(-1), { type: 'response.done', response: done })
 })
 
-test('an error before the first event keeps its status, also where a stream was asked for', async () => {
+test('an error before the first event keeps its status, even if a stream was requested', async () => {
   await using portico = await openPortico()
   for (const streamed of [true, false]) {
     const answer = await post(portico, { model: 'portico/echo', input: '/fail 503', stream: streamed })

@@ -108,7 +108,7 @@ test('a session without a title gets one after its first input, once, and pays f
   assert.equal((await info(portico)).title, 'Explain the README, please')
 })
 
-test('an empty title asks for one: at once, or after the first input', async () => {
+test('an empty title requests a generated one: at once, or after the first input', async () => {
   await using portico = await openPortico({}, TITLES)
   const titled = (id: string, before: string) =>
     waitUntil('a title', async () => {

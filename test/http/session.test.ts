@@ -79,7 +79,7 @@ test('session.create in a directory that does not exist is 404', async () => {
   })
 })
 
-test('an unknown session is 404, whatever is asked of it', async () => {
+test('an unknown session is 404 in every operation', async () => {
   await using portico = await openPortico()
   const json = { method: 'POST', headers: { 'content-type': 'application/json' } }
   const requests: [string, RequestInit][] = [

@@ -90,7 +90,7 @@ test('every operation: 401 without credentials, and 400 for a request that is no
   }
 })
 
-test('400 InvalidRequestError, by what each operation is asked', async () => {
+test('400 InvalidRequestError, by the request of each operation', async () => {
   await using portico = await openPortico(BASIC)
   const { project } = portico
   await ask(portico, { method: 'POST', path: '/api/session', body: { id: 'ses_1' } }, AUTHORIZATION)

@@ -64,7 +64,7 @@ test('neither a call that may not be repeated, nor a stream that has begun, is t
   assert.equal(state.calls, 3)
 })
 
-test('a service that says itself why it is not available is not asked again', async () => {
+test('a service that gives the reason why it is not available is not called again', async () => {
   let calls = 0
   const routes = probe({
     getSession: () => {

@@ -109,7 +109,7 @@ forEachTransport((name, connect) => {
     await ended
   })
 
-  test(`${name}: aborting between two messages aborts the handler, though nobody asks for more`, async () => {
+  test(`${name}: aborting between two messages aborts the handler, though nobody reads on`, async () => {
     const { routes, aborted, ended } = endless(turn)
     await using connection = await connect(routes)
     const controller = new AbortController()

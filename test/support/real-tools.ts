@@ -1,7 +1,8 @@
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { type CatalogFixture, openCatalog } from '#test/support/catalog.ts'
-import { asKey, openSessionService, type SessionFixture, scriptedPeers } from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
 
 /** A session service with a scripted model and the real catalog. */
 export interface RealTools extends AsyncDisposable {

@@ -261,7 +261,7 @@ test('what breaks off ends with an error and the last mark, once', () => {
   assert.deepEqual(chunksOf(frames.take()).slice(1), [{ ...head, choices: [choice], ...failure }])
 })
 
-test('before anybody answers, an error goes by the model that was asked for', () => {
+test('before anybody answers, an error names the requested model', () => {
   const frames = new ChatFrames(seed)
   new ChatFold(seed, frames).fail({ error: { code: 500, message: 'm', metadata: { error_type: 'server' } } })
   const [chunk] = chunksOf(frames.take())

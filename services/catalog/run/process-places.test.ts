@@ -31,7 +31,7 @@ test('who finds no place free takes that of the process that has been idle for l
   assert.deepEqual(taken, ['a', 'b', 'c', 'd'])
 })
 
-test('a process that starts or works is not asked; those who wait come in turn as soon as one is idle', async () => {
+test('a process that starts or works is not asked to leave; those who wait come in turn as soon as one is idle', async () => {
   const { asked, taken, take } = begin(2)
   const [a, b] = await Promise.all([take('a'), take('b')])
   const [one, other] = [b.use(), b.use()]
@@ -50,7 +50,7 @@ test('a process that starts or works is not asked; those who wait come in turn a
   assert.deepEqual([taken, asked], [['a', 'b', 'c', 'd'], ['b']])
 })
 
-test('no more are asked than are waited for, and each once', async () => {
+test('no more processes are asked to leave than are waited for, and each only once', async () => {
   const { asked, take } = begin(3)
   const places = await Promise.all(['a', 'b', 'c'].map((name) => take(name)))
   for (const place of places) place.use()[Symbol.dispose]()

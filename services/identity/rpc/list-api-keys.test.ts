@@ -25,7 +25,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(sizes, [3, 3, 1])
   })
 
-  test(`a page has 50 keys unless asked otherwise, and at most 100 (${name})`, async () => {
+  test(`a page has 50 keys by default, and at most 100 (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as, create } = identity
     await Promise.all(Array.from({ length: 100 }, () => create()))

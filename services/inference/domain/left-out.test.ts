@@ -46,7 +46,7 @@ test('what a message says to one kind of provider is named for the others', () =
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'b')), [])
 })
 
-test('what is said in one provider’s own words and asked of all is not left out', () => {
+test('a setting in one provider’s own words that is sent to all is not reported as left out', () => {
   const said = (output_config: object): string[] => {
     const body = { thinking: { type: 'adaptive' }, output_config } as never
     const extensions = [{ format: 'b', headers: {}, body }]

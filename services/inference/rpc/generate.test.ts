@@ -87,7 +87,7 @@ forEachTransport((name, connect) => {
     assert.equal(Array.isArray(annotations) && annotations.length, 2)
   })
 
-  test(`${name}: an answer of a great many deltas comes whole from a server that streams whatever it is asked for`, async () => {
+  test(`${name}: an answer of a great many deltas comes whole from a server that streams even when a whole answer was requested`, async () => {
     const count = 200_000
     const delta = 'data: {"choices":[{"delta":{"content":"w"}}]}\n\n'
     await using stub = await startStub(streams(`${delta.repeat(count)}data: [DONE]\n\n`))

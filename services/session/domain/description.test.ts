@@ -5,7 +5,7 @@ import { describeSession } from './description.ts'
 import { newSession } from './new-session.ts'
 import { Revision } from './revision.ts'
 
-test('an empty title that is sent again asks for none while one is being found', () => {
+test('an empty title that is sent again requests none while one is being generated', () => {
   const newId = (prefix: string) => `${prefix}_1`
   const { state } = newSession(input(), 1, newId).revision
   const titling = 'msg_0-title'

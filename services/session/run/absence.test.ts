@@ -4,14 +4,9 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { AssistantTool_State } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { Routes } from '#shared/rpc/routes.ts'
-import {
-  asKey,
-  calls,
-  openSessionService,
-  type Peers,
-  type SessionFixture,
-  scriptedPeers,
-} from '#test/support/session-service.ts'
+import { type Peers, scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls } from '#test/support/session-turns.ts'
 
 const OUTAGE_MS = 31_000
 const sum = (all: readonly number[]): number => all.reduce((total, each) => total + each, 0)
@@ -74,7 +69,7 @@ for (const [peer, method] of METHODS) {
   })
 }
 
-test('an answer that a peer breaks off, to stay away for more than 30 s, is asked for again', async () => {
+test('an answer that a peer breaks off, to stay away for more than 30 s, is requested again', async () => {
   await using service = await openSessionService()
   await service.create()
   const broken = async function* () {

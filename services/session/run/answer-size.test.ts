@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { calls, extended, finished, openSessionService, started, type Turn } from '#test/support/session-service.ts'
+import { openSessionService } from '#test/support/session-service.ts'
+import { calls, extended, finished, started, type Turn } from '#test/support/session-turns.ts'
 
 const MIB = 1_048_576
 

@@ -5,15 +5,9 @@ import { test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { afterKill } from '#test/support/after-kill.ts'
-import {
-  calls,
-  eventsUntil,
-  hangingTool,
-  hangs,
-  openSessionService,
-  type SessionFixture,
-  scriptedPeers,
-} from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, hangingTool, hangs } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 /** How each run ended. */

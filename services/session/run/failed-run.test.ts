@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { afterKill } from '#test/support/after-kill.ts'
-import { fails, openSessionService, text } from '#test/support/session-service.ts'
+import { openSessionService } from '#test/support/session-service.ts'
+import { fails, text } from '#test/support/session-turns.ts'
 
 interface Line {
   readonly level: number

@@ -5,7 +5,7 @@ import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { asOperator, writeFiles } from '#test/support/catalog.ts'
 import { openRealTools, type RealTools } from '#test/support/real-tools.ts'
-import { calls, type Turn, text } from '#test/support/session-service.ts'
+import { calls, type Turn, text } from '#test/support/session-turns.ts'
 
 /** A method of the catalog that was called, and the generation that it named or returned. */
 type Seen = readonly [method: string, generation: string | undefined]
@@ -43,7 +43,7 @@ const systems = ({ service }: RealTools) =>
 
 const read = (id: string) => ({ id, name: 'read', input: { path: 'a.txt' } })
 
-test('a step has one generation from its agent to its last tool call, and asks the catalog once for each', async () => {
+test('a step has one generation from its agent to its last tool call, and calls the catalog once for each', async () => {
   const seen: Seen[] = []
   await using tools = await openRealTools(watched(seen, () => {}))
   const { catalog, service } = tools
@@ -80,7 +80,7 @@ test('a step has one generation from its agent to its last tool call, and asks t
   )
 })
 
-test('a generation that is gone before the model is asked begins the step anew with the present one', async () => {
+test('a generation that is gone before the model is called begins the step anew with the present one', async () => {
   const seen: Seen[] = []
   const changes = { left: 1 }
   const tools: RealTools = await openRealTools(

@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { type PermissionRequest, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
 import { writeFiles } from '#test/support/catalog.ts'
 import { openRealTools, type RealTools } from '#test/support/real-tools.ts'
-import { asKey, calls } from '#test/support/session-service.ts'
+import { asKey } from '#test/support/session-service.ts'
+import { calls } from '#test/support/session-turns.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 const CONFIG = JSON.stringify({ permissions: [{ action: 'bash', resource: '*', effect: 'deny' }] })

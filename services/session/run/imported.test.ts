@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { Compaction_Status, ShellCommand_Status } from '#gen/portico/session/v1/message_pb.js'
-import { asKey, openSessionService, text } from '#test/support/session-service.ts'
+import { asKey, openSessionService } from '#test/support/session-service.ts'
+import { text } from '#test/support/session-turns.ts'
 
 test('the model sees of an imported conversation what follows its last summary, commands and instructions included', async () => {
   await using service = await openSessionService()

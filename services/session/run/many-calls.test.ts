@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AssistantTool_State as State } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import { calls, openSessionService } from '#test/support/session-service.ts'
+import { openSessionService } from '#test/support/session-service.ts'
+import { calls } from '#test/support/session-turns.ts'
 
 test('of the many calls of a step 16 are prepared or run at a time, and all are done', async () => {
   await using service = await openSessionService()

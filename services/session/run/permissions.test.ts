@@ -9,15 +9,8 @@ import {
 } from '#gen/portico/session/v1/session_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { plain } from '#test/support/inference.ts'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  openSessionService,
-  type SessionFixture,
-  says,
-  text,
-} from '#test/support/session-service.ts'
+import { asKey, eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, says, text } from '#test/support/session-turns.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 const ASK = { action: 'look', resource: '*', effect: Effect.ASK }

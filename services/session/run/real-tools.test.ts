@@ -7,7 +7,8 @@ import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { longSleep, processesWith, writeFiles } from '#test/support/catalog.ts'
 import { PRINTING } from '#test/support/printing.ts'
 import { openRealTools } from '#test/support/real-tools.ts'
-import { asKey, calls, type SessionFixture } from '#test/support/session-service.ts'
+import { asKey, type SessionFixture } from '#test/support/session-service.ts'
+import { calls } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const exists = (path: string): Promise<boolean> =>

@@ -4,7 +4,8 @@ import { Outcome, PermissionReply as Reply } from '#gen/portico/session/v1/sessi
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { writeFiles } from '#test/support/catalog.ts'
 import { openRealTools, type RealTools } from '#test/support/real-tools.ts'
-import { asKey, calls, key, type Turn, text } from '#test/support/session-service.ts'
+import { asKey, key } from '#test/support/session-service.ts'
+import { calls, type Turn, text } from '#test/support/session-turns.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 const write = (id: string) => ({ id, name: 'write', input: { path: `${id}.txt`, content: '' } })
@@ -50,7 +51,7 @@ test('a reload rejects what waits, in every session, and the runs go on with wha
   assert.deepEqual(systems, ['Be brief.', 'Be brief.', 'Be thorough.', 'Be thorough.'])
 })
 
-test('what is asked after a reload waits for its answer, and one that was answered stays answered', async () => {
+test('a question asked after a reload waits for its answer, and one that was answered stays answered', async () => {
   await using tools = await openRealTools()
   const { service } = tools
   const [request] = await asking(tools, 'ses_1', 'a')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { writeFiles } from '#test/support/catalog.ts'
 import { openRealTools } from '#test/support/real-tools.ts'
-import { text } from '#test/support/session-service.ts'
+import { text } from '#test/support/session-turns.ts'
 
 test('how long a provider may take is what the settings of the agent say, in whole milliseconds', async () => {
   await using tools = await openRealTools()

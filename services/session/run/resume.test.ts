@@ -4,17 +4,8 @@ import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog
 import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { afterKill } from '#test/support/after-kill.ts'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  fails,
-  hangingTool,
-  hangs,
-  openSessionService,
-  type SessionFixture,
-  text,
-} from '#test/support/session-service.ts'
+import { asKey, eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, fails, hangingTool, hangs, text } from '#test/support/session-turns.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 const sessionId = 'ses_1'

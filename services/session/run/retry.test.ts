@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { plain } from '#test/support/inference.ts'
-import { asKey, eventsUntil, fails, hangs, openSessionService, text } from '#test/support/session-service.ts'
+import { asKey, eventsUntil, openSessionService } from '#test/support/session-service.ts'
+import { fails, hangs, text } from '#test/support/session-turns.ts'
 
 const AWAY = { provider: 'test', message: 'away', status: '503' }
 
-test('a provider that fails is asked again, and what it said before is forgotten', async () => {
+test('a provider that fails is called again, and what it said before is dropped', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('PROVIDER_UNAVAILABLE', AWAY, 'Half a'), text('Whole'))
@@ -46,7 +47,7 @@ test('after four repetitions the step and the run have failed, with the reason o
   assert.deepEqual(plain(idle?.value), { outcome: Outcome.FAILED, error })
 })
 
-test('the wait that a provider asks for is honoured', async () => {
+test('the wait that a provider requests is honoured', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('PROVIDER_RATE_LIMITED', { ...AWAY, retry_after: '30' }))

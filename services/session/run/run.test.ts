@@ -4,18 +4,8 @@ import { Message_Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { plain } from '#test/support/inference.ts'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  extended,
-  hangs,
-  key,
-  openSessionService,
-  says,
-  started,
-  text,
-} from '#test/support/session-service.ts'
+import { asKey, eventsUntil, key, openSessionService } from '#test/support/session-service.ts'
+import { calls, extended, hangs, says, started, text } from '#test/support/session-turns.ts'
 
 test('a prompt is answered: events in order, deltas between the durable ones, message, cost and tokens', async () => {
   await using service = await openSessionService()

@@ -2,17 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { plain } from '#test/support/inference.ts'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  hangingTool,
-  hangs,
-  openSessionService,
-  type SessionFixture,
-  scriptedPeers,
-  text,
-} from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, hangingTool, hangs, text } from '#test/support/session-turns.ts'
 
 const interrupt = (service: SessionFixture) => service.client.interruptSession({ sessionId: 'ses_1' }, asKey)
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
-import { asKey, calls, openSessionService, text } from '#test/support/session-service.ts'
+import { asKey, openSessionService } from '#test/support/session-service.ts'
+import { calls, text } from '#test/support/session-turns.ts'
 
 test('the model sees a synthetic text as input, alone and among what users said', async () => {
   await using service = await openSessionService()

@@ -5,17 +5,9 @@ import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import { afterKill } from '#test/support/after-kill.ts'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  hangingTool,
-  hangs,
-  openSessionService,
-  says,
-  scriptedPeers,
-  text,
-} from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, eventsUntil, openSessionService } from '#test/support/session-service.ts'
+import { calls, hangingTool, hangs, says, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 /** A clock that jumps on demand. */
@@ -205,7 +197,7 @@ test('a catalog that never ends what ran keeps no run for ever: it has failed, a
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 
-test('after a kill while permission was requested, the request is gone and the model is asked again', async () => {
+test('after a kill while permission was requested, the request is gone and the model is called again', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.rules.push({ action: 'look', resource: '*', effect: 3 })

@@ -4,17 +4,9 @@ import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import type { Config } from '#services/session/config.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  hangs,
-  openSessionService,
-  type Peers,
-  type SessionFixture,
-  scriptedPeers,
-  text,
-} from '#test/support/session-service.ts'
+import { type Peers, scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, hangs, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 /** A session whose record is being written when its lease is asked for is left to the next look. */

@@ -2,18 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  fails,
-  hangingTool,
-  hangs,
-  openSessionService,
-  type SessionFixture,
-  says,
-  text,
-} from '#test/support/session-service.ts'
+import { asKey, eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, fails, hangingTool, hangs, says, text } from '#test/support/session-turns.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 import type { Pause } from './pause.ts'
 

@@ -3,18 +3,9 @@ import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
 import { afterKill } from '#test/support/after-kill.ts'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  fails,
-  hangingTool,
-  hangs,
-  openSessionService,
-  type SessionFixture,
-  says,
-  scriptedPeers,
-} from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, fails, hangingTool, hangs, says } from '#test/support/session-turns.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 const interrupt = (service: SessionFixture) => service.client.interruptSession({ sessionId: 'ses_1' }, asKey)

@@ -16,7 +16,7 @@ test('a module is loaded with the first call, once, and a failure is not kept', 
   assert.equal(loads, 2)
 })
 
-test('what nobody asked for is loaded with the rest', async () => {
+test('a module that nobody has used is loaded with the rest', async () => {
   const loaded: string[] = []
   const modules = ['a', 'b'].map((name) => lazyModule(async () => loaded.push(name)))
   await modules[1]?.()

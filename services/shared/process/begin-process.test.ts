@@ -5,7 +5,7 @@ import { readSingleProcessConfig } from '#shared/config/process-config.ts'
 import { lazyModule } from '#shared/lazy/lazy-module.ts'
 import { beginProcess } from './begin-process.ts'
 
-test('ten seconds after all is open a process loads what nobody has asked for, unless it has ended', async (t) => {
+test('ten seconds after all is open, a process loads what nobody has used yet, unless it has ended', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const env = { PORTICO_WATCHDOG_SECONDS: '0', PORTICO_LOG_LEVEL: 'fatal' }
   const begin = (resources: AsyncDisposableStack) =>

@@ -17,14 +17,14 @@ function newReads() {
   return { state, read }
 }
 
-test('while a read is under way, who asks for the same in one turn shares one more, and nobody gets the answer of another key', async () => {
+test('while a read is under way, callers of the same turn share one more, and nobody gets the answer of another key', async () => {
   const { state, read } = newReads()
   const answers = await Promise.all(['a', 'a', 'b', 'a', 'a', 'b'].map(read))
   assert.deepEqual(answers, ['a enabled', 'a enabled', 'b enabled', 'a enabled', 'a enabled', 'b enabled'])
   assert.equal(state.begun, 4)
 })
 
-test('who asks once a read has begun gets another one, which sees what changed in between', async () => {
+test('a caller that comes after a read has begun gets another one, which sees what changed in between', async () => {
   const { state, read } = newReads()
   const first = read('a')
   state.value = 'disabled'
@@ -32,7 +32,7 @@ test('who asks once a read has begun gets another one, which sees what changed i
   assert.deepEqual([await first, await second, state.begun], ['a enabled', 'a disabled', 2])
 })
 
-test('who asks while one read is under way and another one waits sees what changed before that begins', async () => {
+test('a caller that comes while one read is under way and another one waits sees what changed before that begins', async () => {
   const { state, read } = newReads()
   const [first, second] = [read('a'), read('a')]
   state.value = 'disabled'

@@ -34,7 +34,7 @@ function scripted(...looks: (Error | readonly unknown[])[]) {
 const dead = [{ lsid: { id: 'gone' } }]
 const SLOW = new MongoServerError({ message: 'operation exceeded time limit', code: 50 })
 
-test('a server too busy to name its dead transactions is asked again until it does', async () => {
+test('a server too busy to list its dead transactions is queried again until it does', async () => {
   const { end, killed } = scripted(SLOW, SLOW, dead)
   // Callers that come meanwhile share the same check.
   assert.deepEqual(await Promise.all([end(), end()]), [true, true])

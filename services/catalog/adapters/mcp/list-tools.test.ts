@@ -23,7 +23,7 @@ async function listed(answer: (cursor: string | undefined) => unknown, capabilit
 
 const names = ({ tools }: ServerTools) => tools.map(({ name }) => name)
 
-test('pages are asked for one after the other until there is no next one, or it is the same, or none that can be', async () => {
+test('pages are requested one after the other until there is no next one, it repeats, or its cursor is invalid', async () => {
   for (const [last, asked] of [
     [undefined, [undefined, '1']],
     ['', [undefined, '1']],
@@ -45,7 +45,7 @@ test('an endless list ends after a hundred pages, also when nothing is on them',
   assert.equal(cursors.length, 100)
 })
 
-test('a server without tools is asked nothing, and what is no list is an error', async () => {
+test('a server without tools gets no request, and an answer that is not a list is an error', async () => {
   assert.deepEqual(await listed(() => assert.fail(), {}), { cursors: [], found: { tools: [], omitted: [] } })
   for (const result of [undefined, null, [], { tools: {} }, { tools: null }]) {
     await assert.rejects(

@@ -38,7 +38,7 @@ const acme = (manifest: Published['manifest'], more: Partial<Published> = {}): P
   ...more,
 })
 
-test('installs a package with its dependencies, each version where Node finds it, and asks nobody but the registry', async (t) => {
+test('installs a package with its dependencies, each version where Node finds it, and contacts only the registry', async (t) => {
   const { registry, run } = await begin(t, [
     acme({
       dependencies: { leaf: '^1.0.0', '@deep/er': '2.x' },

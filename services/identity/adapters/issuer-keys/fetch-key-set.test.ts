@@ -79,7 +79,7 @@ test('keys are found by discovery below the path of the issuer, one slash betwee
   }
 })
 
-test('our own origin is never asked, also where it was another one when the issuer was saved', async () => {
+test('our own origin is never fetched from, even if it was another one when the issuer was saved', async () => {
   await using issuer = await startIssuer()
   issuer.answer = publishes(issuer.url, () => [key])
   const rules = rulesOf([issuer.network], { ownOrigin: issuer.url })
@@ -89,7 +89,7 @@ test('our own origin is never asked, also where it was another one when the issu
   assert.deepEqual(issuer.seen, [])
 })
 
-test('the discovery document names the issuer exactly, and a key set at an address that may be asked', async () => {
+test('the discovery document names the issuer exactly, and a key set at an allowed address', async () => {
   await using issuer = await startIssuer()
   await using other = await startIssuer()
   const says = (document: unknown) => {
@@ -366,7 +366,7 @@ test('a certificate has to be valid for the host, by the authority of the networ
   assert.equal(issuer.seen.length, 0)
 })
 
-test('no proxy of the environment is asked', async () => {
+test('no proxy of the environment is used', async () => {
   await using issuer = await startIssuer()
   let asked = 0
   const proxy = createServer((socket) => {

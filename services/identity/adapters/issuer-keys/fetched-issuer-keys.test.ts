@@ -168,7 +168,7 @@ test('known keys are used for up to an hour while the endpoint fails, without wa
   assert.match(String(await waiting), /unavailable/)
 })
 
-test('known keys are asked for again before they are old, and a key that was taken back is used no more', async () => {
+test('known keys are fetched again before they are old, and a withdrawn key is no longer used', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const issuer = issuerOf(server)

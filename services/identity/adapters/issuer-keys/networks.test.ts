@@ -76,7 +76,7 @@ test('networks that the operator permits may be connected at any port, and nothi
   assert.deepEqual((await leads(['8.8.8.8'], ['8.8.8.8/32'], `https://${name}:8443`)).answer, ['8.8.8.8'])
 })
 
-test('an IP literal is checked as any address, and nobody is asked for it', async () => {
+test('an IP literal is checked like any address, without a lookup', async () => {
   for (const [url, answer] of [
     ['https://10.0.0.1/x', ['10.0.0.1']],
     ['https://[fd00::1]:6443/x', ['fd00::1']],
@@ -89,7 +89,7 @@ test('an IP literal is checked as any address, and nobody is asked for it', asyn
   }
 })
 
-test('names are asked of DNS, and those that the operator lists of the system', async () => {
+test('names are looked up in DNS, and those that the operator lists through the system', async () => {
   assert.deepEqual((await leads(['10.0.0.1'], ['10.0.0.0/8'])).asked, [`dns ${name}`])
   const listed = await leads(['10.0.0.1'], ['10.0.0.0/8'], 'https://listed.example/x')
   assert.deepEqual(listed.asked, ['system listed.example'])

@@ -65,7 +65,7 @@ test('a name with addresses of one family has those, and one without any is an e
   await assert.rejects(dns.resolve('none.example', signal), { code: 'ENOTFOUND' })
 })
 
-test('a name of the hosts file is asked of DNS all the same', async () => {
+test('a name in the hosts file is looked up in DNS all the same', async () => {
   using dns = await startDns(() => ({ 1: ['0a000001'], 28: [] }))
   assert.deepEqual(await dns.resolve('localhost', signal), ['10.0.0.1'])
   assert.ok((await bySystem('localhost', signal)).some((address) => ['127.0.0.1', '::1'].includes(address)))

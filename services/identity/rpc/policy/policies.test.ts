@@ -208,7 +208,7 @@ test('a policy whose issuer or key has been deleted can be changed in every othe
   assert.deepEqual([changed?.settings?.name, changed?.workspaceId], ['new', policy.workspaceId])
 })
 
-test('a policy shows whether its issuer has been deleted, whatever is asked of it, until it has another one', async () => {
+test('a policy shows whether its issuer has been deleted, in every operation, until it has another one', async () => {
   await using policies = await openPolicies(connectLocal)
   const { federation, organizationId, as } = policies.identity
   const { own, policy } = await policies.added()

@@ -74,7 +74,7 @@ test('a token that was made while the clock was ahead is none once it is right',
   for (const { tokens } of [one, two]) assert.equal(await tokens.verify(token), undefined)
 })
 
-test('what differs from a token by anything is none, and asks the store for nothing', async () => {
+test('anything that differs from a token is not one, and does not reach the store', async () => {
   await using signing = await openSigningStore()
   const replica = await signing.replica()
   const token = await mintNow(signing, replica)
@@ -123,7 +123,7 @@ test('what differs from a token by anything is none, and asks the store for noth
   assert.deepEqual(await replica.tokens.verify(token), TARGET)
 })
 
-test('a key that this process does not know is looked for, by all who ask at once together', async () => {
+test('a key that this process does not know is looked up once for all concurrent callers', async () => {
   await using signing = await openSigningStore()
   const replica = await signing.replica()
   const [, payload, signature] = partsOf(await mintNow(signing, replica))

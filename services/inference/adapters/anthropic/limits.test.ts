@@ -107,7 +107,7 @@ test('the latest models decide themselves how they draw and how long they think;
   assert.deepEqual(earlier.body.thinking, { type: 'enabled', budget_tokens: 2_000 })
 })
 
-test('models that cannot think are not asked to, and this is said', () => {
+test('models that cannot think are not asked to, and the response says so', () => {
   for (const modelId of ['claude-3-opus-20240229', 'claude-3-5-sonnet-20241022', 'claude-3-5-haiku-latest']) {
     for (const reasoning of [{ effort: 'high' }, { maxTokens: 2_000 }]) {
       const { body, left } = sent({ modelId, reasoning })

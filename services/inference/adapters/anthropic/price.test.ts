@@ -7,7 +7,7 @@ import { AnthropicProvider } from './provider.ts'
 
 const tool = { name: 'find', parameters: { type: 'object' }, strict: undefined }
 
-test('what a request asks for is said with what it may cost: a speed, a region, a cache of an hour', () => {
+test('what a request wants is sent along with what it may cost: a speed, a region, a cache of an hour', () => {
   const provider = new AnthropicProvider('p', undefined as never)
   const inUs = { extensions: [{ format: ANTHROPIC, headers: {}, body: { inference_geo: 'us' } }] }
   const text = { type: 'text', text: 'x' } as const

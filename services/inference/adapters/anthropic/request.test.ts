@@ -111,7 +111,7 @@ test('what the API cannot take is named', () => {
   assert.deepEqual(fields.toSorted(), [...settings, ...parts].toSorted())
 })
 
-test('an answer and a budget have no more tokens than the model gives, and as many are asked for as are sent', () => {
+test('an answer and a budget have no more tokens than the model allows, and what is sent is what is reported', () => {
   const opus = { modelId: 'claude-opus-4-1' }
   for (const [request, max_tokens, budget_tokens] of [
     [{ modelId: 'claude-3-opus-20240229' }, 4_096, undefined],

@@ -22,7 +22,7 @@ test('a stop text ends the answer before it, and is named', async () => {
   assert.deepEqual(events.at(-1), end)
 })
 
-test('each word has a log probability where they are asked for', async () => {
+test('each word has a log probability when they are requested', async () => {
   const events = await asked('/length 2', { sampling: { ...sampling, topLogProbabilities: 2 } })
   const tokens = events.flatMap((event) => (event.type === 'part-extended' ? (event.logProbabilities ?? []) : []))
   assert.deepEqual(

@@ -250,7 +250,7 @@ test('a long answer lets others work', async () => {
   assert.ok(turns >= 9, `${turns} turns of the event loop`)
 })
 
-test('the first 10,000 lines may ask for something, what stands behind them is text', async () => {
+test('only the first 10,000 lines may hold commands; the rest is text', async () => {
   const padding = '\n'.repeat(9_999)
   assert.deepEqual((await turn([user(`${padding}/reasoning thought`)])).reasoning, 'thought')
   const later = await turn([user(`/reasoning thought\n${padding}/reasoning more\n/length 2\nend`)])

@@ -37,7 +37,7 @@ async function open(answer: (response: ServerResponse) => unknown, timeoutMs = 3
   }
 }
 
-test('every status has its reason, with the provider’s message and the wait that it asks for, and never the key', async () => {
+test('every status has its reason, with the provider’s message and the wait that it requests, and never the key', async () => {
   const cases = [
     [400, { error: { message: 'bad\nfield' } }, {}, 'PROVIDER_REFUSED', 'bad field'],
     [401, { error: `key ${key} of ${header} is wrong` }, {}, 'PROVIDER_REFUSED', 'key *** of *** is wrong'],

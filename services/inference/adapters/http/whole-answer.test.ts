@@ -195,7 +195,7 @@ test('an abort ends the provider’s request at once, before its answer and in i
   }
 })
 
-test('a server that streams whatever it is asked for is understood all the same', async () => {
+test('a server that streams even when a whole answer was requested is understood all the same', async () => {
   await using opened = await open('openai', streams(fixture('openai-text.sse')))
   assert.deepEqual(outcome(await opened.whole()).end, {
     type: 'finished',

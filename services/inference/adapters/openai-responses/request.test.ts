@@ -97,7 +97,7 @@ test('a conversation becomes items in its order; what another kind of provider m
   assert.deepEqual(warnings, [...['messages[2].parts[1]', 'messages[2].parts[2]', 'messages[2].parts[4]'], 'messages'])
 })
 
-test('every setting that the API has is sent, others are named, and thoughts are asked for encrypted', () => {
+test('every setting that the API has is sent, others are named, and thoughts are requested encrypted', () => {
   const { body, warnings } = sent(
     {
       tools: [

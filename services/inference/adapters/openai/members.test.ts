@@ -42,7 +42,7 @@ test('each dialect gets the settings that it has; others are named', () => {
   }
 })
 
-test('forms of an answer and pictures that only open models have are not asked of OpenAI', () => {
+test('response formats and pictures that only open models support are not sent to OpenAI', () => {
   const providerBody = { modalities: ['text', 'image'], image_config: { size: 'big' }, own: 1 }
   const pictures = ['provider_body.image_config', 'provider_body.modalities']
   for (const [responseFormat, sent] of [

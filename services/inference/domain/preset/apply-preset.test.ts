@@ -83,7 +83,7 @@ test('each member of a preset counts where the request says nothing, and that of
   }
 })
 
-test('whoever asks and what is said stay those of the request', () => {
+test('the caller and the messages stay those of the request', () => {
   const who = { user: 'u', sessionId: 's', metadata: { a: 'b' }, trace: { trace_id: 't' }, attribution: undefined }
   const given = request({ ...who, preset: 'a' })
   assert.deepEqual(withPreset(given, empty(), undefined), given)

@@ -137,7 +137,7 @@ forEachTransport((name, connect) => {
     assert.equal(stub.seen.length, 1)
   })
 
-  test(`${name}: who has an answer may ask again at once, whatever the last request held`, async () => {
+  test(`${name}: a caller that has its answer may send the next request at once, whatever the last one reserved`, async () => {
     await using service = await open(connect)
     const terms = { concurrentRequests: 1, limitNanos: 100_000n, tokensPerMinute: 100_000n }
     for (let n = 0; n < 20; n++) await service.ask({}, terms)

@@ -10,7 +10,7 @@ import { openMongoSessionStore } from './session-store.ts'
 
 const MAX_TIME_EXPIRED = 50
 
-test('a server that is too slow for a claim is asked again soon, however often it was', {
+test('a server that is too slow for a claim is tried again soon, however often it was slow', {
   skip: skipWithoutMongod,
 }, async () => {
   using folder = scratchDirectory()

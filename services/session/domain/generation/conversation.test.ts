@@ -143,7 +143,7 @@ test('what comes before the last summary is not shown, but the summary', () => {
   assert.deepEqual(texts([user('a'), failed, native, step()]).length, 2)
 })
 
-test('the input that a summary found open is shown after it, whole; where somebody asked for the summary, that of an ended run is not', () => {
+test('the input that a summary found open is shown after it, whole; after a requested summary, the input of an ended run is not', () => {
   const summary = (text: string, manual = false): Message => ({
     ...{ id: `msg_${text}`, type: 'compaction', timeCreated: 0, status: 'completed', manual, summary: text },
   })

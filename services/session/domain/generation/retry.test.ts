@@ -21,7 +21,7 @@ test('chance moves a wait by at most a quarter', () => {
   )
 })
 
-test('the wait that the provider asks for is honoured, up to five minutes', () => {
+test('the wait that the provider requests is honoured, up to five minutes', () => {
   const after = (retryAfter: string) => retryDelay({ ...limited, retryAfter }, 1, Date.UTC(2030, 0, 1), middle)
   assert.equal(after('7'), 7_000)
   assert.equal(after('1'), 2_000)

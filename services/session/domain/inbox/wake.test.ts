@@ -106,7 +106,7 @@ test('no queued input enters while a steer waits, but what a control item holds 
   }
 })
 
-test('a resume is for the account of who asks; a run that goes on, and ends by itself, is only joined', () => {
+test('a resume is charged to its caller; a run that goes on, and ends by itself, is only joined', () => {
   const other = { ...admitter, apiKeyId: 'key_2' }
   const cases: [Partial<SessionState>, Outcome, boolean][] = [
     [running, 'succeeded', false],
@@ -135,7 +135,7 @@ test('a resume is for the account of who asks; a run that goes on, and ends by i
   }
 })
 
-test('an admission does not forget a resume that was asked for, and an interrupt does', () => {
+test('an admission keeps a requested resume, and an interrupt drops it', () => {
   const revision = revisionOf({})
   resumeRun(revision, admitter)
   admitPrompt(revision, NEW, admission('msg_1'))

@@ -150,7 +150,7 @@ test('where plugins change prompts, that is known for a second, too', async () =
   assert.equal(service.plugins.lookups, 1)
 })
 
-test('where no plugin changes prompts, that is asked once a second, whoever comes meanwhile', async () => {
+test('where no plugin changes prompts, the catalog is queried once a second, whoever comes meanwhile', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   await Promise.all(Array.from({ length: 100 }, (_, i) => prompt(`msg_a${i}`)))

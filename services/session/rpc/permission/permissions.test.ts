@@ -89,7 +89,7 @@ forEachTransport((name, connect) => {
     )
   })
 
-  test(`a rejection with a message rejects whatever else the session asks (${name})`, async () => {
+  test(`a rejection with a message rejects all other requests of the session (${name})`, async () => {
     const { service, lease } = await asking(connect)
     await using _ = service
     const reply = PermissionReply.REJECT

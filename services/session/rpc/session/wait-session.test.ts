@@ -63,7 +63,7 @@ test('a server that stops ends each wait, and says why', async () => {
   await service[Symbol.asyncDispose]()
 })
 
-test('however many wait for a session, the store is asked once for all of them', async () => {
+test('however many wait for a session, the store is read once for all of them', async () => {
   await using service = await openSessionRpc(connectHttp2)
   await service.client.createSession({ sessionId }, service.as())
   await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())

@@ -4,19 +4,8 @@ import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { type Compaction, Compaction_Status as Status } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
-import {
-  asKey,
-  calls,
-  eventsUntil,
-  fails,
-  finished,
-  hangingTool,
-  hangs,
-  openSessionService,
-  type SessionFixture,
-  says,
-  text,
-} from '#test/support/session-service.ts'
+import { asKey, eventsUntil, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, fails, finished, hangingTool, hangs, says, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const sessionId = 'ses_1'
@@ -46,7 +35,7 @@ const shown = ({ peers }: SessionFixture, n: number): string[] =>
 const about = (events: readonly SessionEvent[]): string[] =>
   events.map(({ event }) => String(event.case)).filter((kind) => /compaction|usage|execution|Delivered/.test(kind))
 
-test('a compaction that was asked for summarizes what was said, costs, and is what the next run reads', async () => {
+test('a requested compaction summarizes the conversation, is charged, and is what the next run reads', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers, client } = service
@@ -257,7 +246,7 @@ test('a prompt that crosses the threshold comes after the summary whole, with it
   assert.match(agent ?? '', /mentions the agent "explore"/)
 })
 
-test('an input that was interrupted before anything answered it is whole after a summary that was asked for, with its files', async () => {
+test('an input that was interrupted before anything answered it is whole after a requested summary, with its files', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers, client } = service

@@ -63,7 +63,7 @@ function open(permissionTimeoutMs = HOUR_MS) {
   return { requests, counts, asked, close, notify: () => changed() }
 }
 
-test('of the many calls of a step that ask, a few do so at a time; all are listed, and answered', async () => {
+test('of a step’s many calls that need permission, a few request it at a time; all are listed, and answered', async () => {
   const { requests, counts, asked, close, notify } = open()
   await waitFor('all requests', () => requests.size === CALLS)
   assert.ok(counts.most <= 20, `${counts.most} calls of the store at once`)

@@ -6,16 +6,9 @@ import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-s
 import { systemClock } from '#shared/clock.ts'
 import { Places } from '#shared/places.ts'
 import { afterKill } from '#test/support/after-kill.ts'
-import {
-  asKey,
-  calls,
-  hangs,
-  openSessionService,
-  type SessionFixture,
-  scriptedPeers,
-  type Turn,
-  text,
-} from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, hangs, type Turn, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const explore = { description: 'Look', prompt: 'Find it', subagent_type: 'explore' }

@@ -3,7 +3,9 @@ import { after, suite, test } from 'node:test'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
-import { asKey, calls, openSessionService, scriptedPeers, text } from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, openSessionService } from '#test/support/session-service.ts'
+import { calls, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const POLL_MS = 300
@@ -17,7 +19,7 @@ after(async () => {
 })
 
 suite('subagents in two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
-  test('a parent that another one takes over waits for the same child, which is asked once', async () => {
+  test('a parent that another process takes over waits for the same child, which is prompted once', async () => {
     const peers = scriptedPeers()
     peers.subagents.push({ agentId: 'explore' })
     const begun = Promise.withResolvers<void>()

@@ -3,16 +3,9 @@ import { test } from 'node:test'
 import { Agent_Mode, PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 import { Outcome, PermissionReply } from '#gen/portico/session/v1/session_pb.js'
-import {
-  asKey,
-  calls,
-  fails,
-  openSessionService,
-  type SessionFixture,
-  scriptedPeers,
-  type Turn,
-  text,
-} from '#test/support/session-service.ts'
+import { scriptedPeers } from '#test/support/session-peers.ts'
+import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
+import { calls, fails, type Turn, text } from '#test/support/session-turns.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 const task = (input: object, id = 'a') => calls({ id, name: 'task', input })
