@@ -126,7 +126,7 @@ test('no private key is in a MongoDB store, in the log or in an answer; with ano
     const before = await readCollections(mongo.db)
     const { code, stderr } = await runToEnd('services/identity/main.ts', [], environment(files[1]))
     assert.equal(code, 1)
-    assert.match(stderr, /^PORTICO_KEY_ENCRYPTION_KEY is not the key that the signing keys in the store are [^\n]+\n$/)
+    assert.match(stderr, /^The signing keys in the store are not encrypted with PORTICO_KEY_ENCRYPTION_KEY\. [^\n]+\n$/)
     const { store_probes: _, ...stored } = await readCollections(mongo.db)
     assert.deepEqual(stored['identity.signing_keys'], before['identity.signing_keys'])
 
@@ -187,7 +187,7 @@ test('without the key of its folder, or with another one, the server refuses to 
   assert.deepEqual(await runToEnd('main.ts', [], environment), { code: 1, stdout: '', stderr: missing })
 
   writeFileSync(path, `${KEY_B}\n`)
-  const wrong = new RegExp(`^${path} is not the key that the signing keys in the store are encrypted with\\. [^\n]+\n$`)
+  const wrong = new RegExp(`^The signing keys in the store are not encrypted with ${path}\\. [^\n]+\n$`)
   const { code, stdout, stderr } = await runToEnd('main.ts', [], environment)
   assert.deepEqual([code, stdout], [1, ''])
   assert.match(stderr, wrong)

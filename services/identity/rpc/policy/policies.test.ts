@@ -155,7 +155,10 @@ test('a policy on a shared issuer without a pinned subject is saved with a warni
     const request = { ...own, updateMask: { paths: ['subject'] } }
     if (mode === 'warn') {
       assert.match((await policies.create(open)).warnings.join(), /issues tokens to all of its users/)
-      assert.match((await federation.updatePolicy(request, as('management'))).warnings.join(), /issues tokens to all of its users/)
+      assert.match(
+        (await federation.updatePolicy(request, as('management'))).warnings.join(),
+        /issues tokens to all of its users/,
+      )
     } else {
       assert.deepEqual(await fieldOf(policies.create(open)), ['REQUEST_INVALID', 'subject'])
       assert.deepEqual(await fieldOf(federation.updatePolicy(request, as('management'))), [
@@ -185,7 +188,10 @@ test('an issuer that moves to a shared address is changed with a warning for eac
     if (mode === 'warn') {
       const { warnings, issuer } = await move(GITHUB)
       assert.equal(issuer?.settings?.issuerUrl, GITHUB)
-      assert.deepEqual([warnings.length, warnings[0]?.startsWith(`policy ${own.policyId}: ${GITHUB} issues`)], [1, true])
+      assert.deepEqual(
+        [warnings.length, warnings[0]?.startsWith(`policy ${own.policyId}: ${GITHUB} issues`)],
+        [1, true],
+      )
       assert.deepEqual((await move(GITHUB, ['issuer_url', 'name'])).warnings, [], 'it has not moved')
     } else {
       const { reason, metadata } = await refusalOf(move(GITHUB))
