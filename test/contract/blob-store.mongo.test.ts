@@ -68,7 +68,7 @@ test('what a fork is about to use is not deleted with its source', { skip: skipW
     await finishRemovals(sessions)
     await sweepAll(fixture)
   })()
-  // Time for all of it, if nothing kept it from going on.
+  // Enough time for all of it, unless something held it up.
   await Promise.race([removed, delay(500)])
   gate.resolve()
   await Promise.all([appended, removed])

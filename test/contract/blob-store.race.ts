@@ -12,7 +12,7 @@ import { listed } from './session-store.support.ts'
 
 const WORKERS = 3
 const ROUNDS = 20
-/** More than are in use at most times, so that the next to use one comes when the last one has just gone. */
+/** More than are in use at most times, so that the next user of one comes just after the last one has gone. */
 const CONTENTS = 6
 
 /** What forks of root sessions need beside a store. */
@@ -38,8 +38,8 @@ async function importWith({ store, sessions }: BlobFixture, id: string, data: Bu
 }
 
 /**
- * Prompts, imports, forks, removals and sweeps at once, of few contents, which are always somebody's last: what is there in the end has its
- * content, and nothing else has.
+ * Prompts, imports, forks, removals and sweeps at once, with few contents, each of which is constantly losing its last
+ * user: in the end, every message has its content, and nothing else is left.
  */
 export async function race(fixture: BlobFixture): Promise<void> {
   const { store, sessions } = fixture
@@ -55,12 +55,12 @@ export async function race(fixture: BlobFixture): Promise<void> {
     const id = `ses_${worker}_${n}`
     const former = `ses_${worker}_${n - 1}`
     await importWith(fixture, id, content(worker + n))
-    // All put the same one at about the same time, some for nothing, and release it one after the other.
+    // All put the same content at about the same time, some without using it, and release it one after the other.
     const refused = holdingBlobs(store, (hold) => store.put(W, content(5 * n), hold))
     const prompted = promptWith(fixture, id, `msg_prompt_${worker}_${n}`, content(5 * n))
     const forked = fork(fixture, former, `${former}_fork`).then(
       () => forks++,
-      // It was removed first, or is not there.
+      // It was removed first, or does not exist.
       () => {},
     )
     if (n % 3 === 0) await forked
@@ -97,7 +97,7 @@ export async function race(fixture: BlobFixture): Promise<void> {
   }
 }
 
-/** What the messages of a session, and what waits in it, refer to is there. */
+/** Everything that the messages and the inbox of a session refer to exists. */
 async function checkContents({ store, sessions }: BlobFixture, sessionId: string): Promise<void> {
   const page = await sessions.listMessages(W, sessionId, { limit: 10, order: 'ascending' })
   if (page === undefined) return

@@ -6,7 +6,7 @@ import type { UseCases } from '#test/support/session-use-cases.ts'
 import { admission } from './session-store.support.ts'
 
 export const W = 'wrk_one'
-/** For so long content is held before something uses it, in milliseconds. */
+/** How long content is held before something uses it, in milliseconds. */
 export const PAUSE_MS = 3
 
 /** An empty blob store. */
@@ -18,7 +18,7 @@ export interface BlobFixture extends AsyncDisposable {
   reopen(): Promise<BlobStore>
 }
 
-/** A hold of nothing yet. */
+/** A hold on nothing yet. */
 export function newHold(): BlobHold {
   return { id: `hold_${Math.random()}`, held: [] }
 }
@@ -45,7 +45,7 @@ export async function promptWith(
   })
 }
 
-/** Deletes all that is neither used nor held. */
+/** Deletes everything that is neither used nor held. */
 export async function sweepAll({ store }: BlobFixture): Promise<void> {
   while (await store.sweep());
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { type ExchangeCounts, INTERVALS } from '#services/identity/ports/exchange-counts.ts'
 
-/** One place where several processes count, where there can be several. */
+/** One place in which several processes count, if the store allows several. */
 export interface CountsPlace extends AsyncDisposable {
   open(): ExchangeCounts
 }
 
 const NOW = 900_000_000
 
-/** Counts by age without the zeros at the end. */
+/** Counts by age without trailing zeros. */
 function short({ network, counts }: { network: string; counts: readonly number[] }) {
   assert.ok(counts.length <= INTERVALS)
   return { network, counts: counts.slice(0, counts.findLastIndex((count) => count > 0) + 1) }

@@ -15,7 +15,7 @@ import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mon
 import { layOutCollections, layOutIdentity } from '#test/support/older-stores.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 
-/** What stands in the fixtures. */
+/** The content of the fixtures. */
 const organizationId = 'org_fixture0000000000000001'
 const keyId = 'key_fixture0000000000000002'
 const ISSUER = 'iss_fixture1'

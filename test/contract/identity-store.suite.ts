@@ -19,7 +19,7 @@ const stored = (key: NewApiKey, workspaceId: string, creatorKeyId?: string) => {
 
 const toggle = (disabled: boolean) => (key: ApiKey) => ({ ...key, disabled })
 const disable = toggle(true)
-/** All keys behind a place in their order, at most so many. */
+/** All keys after a position in their order, at most `limit` a page. */
 const pageOf = (after: number, limit: number) => ({ after, offset: 0, limit, kinds: [], enabledOnly: false })
 
 const workspaceOf = async ({ identity }: Stores): Promise<string> =>

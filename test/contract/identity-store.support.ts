@@ -20,7 +20,7 @@ export interface SuiteOptions {
   readonly skip: string | false
 }
 
-/** What a test of a suite works with: two processes' stores in one place, and a clock that both have. */
+/** What a test of a suite works with: the stores of two processes in one place, and a clock that both use. */
 export interface Opened {
   readonly store: Stores
   readonly other: Stores
@@ -49,7 +49,7 @@ export function suiteOf(
   })
 }
 
-/** Who makes the changes of the suites. */
+/** Who makes the changes in the suites. */
 export function byAdmin(time = 5_000): By {
   return { actor: { kind: 'api-key', keyId: 'key_admin' }, time }
 }

@@ -28,7 +28,7 @@ const query = (more: Partial<KeyQuery>): KeyQuery => {
   return { after: 0, offset: 0, limit: 10, kinds: [], enabledOnly: false, ...more }
 }
 
-/** What IdentityStore promises of the terms of keys and the limits of workspaces, on any adapter. */
+/** What IdentityStore promises about the terms of keys and the limits of workspaces, on any adapter. */
 export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptions): void {
   suiteOf(`Terms of keys on ${name}`, make, options, (rule) => {
     rule('terms are kept as they are given, and come with each read of the key', async ({ store, other }) => {

@@ -74,7 +74,7 @@ test('MongoDB: a row that is opened when what it holds was settled already is cl
   await using store = await makeStore()
   const clock = { time: 0, now: () => Date.now(), monotonic: () => clock.time }
   await using ledger = await store.open(clock)
-  // It stood still, so that others may have taken it for dead and have found no row.
+  // It was paused, so the others may have taken it for dead and found no row.
   clock.time += 9_000
   await assert.rejects(ledger.open(opening, maxCost, undefined), reasonOfRejection('STORE_UNAVAILABLE'))
   await store.forgetHolds()

@@ -125,7 +125,7 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   await ledger.close([closing])
   ledger.abandon('wrk_1', 'uncalled', false)
   ledger.abandon('wrk_1', 'called', true)
-  // What an id was given up for is settled before it is used again.
+  // A request under a given-up id is settled before the id is used again.
   await assert.rejects(
     ledger.open({ ...opening, requestId: 'uncalled' }, maxCost, undefined),
     reasonOfRejection('REQUEST_DUPLICATE'),

@@ -10,7 +10,7 @@ export interface LedgerStore extends AsyncDisposable {
   open(clock: Clock): Promise<Ledger>
 }
 
-/** A request of a key. */
+/** A request by a key. */
 export const opening: LedgerOpening = {
   workspace: 'wrk_1',
   requestId: 'req_1',
@@ -44,7 +44,7 @@ export const closing: LedgerClosing = {
   firstPartMs: 12,
   error: '',
 }
-/** What it may cost: 3 nano-dollars of input, and 2 for each of 10 tokens of output. */
+/** What it may cost: 3 nano-dollars for input, and 2 for each of 10 output tokens. */
 export const maxCost: MaxCost = {
   inputTokens: 3n,
   outputTokens: 10n,

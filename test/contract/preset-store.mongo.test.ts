@@ -51,7 +51,7 @@ test('MongoDB: who does not get its turn in time is refused as a conflict, and w
       await over.promise
     })
     await locked.promise
-    // The second one waits for its turn in the process, and its time is over before that.
+    // The second one waits for its turn in the process, and its time is up before that.
     const calls = [1, 2].map(() => other.createVersion('wrk_1', 'a', draft()))
     const conflict = reasonOfRejection('PRESET_CONFLICT', { slug: 'a' })
     await Promise.all(calls.map((call) => assert.rejects(call, conflict)))

@@ -5,14 +5,14 @@ import type { PresetStatus } from '#services/inference/domain/preset/preset.ts'
 import { PAGE_CHARACTERS, type PresetDraft, type PresetStore } from '#services/inference/ports/preset-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 
-/** A place with presets, which several processes may have open where its store allows that. */
+/** A place with presets; several processes may have it open if its store allows that. */
 export interface PresetPlace extends AsyncDisposable {
   readonly stores: readonly [PresetStore, ...PresetStore[]]
   /** Changes the status of a preset, which no call does yet. */
   setStatus(workspace: string, slug: string, status: PresetStatus, at: number): Promise<void>
 }
 
-/** A version that is to be created. */
+/** A version to be created. */
 export function draft(more: Partial<PresetDraft> = {}): PresetDraft {
   return {
     id: randomUUID(),

@@ -6,7 +6,7 @@ import { type MakePlace, makeOrganization, type SuiteOptions, suiteOf } from './
 
 const DAY_MS = 86_400_000
 
-/** What AuditLog promises of entries whose token is claimed with them, on any adapter. */
+/** What AuditLog promises about entries that claim their token, on any adapter. */
 export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteOptions): void {
   suiteOf(`Claims of the AuditLog on ${name}`, make, options, (rule) => {
     const use: TokenUse = { issuerId: 'iss_1', jti: 'one', timeExpires: Date.now() + 60_000 }

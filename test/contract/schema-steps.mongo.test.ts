@@ -24,7 +24,7 @@ const COLLECTION_WRITES = [
   'dropIndex',
 ]
 
-/** Where a process is paused, its renewals of the lease included: at the first call of one kind. */
+/** Where a process is paused, along with the renewals of its lease: at the first call of one kind. */
 interface Pause {
   readonly at: string
   readonly reached: PromiseWithResolvers<void>
@@ -59,7 +59,7 @@ function pausing(mongo: Mongo, seen: Set<string>, pause?: Pause): Mongo {
     const watched = COLLECTION_WRITES.map((method) => [
       method,
       async (...values: unknown[]) => {
-        // Within a transaction it is paused before that.
+        // In a transaction it is paused before the transaction.
         if (!values.some((value) => value instanceof Object && 'session' in value)) await before(`${name} ${method}`)
         return Reflect.apply(Reflect.get(real, method), real, values)
       },
@@ -87,7 +87,7 @@ async function dump(db: Db): Promise<Record<string, unknown>> {
   return Object.fromEntries(await Promise.all(documents))
 }
 
-/** What a server does meanwhile: it changes, deletes and adds. */
+/** What a server does meanwhile: it changes, deletes and adds documents. */
 async function serve(db: Db): Promise<void> {
   await db.collection('sessions').updateMany({}, { $set: { grams: ['served'] } })
   await db.collection('inbox').updateMany({ state: 'waiting' }, { $set: { state: 'delivered' } })
@@ -115,7 +115,7 @@ test('a process that is paused in any step changes nothing once another has run 
   }
   const kinds = new Set<string>()
   await onFixture((mongo) => migrateAll(pausing(mongo, kinds)))
-  // The first ones split messages, and the last one is of the last step.
+  // The first ones split messages, and the last one belongs to the last step.
   const transactions = [...kinds].filter((kind) => kind.startsWith('transaction'))
   for (const between of transactions.slice(1, -1)) kinds.delete(between)
   assert.ok(transactions.length > 2 && kinds.has('messages dropIndex'), [...kinds].join())

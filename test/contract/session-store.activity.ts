@@ -20,7 +20,7 @@ import {
 
 const TOKENS = { ...NO_TOKENS, input: 7, cacheRead: 3 }
 
-/** What statistics are made of. */
+/** The data of statistics. */
 export function activityCases(test: StoreTest): void {
   test('a prompt counts when it is delivered, and a step once it has ended, with its calls', async (fixture) => {
     const { store, clock } = fixture

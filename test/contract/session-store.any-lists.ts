@@ -10,7 +10,7 @@ const PROJECTS = ['p1', 'p2'] as const
 const HOUR_MS = 3_600_000
 const SUBPATHS = ['', 'b', 'b/c'] as const
 
-/** Lists with any filters, beside a model in memory. */
+/** Lists with any filters, compared with a model in memory. */
 export function anyListCases(test: StoreTest): void {
   test('any filters find what a model finds, on every page', async (fixture) => {
     const { store } = fixture
@@ -86,7 +86,7 @@ export function anyListCases(test: StoreTest): void {
   })
 }
 
-/** Sessions of all kinds, some of them moved up since. */
+/** Sessions of all kinds, some of which have moved up since. */
 export async function fill({ store, clock }: StoreFixture, count: number): Promise<readonly Session[]> {
   const numbers = Array.from({ length: count }, (_, i) => i)
   const made: Promise<Session>[] = []
@@ -105,7 +105,7 @@ export async function fill({ store, clock }: StoreFixture, count: number): Promi
   return Promise.all(numbers.map((i) => get(store, `ses_${i}`)))
 }
 
-/** What a list has, by the words of its promise. */
+/** What a list contains, by the wording of its promise. */
 export function inModel(
   all: readonly Session[],
   query: { [K in keyof SessionQuery]?: SessionQuery[K] | undefined },

@@ -20,10 +20,10 @@ import { acquire, admit, assistant, ManualClock, newSession, W } from './session
 
 const CALLS = 30
 const RESULT_BYTES = 50_000
-/** Each result once, and a little for what is around it. */
+/** Each result once, and a little for its surroundings. */
 const MOST_BYTES = CALLS * RESULT_BYTES * 1.2
 
-/** Does one step whose calls end one after the other, each with a long result. */
+/** Runs one step whose calls end one after the other, each with a long result. */
 async function doStep(port: SessionStore): Promise<void> {
   const store = withUseCases(port)
   await store.createSession(W, newSession())

@@ -20,7 +20,7 @@ const compaction = (id: string, changes: object = {}) => {
   return { ...rest, ...changes }
 }
 
-/** Compactions, as they wait, run and are settled. */
+/** Compactions: how they wait, run and are settled. */
 export function compactionCases(test: StoreTest): void {
   test('one compaction waits at a time; its own id names it for good', async (fixture) => {
     const { store } = fixture

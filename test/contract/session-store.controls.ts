@@ -20,7 +20,7 @@ import { eventsOf } from './session-store.tail.ts'
 const there = { directory: '/other', projectId: 'prj_2', subpath: 'a/b' }
 const here = { directory: '/project', projectId: 'prj_1', subpath: '' }
 
-/** Synthetic texts and moves, as they enter the conversation. */
+/** Synthetic texts and moves: how they enter the conversation. */
 export function controlCases(test: StoreTest): void {
   test('a synthetic text becomes a message with its event', async (fixture) => {
     const { store, clock } = fixture

@@ -120,7 +120,7 @@ export function eventCases(test: StoreTest): void {
   test('a position that nobody gave is answered `missed`, and live events follow', async ({ store }) => {
     const [event] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     const { position } = event as { position: string }
-    // Yet to come, by a number or by a time; and one that is written in another way.
+    // Not written yet, by a number or by a time; and a malformed one.
     const forged = [/\d{15}$/, /(?<=^82)[0-9A-F]{8}/].map((part) =>
       position.replace(part, (old) => old.replaceAll(/./g, '9')),
     )
@@ -188,7 +188,7 @@ export function changeCases(test: StoreTest): void {
     const listener = store.onChange(({ workspace, sessionId, kinds }) => {
       if (workspace === W && sessionId === 'ses_1') received.push(kinds)
     })
-    /** At once; from the server the same may come again. */
+    /** At once; the server may send the same notice again. */
     const expects = async (write: () => Promise<unknown>, ...kinds: readonly string[]): Promise<void> => {
       received.length = 0
       await write()
@@ -216,7 +216,7 @@ export function changeCases(test: StoreTest): void {
     const { store } = fixture
     const lease = await begin(fixture)
     const received: unknown[] = []
-    // Who has just begun to listen is notified that anything may have changed.
+    // A new listener is notified that anything may have changed.
     using _ = store.onChange((change) => change.sessionId !== undefined && received.push(change))
     for (let n = 0; n < 50; n++) {
       const message = assistant('msg_step', { parts: [{ type: 'text', text: `${n}` }] })
@@ -227,7 +227,7 @@ export function changeCases(test: StoreTest): void {
   })
 }
 
-/** What is kept of the log. */
+/** How much of the log is kept. */
 export function retentionCases(test: StoreTest): void {
   test('the events of a session are read by its numbers, the same as by workspace', async (fixture) => {
     const { store, clock } = fixture
@@ -337,7 +337,7 @@ export function retentionCases(test: StoreTest): void {
     await using current = await tail(store, second?.position)
     await admit(store, 'steer', 'msg_3')
     for (const reader of [current, late, live]) {
-      // One that has missed some may be given what is kept.
+      // A reader that has missed some may be given what is kept.
       const events = [...(await reader.events(1))]
       if (reader === late && events[0]?.id === second?.id) events.push(...(await reader.events(1)))
       const { data } = events.at(-1) as (typeof events)[0]

@@ -26,7 +26,7 @@ async function ids(store: UseCases): Promise<string[]> {
   return (await listed(store, {})).map(({ id }) => id).sort()
 }
 
-/** How sessions go that have others below them, and those that are read at the same time. */
+/** How sessions with others below them are removed, and those that are read at the same time. */
 export function familyCases(test: StoreTest): void {
   test('messages that are read while their session is removed are whole, or it is not there', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'import')
@@ -112,7 +112,7 @@ export function familyCases(test: StoreTest): void {
       await assert.rejects(store.stageSession(W, 'ses_root', 'import'), away)
     }
     assert.equal(gone, 45)
-    // A new one is another, and has nothing to do with what is left of the first.
+    // A new session with that id is another one, and has nothing to do with what is left of the first.
     const staged = await store.stageSession(W, 'ses_root', 'import')
     await store.commitStaged(staged, fromStaged('ses_root'))
     await family(store, { ses_new: 'ses_root' })

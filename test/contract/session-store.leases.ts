@@ -20,7 +20,7 @@ import {
   W,
 } from './session-store.support.ts'
 
-/** Everything that is done under a lease, but for giving it back. */
+/** Everything that is done under a lease, except releasing it. */
 const leased: Readonly<Record<string, (store: UseCases, lease: Lease) => Promise<unknown>>> = {
   renewLease: (store, lease) => store.renewLease(lease, 1_000),
   settleAborted: (store, lease) => store.settleAborted(lease),

@@ -16,7 +16,7 @@ import { withUseCases } from '#test/support/session-use-cases.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 import { acquire, admission, admit, ManualClock, newSession, W } from './session-store.support.ts'
 
-/** Two stores on one database, as two processes have them, with the limits of a product, not of a test run. */
+/** Two stores on one database, as two processes have them, with the limits of the product rather than of a test run. */
 async function open() {
   await using opening = new AsyncDisposableStack()
   const [server] = (mongoUri() ?? '').split('?')
@@ -103,7 +103,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await using fixture = await open()
     const { uri, database, stores } = fixture
     await stores[0].createSession(W, newSession())
-    // The same name as another process of this database has; it does nothing more.
+    // It has the same name as another process of this database, and does nothing more.
     await using gone = await new MongoClient(uri, { appName: `portico/${database}` }).connect()
     const session = gone.startSession()
     session.startTransaction()
@@ -178,7 +178,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
       await store.createSession(W, newSession(id))
       await store.admitPrompt(W, admission(`msg_${id}`, { sessionId: id }))
     }
-    // More than are looked at together, several times over.
+    // More than are examined at once, several times over.
     const ids = Array.from({ length: 70 }, (_, i) => `ses_locked${i}`)
     for (const id of ids) await begin(id)
     await using client = await new MongoClient(uri).connect()

@@ -20,7 +20,7 @@ async function open() {
   return { store, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** Does something whose first transaction is committed, while its writer learns that it has to be run again. */
+/** Does something whose first transaction is committed, while its writer has to run it again. */
 async function losingAnswer<T>(work: () => Promise<T>): Promise<T> {
   const { commitTransaction } = ClientSession.prototype
   let lost = 0

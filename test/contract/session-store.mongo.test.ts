@@ -80,7 +80,7 @@ async function changeStreams(collection: string): Promise<unknown[]> {
   return (await operations.toArray()).map(({ cursor }) => cursor.cursorId)
 }
 
-/** Kills the cursors of the change streams on the events, as a server does that loses them. */
+/** Kills the cursors of the change streams on the events, as a server does when it loses them. */
 async function dropChangeStreams(): Promise<void> {
   await mongo?.db.command({ killCursors: 'events', cursors: await changeStreams('events') })
 }
@@ -192,7 +192,7 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
       (await reader.events(1)).map(({ sessionId }) => sessionId),
       ['ses_1'],
     )
-    // Whoever has just begun to listen is notified of the writes from a moment on.
+    // A new listener is notified of the writes from a certain moment on.
     for (let i = 0; !notified; i++) await store.admitPrompt(W, admission(`msg_${i}`))
   })
 

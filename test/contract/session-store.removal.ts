@@ -25,7 +25,7 @@ import { eventsOf, tail } from './session-store.tail.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Takes up removals until there is none, and deletes what is left of each. */
+/** Works through all removals, and deletes what is left of each session. */
 export async function finishRemovals(store: UseCases): Promise<Removal[]> {
   const done: Removal[] = []
   for (let next = await store.takeRemoval(HOUR_MS); next; next = await store.takeRemoval(HOUR_MS)) {
@@ -37,7 +37,7 @@ export async function finishRemovals(store: UseCases): Promise<Removal[]> {
   return done
 }
 
-/** Makes the session of a staged one. */
+/** Creates a session from a staged one. */
 export function fromStaged(id: string, title?: string, parentId?: string): CreateSession {
   return (now, newId, seq) => {
     const { session, revision } = made(newSession(id, { title }), now, newId, seq)
@@ -50,7 +50,7 @@ export function textOf(item: InboxItem | undefined): string | undefined {
   return item?.type === 'prompt' ? item.prompt.text : undefined
 }
 
-/** How sessions go. */
+/** How sessions are removed. */
 export function removalCases(test: StoreTest): void {
   test('a removed session is nowhere, at once', async (fixture) => {
     const { store } = fixture
@@ -167,7 +167,7 @@ export function removalCases(test: StoreTest): void {
     await using live = await tail(store)
     await store.removeSession(W, 'ses_1')
     await store.selectAgent(W, 'ses_other', 'plan')
-    // On MongoDB a process knows of a removal when its event has come.
+    // On MongoDB a process learns of a removal from its event.
     await live.events(2)
     const expectRest = async (): Promise<void> => {
       await using reader = await tail(store, created?.position)

@@ -56,7 +56,7 @@ async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<
 
 type Tables = ReturnType<typeof readTables>
 
-/** Rows that name a workspace by its number name it by its id. */
+/** Rows that refer to a workspace by number now refer to it by id. */
 function withWorkspaces(tables: Tables): Tables {
   const workspaces = tables.workspaces as readonly { readonly number: number; readonly id: string }[]
   const ids = new Map<unknown, string>(workspaces.map(({ number, id }) => [number, id]))

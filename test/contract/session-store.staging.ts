@@ -31,7 +31,7 @@ const STEP = assistant('msg_step', {
   timeCompleted: 2,
 })
 
-/** How sessions come that are too large for one transaction. */
+/** How sessions that are too large for one transaction are created. */
 export function stagingCases(test: StoreTest): void {
   test('a staged session is nowhere before it is committed, and whole then', async (fixture) => {
     const { store } = fixture

@@ -23,9 +23,9 @@ export interface StoreFixture extends AsyncDisposable {
   readonly longMs: number
   /** A lease that `outlast` outlasts. */
   readonly shortMs: number
-  /** Every row of every table, or document of every collection; the store is opened anew for it where it must be. */
+  /** Every row of every table, or every document of every collection; reopens the store if needed. */
   contents(): Promise<Readonly<Record<string, readonly object[]>>>
-  /** Lets time go by until a lease of `shortMs` has run out. */
+  /** Lets time pass until a lease of `shortMs` has run out. */
   outlast(): Promise<void>
 }
 
@@ -167,14 +167,14 @@ export function request(id: string, changes: Partial<PermissionRequest> = {}): P
   }
 }
 
-/** The session, which is there. */
+/** The session, which must exist. */
 export async function get(store: UseCases, sessionId = 'ses_1'): Promise<Session> {
   const session = await store.getSession(W, sessionId)
   assert.ok(session)
   return session
 }
 
-/** What a list holds, ascending and at most 50 unless the query says otherwise. */
+/** What a list contains, ascending and at most 50 unless the query says otherwise. */
 export async function listed(store: UseCases, query: Partial<SessionQuery>, workspace = W): Promise<Session[]> {
   const sessions: Session[] = []
   const batches = store.listSessions(workspace, { limit: 50, order: 'ascending', ...query })
@@ -189,12 +189,12 @@ export async function messages(store: UseCases, sessionId = 'ses_1'): Promise<re
   return page.items
 }
 
-/** Ids of messages, but for those that the store made itself: these are their kinds. */
+/** Ids of messages; those that the store generated are replaced by the kinds of their messages. */
 export function names(items: readonly { readonly message: Message }[]): string[] {
   return items.map(({ message: { id, type } }) => (['user', 'assistant', 'synthetic'].includes(type) ? id : type))
 }
 
-/** Without members that are undefined, as they come back from a store. */
+/** Without undefined members, as values come back from a store. */
 export function plain<T>(value: T): T {
   if (Array.isArray(value)) return value.map(plain) as T
   if (typeof value !== 'object' || value === null) return value

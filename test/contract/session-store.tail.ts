@@ -12,13 +12,13 @@ export class TailReader implements AsyncDisposable {
     this.#iterator = store.tailEvents(workspace, position, this.#controller.signal)[Symbol.asyncIterator]()
   }
 
-  /** The next item; that a reader has caught up is passed over. */
+  /** The next item, skipping the notice that the reader has caught up. */
   async next(): Promise<IteratorResult<TailItem>> {
     const next = await this.#iterator.next()
     return next.value?.type === 'caught-up' ? this.next() : next
   }
 
-  /** Reads up to where the reader has caught up; returns the events before, and the position. */
+  /** Reads until the reader has caught up; returns the events before that, and the position. */
   async caughtUp() {
     const events = []
     for (;;) {
@@ -29,7 +29,7 @@ export class TailReader implements AsyncDisposable {
     }
   }
 
-  /** Reads until so many events have come; other items are refused. */
+  /** Reads until that many events have come; refuses other items. */
   async events(count: number) {
     const events = []
     while (events.length < count) {
@@ -40,7 +40,7 @@ export class TailReader implements AsyncDisposable {
     return events
   }
 
-  /** Reads the next item, which is of that type. */
+  /** Reads the next item, which has to be of that type. */
   async expect<T extends TailItem['type']>(type: T): Promise<Extract<TailItem, { readonly type: T }>> {
     const { value } = await this.next()
     assert.equal(value?.type, type)
@@ -64,7 +64,7 @@ export async function tail(store: UseCases, position?: string, workspace = W): P
   return reader
 }
 
-/** The events of the workspace that follow on what `write` does. */
+/** The events of the workspace that `write` causes. */
 export async function eventsOf(store: UseCases, count: number, write: () => Promise<unknown>) {
   await using reader = await tail(store)
   await write()

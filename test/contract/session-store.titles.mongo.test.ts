@@ -10,9 +10,12 @@ import { withUseCases } from '#test/support/session-use-cases.ts'
 import { inModel } from './session-store.any-lists.ts'
 import { admission, get, listed, ManualClock, newSession, W } from './session-store.support.ts'
 
-/** More than are read in one piece. */
+/** More than are read in one batch. */
 const IN_AN_HOUR = 700
-/** What is in the titles of each hour: in one order, all of a word lie behind all of the other one, and a way through the list is the longer one. */
+/**
+ * The titles of each hour: in one order, all titles with one word come after all with the other, and one direction
+ * through the list is the longer one.
+ */
 const HOURS = ['a needle', 'a needle', 'a pin', 'a pin']
 const HOUR_MS = 3_600_000
 
@@ -41,7 +44,7 @@ test('searches that end in the middle of many titles find the first ones of the 
   await sessions.deleteMany({})
   await sessions.insertMany(documents)
   clock.advance(HOURS.length * HOUR_MS)
-  // It moves to the front, with its hour.
+  // It moves to the front, along with its hour.
   const moved = 'ses_0_0'
   await store.admitPrompt(W, admission('msg_1', { sessionId: moved, wake: false }))
   const all = [...documents.filter(({ id }) => id !== moved).map(toSession), await get(store, moved)]

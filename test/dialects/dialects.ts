@@ -13,7 +13,7 @@ const schema = {
   additionalProperties: false,
 }
 
-/** An answer as far as the table looks, whichever dialect it came in. */
+/** An answer as far as the table checks it, in whichever dialect it came. */
 export interface Answer {
   readonly thought: string
   readonly text: string
@@ -27,22 +27,22 @@ export interface Answer {
   readonly leftOut: readonly string[]
 }
 
-/** A public dialect: how the same request is written in it, and how its answers are read. */
+/** A public dialect: how a request is written in it, and how its answers are read. */
 export interface Dialect {
   readonly name: string
   /** The dialect's words for why an answer ended. */
   readonly reasons: { readonly tools: string; readonly stop: string; readonly length: string; readonly filter: string }
   /** Whether a request can name stop texts. */
   readonly stops: boolean
-  /** A conversation with a picture, a file and a call that was answered; two tools, a schema, limits. */
+  /** A conversation with a picture, a file and an answered call; two tools, a schema, and limits. */
   readonly request: Json
   post(portico: Pick<Portico, 'fetch'>, body: Json, headers: Record<string, string>): Promise<Response>
-  /** The whole answer that a stream amounts to, as clients put it together. */
+  /** The whole answer that a stream amounts to, assembled the way clients do. */
   fold(text: string): Json
   read(answer: Json): Answer
-  /** A request that says one thing and may call two tools. */
+  /** A request that says one thing and allows two tool calls. */
   prompt(text: string): Json
-  /** The request with an answer, and the results of its calls, as history. */
+  /** The request with an answer and the results of its calls as history. */
   next(request: Json, answer: Json): Json
 }
 

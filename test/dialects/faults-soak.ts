@@ -1,4 +1,5 @@
-// `npm run soak:faults [-- REQUESTS]`: faults of providers (10,000), each with one body and one row, after which memory must be back.
+// `npm run soak:faults [-- REQUESTS]`: faults of providers (10,000 requests), each with one body and one row;
+// afterwards memory must be back to where it was.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,17 +18,19 @@ import { UPSTREAMS } from './upstreams.ts'
 const REQUESTS = Number(process.argv[2] ?? 10_000)
 const WARM_UP = Math.max(200, REQUESTS / 10)
 const AT_ONCE = 100
-/** What does not come is waited for longer than what comes may take on a busy machine, and every failure keeps its status. */
+/**
+ * A missing answer is waited for longer than a slow one may take on a busy machine, and every failure keeps its status.
+ */
 const PATIENCE = {
   PORTICO_GENERATION_TIMEOUT_SECONDS: '15',
   PORTICO_PROVIDER_TIMEOUT_SECONDS: '5',
   PORTICO_KEEP_ALIVE_MS: '60000',
 }
-/** An endless answer is read until it has 32 MiB or more: one of so many requests gets it. */
+/** An endless answer is read until it has 32 MiB or more: only one in so many requests gets it. */
 const ENDLESS_EVERY = 100
 const ENDLESS = 'an endless answer'
 const REFUSED = 'refused'
-/** What may be held more than before. */
+/** How much more memory may be held than before. */
 const SHARE = 1.1
 const KINDS = [REFUSED, ...Object.keys(FAULTS).filter((name) => name !== ENDLESS)]
 
@@ -46,7 +49,7 @@ async function held({ processes }: Product): Promise<number> {
   return heapUsed + external
 }
 
-/** The least that is held within a few seconds in which nothing happens. */
+/** The least that is held within a few idle seconds. */
 async function rested(product: Product): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let i = 0; i < 5; i++) {

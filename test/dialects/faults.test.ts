@@ -8,7 +8,7 @@ import { expected, FAULTS, type Fault, IMPATIENT, outcome } from './provider-fau
 import type { Upstream } from './upstreams/upstream.ts'
 import { UPSTREAMS } from './upstreams.ts'
 
-/** Whatever a provider does wrong: every dialect gets the right error in time, and every request has one row. */
+/** Whatever a provider does wrong, every dialect gets the right error in time, and every request has one row. */
 let stub: ProviderStub
 let portico: Portico
 let fault: Fault['answer'] = () => assert.fail()
@@ -36,7 +36,10 @@ after(async () => {
   await stub[Symbol.asyncDispose]()
 })
 
-/** What each dialect gets of each provider; one after another where answers are so large that they would be in each other's way. */
+/**
+ * What each dialect gets from each provider; sequential where the answers are so large that they would disturb each
+ * other.
+ */
 async function outcomes(prefix: 'up' | 'down', streamed: boolean, atOnce = true): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   const underWay: Promise<void>[] = []

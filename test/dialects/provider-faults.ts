@@ -11,7 +11,7 @@ type Answer = (response: ServerResponse, upstream: Upstream, streamed: boolean) 
 
 const frame = (event: Json | string) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`
 
-/** Half of an answer, and then what `next` does. */
+/** Half of an answer, then whatever `next` does. */
 function half(next: (response: ServerResponse) => void): Answer {
   return (response, upstream, streamed) => {
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' })
@@ -41,7 +41,9 @@ const flood: Answer = (response, upstream, streamed) => {
   })(response, upstream, streamed)
 }
 
-/** Something that a provider does wrong, and what a client gets: the status, or once it was 200 what the stream says of its end. */
+/**
+ * Something that a provider does wrong, and what a client gets: the status or, once that was 200, how the stream ends.
+ */
 export interface Fault {
   readonly answer: Answer
   readonly before: number
@@ -72,19 +74,22 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'an endless answer': { answer: flood, before: 502, within: 'length' },
 }
 
-/** Settings of a product whose providers do wrong: nobody waits for long. */
+/** Settings of a product whose providers fail: short timeouts. */
 export const IMPATIENT = { PORTICO_GENERATION_TIMEOUT_SECONDS: '6', PORTICO_PROVIDER_TIMEOUT_SECONDS: '1' }
 
 /** What a client gets of a fault. */
 export function expected(name: string, dialect: Dialect, protocol: Upstream['protocol'], streamed: boolean): unknown {
   const { before, within = before } = FAULTS[name] ?? assert.fail(name)
-  // Anthropic streams long answers always; only there a whole one is not read to its end.
+  // Anthropic always streams long answers; only there is a whole one not read to its end.
   const isRead = name === 'an endless answer' && protocol === 'anthropic' && dialect.name !== 'messages'
   if (streamed) return within
   return isRead ? 'length' : before
 }
 
-/** Asks, and returns the status, or, once it was 200, what the answer says of its end. Fails where that is no body of the dialect. */
+/**
+ * Sends the request, and returns the status or, once that was 200, how the answer ends. Fails if that is not a body of
+ * the dialect.
+ */
 export async function outcome(
   portico: Pick<Portico, 'fetch'>,
   dialect: Dialect,
@@ -99,7 +104,7 @@ export async function outcome(
   }
   if (!streamed) {
     const answer = JSON.parse(text) as Json
-    // One that has failed late, when its status was sent.
+    // A late failure, after its status was sent.
     if (!answer.usage) return text.slice(0, 300)
     return dialect.read(answer).stop === dialect.reasons.length ? 'length' : text.slice(0, 300)
   }

@@ -9,14 +9,17 @@ import { type Answer, DIALECTS, type Dialect } from './dialects.ts'
 import { type Ending, SAID, type Upstream } from './upstreams/upstream.ts'
 import { UPSTREAMS } from './upstreams.ts'
 
-/** Every dialect beside every provider: what is asked for arrives, and what is answered, or is named as left out. */
+/**
+ * Every dialect with every provider: what is requested arrives, and what the provider answers comes back, or it is
+ * reported as left out.
+ */
 let stub: ProviderStub
 let portico: Portico
 
-/** Undefined: the providers say what they have to say. */
+/** Undefined: the providers return what they are scripted to. */
 let ending: Ending | undefined
 
-/** Undefined: they say it in their own words. */
+/** Undefined: reported in their own words. */
 let scripted: ((response: ServerResponse) => void) | undefined
 
 function answer(response: ServerResponse): void {
@@ -49,9 +52,9 @@ after(async () => {
 })
 
 interface Asked {
-  /** As the provider got it. */
+  /** As the provider received it. */
   readonly body: Json
-  /** As the client got it. */
+  /** As the client received it. */
   readonly answer: Json
 }
 
@@ -109,7 +112,7 @@ for (const dialect of DIALECTS) {
         const { body, answer } = await ask(dialect, upstream, dialect.request, streamed)
         const { leftOut, ...said } = dialect.read(answer)
         assert.deepEqual(said, { ...EXPECTED, stop: dialect.reasons.tools })
-        // The API of responses has no such setting: there the answer is ended here.
+        // The Responses API has no such setting: there the gateway ends the answer itself.
         const stops = dialect.stops && upstream.protocol !== 'openai-responses'
         assert.deepEqual(upstream.reached(body), {
           ...{ system: true, images: 1, files: 1, results: ['nothing'], tools: ['list', 'read'], schema: true },

@@ -13,7 +13,7 @@ const folder = fileURLToPath(new URL('../../docs/federation/', import.meta.url))
 const guides = readdirSync(folder).filter((name) => name !== 'README.md')
 const conditions = new CelConditions()
 
-/** The blocks of a guide whose language is that. */
+/** The blocks of a guide in that language. */
 const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(/^```([^\n]+)\n([\s\S]*?)^```$/gm)].flatMap(([, name, block = '']) =>
     name === language ? [block] : [],

@@ -111,7 +111,7 @@ suite('what extends agents works alike in both modes', () => {
         }
         assert.deepEqual(prompted.metadata, { seen: true })
 
-        // Without a rule a call of the server waits for a reply. A reload rejects what waits, and the run goes on.
+        // Without a rule, a call of the server waits for a reply. A reload rejects what waits, and the run goes on.
         const waits = await client.createSession({ permissions: [{ action: 'bash', resource: '*', effect: 'ask' }] })
         await client.prompt(waits, {
           text: `${called('bash', { command: 'true' })}\n${called('server_wait', { ms: 1, tag: 'b' })}`,
@@ -139,7 +139,7 @@ suite('what extends agents works alike in both modes', () => {
         const [summary] = await list<{ type: string; status: string }>(`/api/session/${root}/context`)
         assert.deepEqual([summary?.type, summary?.status], ['compaction', 'completed'])
 
-        // An interrupt goes down.
+        // An interrupt reaches the sessions below.
         const stopped = await client.createSession({ permissions: [allow('bash')] })
         await client.prompt(stopped, { text: delegated(called('bash', { command: `sleep 1000; : ${project.path}` })) })
         const [below = ''] = await waitUntil('the child', async () => {

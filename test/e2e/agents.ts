@@ -7,8 +7,9 @@ import { promisify } from 'node:util'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { type Script, type ScriptedStep, SECOND_PROMPT, startScriptedModel } from '#test/support/scripted-model.ts'
 
-// `npm run e2e:agents`: coding agents, unchanged from npm, each edit a file by a tool, over two turns: each in its own dialect, with a scripted model of either
-// kind. They are fetched into a folder of the system's, and reach nothing but this machine.
+// `npm run e2e:agents`: coding agents, unchanged from npm, each edit a file with a tool over two turns, each in its own
+// dialect, with a scripted model of either kind. They are installed into a folder of the system's, and reach only this
+// machine.
 
 const FIRST_PROMPT = 'Replace Hello by Goodbye in greeting.txt'
 /** A start of an agent takes seconds on a busy machine. */
@@ -50,7 +51,7 @@ const claudeCode: Agent = {
   ],
 }
 
-/** Codex offers its tool of any text to the models that it knows, and a command line to others. */
+/** Codex offers its free-form tool to the models that it knows, and a command line to others. */
 const replace = (from: string, to: string): ScriptedStep => [
   { name: 'apply_patch', input: `*** Begin Patch\n*** Update File: greeting.txt\n@@\n-${from}\n+${to}\n*** End Patch` },
   { name: 'exec_command', input: { cmd: `sed -i s/${from}/${to}/ greeting.txt` } },
@@ -130,7 +131,7 @@ async function edits(agent: Agent, program: string, model: string): Promise<void
     OPENAI_BASE_URL: `${upstream.url}/v1`,
   })
   const own = { PATH: process.env.PATH ?? '', HOME: home, CODEX_HOME: home }
-  // Nothing but this machine is there.
+  // Only this machine can be reached.
   const alone = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
   const env = { ...own, ...alone, ...agent.environment(portico, model) }
   for (const [turn, prompt, text] of [

@@ -46,7 +46,7 @@ describe('five processes whose runs do not go on by themselves', { skip: skipWit
     const [side] = product.sides
     await side?.session.process().kill()
     await side?.session.restart()
-    // Its lease lives on for a while: this wakes a session whose owner is dead.
+    // Its lease lives on for a while; this wakes a session whose owner is dead.
     await client.prompt(three, { id: 'msg_c_4', text: 'Four' })
     await Promise.all([one, two, three].map((id) => client.wait(id)))
     assert.deepEqual(await courseOf(one), ['msg_a_1', 'interrupted'])

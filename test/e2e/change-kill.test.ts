@@ -19,7 +19,7 @@ import { silentLogger } from '#test/support/transports.ts'
 
 const ENTRY = fileURLToPath(new URL('./exchange-and-change.ts', import.meta.url))
 
-/** What a process has said before it was killed, at some moment after it had given out so many tokens. */
+/** What a process had printed when it was killed, at some moment after it had issued that many tokens. */
 async function killedAtWork(env: Readonly<Record<string, string>>, tokens: number) {
   const child = spawn(process.execPath, [ENTRY], {
     env: { ...process.env, ...env },
@@ -90,7 +90,7 @@ test('kill -9 amid exchanges and changes: every token that was given out is in t
 })
 
 test('likewise on MongoDB', { skip: skipWithoutMongo }, async () => {
-  // As patient as a deployment: what a killed process has locked is freed once a call has waited in vain.
+  // As patient as a deployment: what a killed process has locked is released once a call has waited in vain.
   const uri = (mongoUri() ?? '').replace(/&?(serverSelectionTimeoutMS|waitQueueTimeoutMS)=\d+/g, '')
   const database = freshDatabaseName()
   const key = Buffer.alloc(32, 7).toString('base64')

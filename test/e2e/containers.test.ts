@@ -26,7 +26,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const compose = readCompose()
 const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'portico')
-/** Those that go on; `migrate` ends before they start. */
+/** Those that keep running; `migrate` ends before they start. */
 const own = ours.filter(([name]) => name !== 'migrate')
 const image = scratchDirectory()
 before(async () => {
@@ -36,7 +36,7 @@ before(async () => {
 })
 after(() => image[Symbol.dispose]())
 
-/** Runs words of a container from what the image holds, with nothing of this machine's environment. */
+/** Runs a container's command from the content of the image, without any of this machine's environment. */
 function run(words: readonly string[], environment: Readonly<Record<string, string>>) {
   assert.equal(words[0], 'node')
   const { PATH = '', HOME = '', NODE_OPTIONS = '' } = process.env
@@ -51,7 +51,7 @@ function run(words: readonly string[], environment: Readonly<Record<string, stri
   return { child, ended, output: () => output }
 }
 
-/** A check is a process: it is not asked again and again while the server loads. */
+/** A check is a process, so it is not repeated in quick succession while the server loads. */
 async function toListen({ child, output }: ReturnType<typeof run>): Promise<void> {
   await waitFor('a server to listen', () => {
     assert.equal(child.exitCode, null, output())
@@ -181,7 +181,7 @@ describe('the processes of docker-compose.yml', { skip: skipWithoutMongo }, () =
       writeFileSync(join(folders.path, name), `${secret}\n`)
     }
     const ports = new Map((await freePorts(own.length)).map((port, index) => [own[index]?.[0] ?? '', port]))
-    /** What is elsewhere in a container, on this machine. */
+    /** Paths that a container has elsewhere, on this machine. */
     const here = (value: string, self: string): string =>
       value
         .replace('/run/secrets', folders.path)

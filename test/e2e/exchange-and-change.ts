@@ -1,5 +1,5 @@
-// Exchanges tokens, and meanwhile changes an issuer and a policy, in the store that its environment names, and prints a line for each
-// that has succeeded: `token ACCESS_TOKEN` or `revision RESOURCE_ID REVISION`.
+// Exchanges tokens and meanwhile changes an issuer and a policy in the store that its environment names, and prints a
+// line for each success: `token ACCESS_TOKEN` or `revision RESOURCE_ID REVISION`.
 
 import { Code, ConnectError } from '@connectrpc/connect'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
@@ -22,7 +22,7 @@ const key = newTokenKey('ES256', 'k1')
 const jwks = JSON.stringify({ keys: [key.jwk] })
 const issuerUrl = 'https://issuer.example'
 
-/** Tries again for as long as the store is away: a process that was killed may have left a lock. */
+/** Retries for as long as the store is away: a killed process may have left a lock. */
 async function retried<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

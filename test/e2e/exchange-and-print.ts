@@ -1,5 +1,5 @@
-// Exchanges a token again and again, 16 at once, and prints each access token when it has it. Words: the settings of the identity service
-// as JSON, the policy and the subject token.
+// Exchanges a token again and again, 16 at once, and prints each access token as soon as it has it. Arguments: the
+// settings of the identity service as JSON, the policy and the subject token.
 import { openReplica } from '#test/support/identity-replica.ts'
 
 const [settings = '', federationPolicyId = '', subjectToken = ''] = process.argv.slice(2)

@@ -20,7 +20,7 @@ import { newTokenKey } from '#test/support/subject-tokens.ts'
 const ENTRY = fileURLToPath(new URL('./exchange-and-print.ts', import.meta.url))
 const KILLS = 4
 
-/** Exchanges in a process that is killed at some moment; the access tokens that it gave out. */
+/** Exchanges in a process that is killed at some moment; returns the access tokens that it issued. */
 async function killedWhileExchanging(settings: ReplicaSettings, policyId: string, token: string): Promise<string[]> {
   const child = spawn(process.execPath, [ENTRY, JSON.stringify(settings), policyId, token], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -36,7 +36,7 @@ async function killedWhileExchanging(settings: ReplicaSettings, policyId: string
   return given
 }
 
-/** The ids of all access tokens that the audit log has. */
+/** The ids of all access tokens in the audit log. */
 async function recorded({ federation, organizationId, admin }: IdentityReplica): Promise<Set<string>> {
   const ids = new Set<string>()
   let pageToken: string | undefined

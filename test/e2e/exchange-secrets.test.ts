@@ -51,7 +51,7 @@ test('exchanges leave no token in the logs and none in the store, and one answer
       replicaToken(key, { sub: 'somebody else' }),
       replicaToken(key, { exp: 1 }),
       signToken({ sub: 'x' }, key, { alg: 'none' }),
-      // Each has a payload that is long enough to be nowhere by chance.
+      // Each has a payload long enough not to occur anywhere by chance.
       signToken({ sub: 'x' }, other, { kid: '\u0000\u001b[31m' }),
     ]
     const accepted = await post(good)

@@ -15,7 +15,10 @@ const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const JWT = 'urn:ietf:params:oauth:token-type:jwt'
 const AUDIENCE = 'https://portico.example'
 
-/** Who exchanges: clients that nobody here wrote, as they come from npm. Each returns the access token and its lifetime. */
+/**
+ * The clients that exchange tokens: third-party ones, as they come from npm. Each returns the access token and its
+ * lifetime.
+ */
 const CLIENTS: Readonly<
   Record<string, (url: string, policyId: string, subjectToken: string) => Promise<{ token: string; seconds: number }>>
 > = {
@@ -123,7 +126,7 @@ function clientsAndIssuers(start: (setting: Setting) => Promise<Product>, store:
           const asked = { model: 'portico/echo', input: '/length 2' }
           const answer = await send('POST', '/responses', asked, token)
           assert.equal(answer.status, 'completed')
-          // Its use is the target key's.
+          // Its usage is the target key's.
           const found = await send('GET', `/generation?id=${answer.id.replace('resp_', 'gen-')}`, undefined, token)
           assert.equal(found.data.api_key_id, ids.keyId)
         }

@@ -121,7 +121,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     )
     const left = async (): Promise<string[]> => {
       const found = Object.entries(await readCollections(mongo.db))
-      // The ledger keeps what was used.
+      // The ledger keeps the usage.
       const own = found.filter(([name]) => !['inference_ledger'].includes(name))
       return own.flatMap(([name, rows]) =>
         rows.flatMap((row) => (JSON.stringify(row).includes(sessionId) ? [name] : [])),
@@ -170,7 +170,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     await a.session.restart()
   })
 
-  /** Has a prompt run in A: B is paused until A has the lease. */
+  /** Runs a prompt in A: B is paused until A has the lease. */
   async function runInA(text: string, session: Record<string, unknown> = {}): Promise<string> {
     const sessionId = await throughA.createSession({ id: `ses_fencing${sessions++}`, ...session })
     b.session.process().pause()
@@ -183,7 +183,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     return sessionId
   }
 
-  /** Pauses A until B has the session, and lets it go on while B is at work. Never do both hold it at once. */
+  /** Pauses A until B has the session, and resumes it while B is at work. They never both hold it. */
   async function takenOverWhileAIsPaused(sessionId: string): Promise<LeaseRecord> {
     a.session.process().pause()
     try {
@@ -201,7 +201,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     }
   }
 
-  /** A's lease counts for nothing any more, A has noticed, and B is through with the session. */
+  /** A's lease is void, A has noticed, and B is done with the session. */
   async function assertFenced(before: LeaseRecord, messages: readonly WireMessage[]): Promise<void> {
     const { workspace, id: sessionId, fence } = before
     await waitFor('A to notice', () =>
@@ -239,7 +239,7 @@ async function questions(client: InstanceClient, sessionId: string): Promise<rea
   return ((await client.get(`/api/session/${sessionId}/permission`)) as { data: { id: string }[] }).data
 }
 
-/** What each message is, and how it ended where that was not as usual. */
+/** What each message is, and how it ended if that was unusual. */
 function typesOf(messages: readonly WireMessage[]): string[] {
   return messages.map(({ type, outcome, error }) => [type, outcome, error?.type].filter(Boolean).join(' '))
 }

@@ -21,7 +21,7 @@ test("README's five commands start the product", { skip: skipWithoutMongo }, asy
     /### Five processes[\s\S]*?```sh\n([\s\S]*?)```/.exec(fileText('README.md'))?.[1] ?? assert.fail('no commands')
   assert.equal(given.match(/npm run \w+(?= ?&?$)/gm)?.length, 5)
   assert.match(given, /^npm run replica-set$/m)
-  // Only what differs on a machine with other things on it: the server of the tests, and free ports.
+  // Only what differs on a machine where other things run: the server of the tests, and free ports.
   const script = given
     .replace('mongodb://127.0.0.1:27017/?replicaSet=rs0', mongoUri() ?? '')
     .replace(
@@ -68,7 +68,7 @@ test("README's five commands start the product", { skip: skipWithoutMongo }, asy
   }
 })
 
-/** The gateway may be ready before those that it calls. */
+/** The gateway may be ready before the services that it calls. */
 async function waitForSession(client: InstanceClient): Promise<string> {
   let id = ''
   await waitFor('a session', async () => {

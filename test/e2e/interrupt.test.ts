@@ -48,10 +48,10 @@ function interrupts(start: (setting: { dataDirectory: string; project: string })
       await printing.seen
       const over = new AbortController()
       const answers = answersMeanwhile(product.url, over.signal)
-      // A frozen process would keep the tests that follow waiting, and heeds no other signal.
+      // A frozen process would block the tests that follow, and heeds no other signal.
       answers.catch(() => product.kill())
       assert.deepEqual(await client.post(`/api/session/${sessionId}/interrupt`, undefined), { interrupted: true })
-      // Not `wait`: that would hide whether anything else is answered.
+      // Not `wait`, which would hide whether anything else is answered.
       await Promise.race([client.wait(sessionId), answers])
       over.abort()
       assert.ok((await answers) > 0)
@@ -67,7 +67,7 @@ function interrupts(start: (setting: { dataDirectory: string; project: string })
   }
 }
 
-/** Listens for the progress of a session's tool calls; stands when the answer is there. */
+/** Listens for the progress of a session's tool calls; the stream is open when this returns. */
 async function progressOf(url: string, sessionId: string): Promise<{ readonly seen: Promise<void> } & AsyncDisposable> {
   const source = new EventSource(`${url}/api/event`)
   const seen = Promise.withResolvers<void>()
@@ -81,7 +81,9 @@ async function progressOf(url: string, sessionId: string): Promise<{ readonly se
   return { seen: seen.promise, [Symbol.asyncDispose]: async () => source.close() }
 }
 
-/** Asks again and again until the signal aborts; how many answers came, each in time. Throws at the first that did not. */
+/**
+ * Sends requests until the signal aborts; returns how many were answered, each in time. Throws at the first late one.
+ */
 async function answersMeanwhile(url: string, over: AbortSignal): Promise<number> {
   for (let answers = 0; ; answers++) {
     if (over.aborted && answers > 0) return answers

@@ -36,7 +36,8 @@ export function assertEnded(conversations: readonly (readonly WireMessage[])[]):
 }
 
 /**
- * Every compaction has ended; where one that was due was cut off, the run did not go on without another one. Returns how many were completed, and cut off.
+ * Every compaction has ended; where a due one was cut off, the run did not go on without another. Returns how many were
+ * completed, and how many cut off.
  */
 export function assertCompacted(messages: readonly WireMessage[]): {
   readonly completed: number
@@ -60,7 +61,10 @@ export function assertCompacted(messages: readonly WireMessage[]): {
   return { completed, cutOff }
 }
 
-/** The sessions below each are those that its calls name, and each was asked once, if it was not interrupted before. Returns their messages. */
+/**
+ * The sessions below each are those that its calls name, and each was prompted once unless it was interrupted before.
+ * Returns their messages.
+ */
 export async function assertChildren(client: InstanceClient, sessions: readonly string[]): Promise<WireMessage[][]> {
   const all: WireMessage[][] = []
   for (const parent of sessions) {
@@ -83,7 +87,7 @@ export async function assertChildren(client: InstanceClient, sessions: readonly 
   return all
 }
 
-/** No call was made twice, and none that was completed was not made. `made`: what calls have left, by tag. */
+/** No call was made twice, and every completed one was made. `made`: the traces that calls have left, by tag. */
 export function assertMadeOnce(made: readonly string[], messages: readonly WireMessage[]): void {
   const tags = new Set(made)
   const twice = made.filter((tag, at) => made.indexOf(tag) !== at)

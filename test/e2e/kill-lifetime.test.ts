@@ -14,7 +14,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const MESSAGES = 3_000
 
-/** Makes a long session, while no server runs. */
+/** Creates a long session while no server runs. */
 async function fill(data: string, directory: string): Promise<void> {
   using identity = new DatabaseSync(join(data, 'identity.sqlite'), { readOnly: true })
   const workspace = identity.prepare('SELECT id FROM workspaces').get()?.id as string

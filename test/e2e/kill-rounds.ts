@@ -13,14 +13,14 @@ import { type Accepted, ExtendedProject, type Means, PRINTING, type Worker, work
 /** What a series of kills did. */
 export interface KillReport {
   readonly kills: number
-  /** Of one of five processes, which came back beside the others. */
+  /** Kills of one of five processes, which came back beside the others. */
   readonly serviceKills: number
-  /** Of plugin hosts and of MCP servers, while their owner lived. */
+  /** Kills of plugin hosts and of MCP servers while their owner lived. */
   readonly hostKills: number
   readonly serverKills: number
   readonly sent: number
   readonly accepted: number
-  /** Of commands and of the plugin; of the MCP server. */
+  /** Calls of commands and of the plugin; calls of the MCP server. */
   readonly toolCalls: number
   readonly serverCalls: number
   readonly abortedCalls: number
@@ -38,10 +38,12 @@ const HOST = 'plugins/host/host.ts'
 const SERVER = 'mcp/scripted-server.ts'
 
 /**
- * Kills the single process again and again while prompts are admitted and run, and so its plugin host and its MCP server; with the address of a MongoDB server five
- * processes, of which one is killed and comes back before all are. Then starts them once more and holds them to their promise: every accepted prompt is exactly one user message with its file, every run has ended, no call of a tool, a plugin or a server was made twice,
- * every summary has ended, every session that worked for a call is there and was asked once, and no process is alive that any of these
- * started. `random` answers numbers from 0 up to 1.
+ * Kills the single process again and again while prompts are admitted and run, along with its plugin host and its MCP
+ * server; given the address of a MongoDB server, five processes, one of which is killed and comes back before all are.
+ * Then starts them once more and checks the promise: every accepted prompt is exactly one user message with its file,
+ * every run has ended, no call of a tool, a plugin or a server was made twice, every summary has ended, every session
+ * that worked for a call exists and was prompted once, and no process that any of these started is alive. `random`
+ * returns numbers from 0 up to, but not including, 1.
  */
 export async function killRounds(kills: number, random: () => number, mongo?: string): Promise<KillReport> {
   using data = scratchDirectory()
@@ -55,7 +57,7 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
   const database = freshDatabaseName()
   const environment = {
     PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([extended.directory]),
-    // Whatever is started below the server has it.
+    // Everything started below the server has it in its environment.
     PATH: `${process.env.PATH}:/${marker}`,
   }
   const setting = { dataDirectory: data.path, project: folder.path }
@@ -85,7 +87,7 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
     return signal.aborted ? 0 : pids.length
   }
 
-  // A process that ends by itself leaves its compiled code behind (NODE_COMPILE_CACHE): later ones are quicker.
+  // A process that ends by itself leaves its compiled code behind (NODE_COMPILE_CACHE), so later ones start faster.
   const first = await start()
   await settled(new InstanceClient(first.url), all.slice(0, 1))
   await first.stop()
@@ -99,13 +101,13 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
       // While the plugin and the server are at work, or come back.
       called: () =>
         within(5_000, untilCalled(extended, 'server', over.signal)).then(() => sleep(random() ** 2 * 2_500)),
-      // While a summary is written.
+      // While a summary is being written.
       summing: () => within(3_000, untilSumming(product, over.signal)).then(() => sleep(random() * 10)),
     }
     const moment = random() < 0.3 ? moments.soon : random() < 0.6 ? moments.called : moments.summing
     const working = all.map((worker) => work(client, worker, over.signal))
     const stabbing = Promise.all([HOST, SERVER].map((program) => (random() < 0.7 ? stab(program, over.signal) : 0)))
-    // Some are killed while they still begin, whatever that takes.
+    // Some are killed while they are still starting, however long that takes.
     if (random() < 0.8) await waitFor('a prompt to be accepted', () => accepted.prompts.size > before)
     await moment()
     const victim = product.services?.[Math.floor(random() * product.services.length)]
@@ -168,7 +170,7 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
   }
 }
 
-/** No run does nothing for so long. */
+/** No run is idle for that long. */
 const STUCK_MS = 150_000
 
 async function within(ms: number, what: Promise<unknown>): Promise<void> {
@@ -187,7 +189,7 @@ async function untilSumming({ url }: Product, signal: AbortSignal): Promise<void
     if (decoder.decode(chunk, { stream: true }).includes('session.compaction.started')) return
 }
 
-/** Both the plugin and the server are there, whatever became of the processes before. */
+/** Both the plugin and the server are there, whatever happened to the processes before. */
 async function assertUsable(client: InstanceClient, { directory }: ExtendedProject): Promise<void> {
   await client.createSession({ id: 'ses_usable', location: { directory } })
   await client.prompt('ses_usable', { text: '/tool count {"tag":"usable"}\n/tool server_wait {"ms":1}' })
@@ -198,8 +200,8 @@ async function assertUsable(client: InstanceClient, { directory }: ExtendedProje
 }
 
 /**
- * Wakes every session, since what was parked or waited when an interrupt came does not run by itself, until all is done.
- * Commands that print without end are interrupted. Returns their messages.
+ * Wakes every session until all work is done, since what was parked or waiting when an interrupt came does not run by
+ * itself. Endless commands are interrupted. Returns their messages.
  */
 async function settled(client: InstanceClient, all: readonly Worker[]): Promise<WireMessage[][]> {
   return Promise.all(
@@ -234,7 +236,7 @@ async function quiet(client: InstanceClient, sessionId: string): Promise<void> {
   await idle
 }
 
-/** What is left of many kills may take longer than \`fetch\` waits for an answer. */
+/** After many kills, the rest of the work may take longer than `fetch` waits for an answer. */
 async function untilIdle(client: InstanceClient, sessionId: string): Promise<void> {
   for (;;) {
     const late = (error: Error): 'late' => {

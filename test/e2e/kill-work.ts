@@ -5,21 +5,21 @@ import type { InstanceClient } from '#test/support/instance-client.ts'
 import { linesOf } from '#test/support/lines-of.ts'
 import { scriptedServer } from '#test/support/mcp.ts'
 
-/** A command that prints without end. */
+/** A command that prints endlessly. */
 export const PRINTING = 'while :; do echo lighthouse; sleep 0.01; done'
 
-/** Where work is done, and what of it is random. */
+/** Where work is done, and which of it is random. */
 export interface Means {
   readonly project: string
   /** Each call leaves a line in it. */
   readonly calls: string
-  /** Among the words of processes that commands leave behind. */
+  /** Occurs in the command lines of processes that commands leave behind. */
   readonly marker: string
-  /** Answers numbers from 0 up to 1. */
+  /** Returns numbers from 0 up to, but not including, 1. */
   readonly random: () => number
 }
 
-/** What was accepted: prompts, each with whether it came with a file; and compactions. */
+/** What was accepted: prompts, each with whether it had a file, and compactions. */
 export interface Accepted {
   readonly prompts: Map<string, boolean>
   readonly compactions: Set<string>
@@ -78,7 +78,10 @@ export class ExtendedProject {
   }
 }
 
-/** Sessions that run commands, sessions that use the plugin and the MCP server, and sessions whose model has little room. */
+/**
+ * Sessions that run commands, sessions that use the plugin and the MCP server, and sessions whose model has a small
+ * context.
+ */
 export function workers(means: Means, extended: ExtendedProject, { prompts, compactions }: Accepted): Worker[] {
   const { random } = means
   const prompt = async (client: InstanceClient, sessionId: string, id: string, text: string): Promise<void> => {
@@ -128,13 +131,13 @@ function commandText(id: string, { calls, marker, random }: Means): string {
     const prompt = `/slow 5\n/tool bash ${JSON.stringify({ command: `echo ${id} >> ${calls}; sleep 0.1` })}`
     return taskText(id, prompt)
   }
-  // A command that leaves its output to another takes half a second more.
+  // A command that leaves its output to another process takes half a second more.
   const output = chance < 0.68 ? '' : '>/dev/null 2>&1'
   const command = `echo ${id} >> ${calls}; sleep ${marker} ${output} & sleep 0.${Math.floor(chance * 3)}`
   return `/tool bash ${JSON.stringify({ command })}`
 }
 
-/** Calls of the plugin and of the server, at once, by the session itself or by one below it. */
+/** Parallel calls of the plugin and of the server, by the session itself or by one below it. */
 function callingText(id: string, chance: number): string {
   const text = `/tool count ${JSON.stringify({ tag: `${id}-plugin` })}\n/tool server_wait ${JSON.stringify({ ms: 60, tag: `${id}-server` })}`
   return chance < 0.7 ? text : taskText(id, text)
@@ -144,7 +147,7 @@ function taskText(description: string, prompt: string): string {
   return `/tool task ${JSON.stringify({ description, prompt, subagent_type: 'general' })}`
 }
 
-/** A file whose content nobody else's has. */
+/** A file with unique content. */
 function fileOf(id: string): { readonly uri: string; readonly name: string } {
   return { uri: `data:text/plain;base64,${Buffer.from(id).toString('base64')}`, name: `${id}.txt` }
 }

@@ -26,7 +26,7 @@ const COMPLETION = {
 }
 const COST_NANOS = 7_000n
 
-/** A provider that holds what it is asked until it is released. */
+/** A provider that holds its requests until it is released. */
 async function startHolding() {
   const held: (() => void)[] = []
   const stub = await startStub(async (response) => {
@@ -79,7 +79,7 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
       return reasonOf(error)?.reason ?? 'cut'
     }
   }
-  // (12 + 5 bytes of a message are 6 tokens, and 10 of output) at 1 and 2 US dollars for a million.
+  // 12 + 5 bytes of a message are 6 tokens, and there are 10 of output, at 1 and 2 US dollars per million.
   const limit = 50n * 26_000n
   const refused: string[] = []
   const send = (to: typeof a, count: number) =>
@@ -111,7 +111,7 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
   const answered = (await throughB).filter((outcome) => outcome === 'answered').length
   assert.equal(answered + cut, 50)
   await waitFor('nothing is held', async () => (await held()) === 0n)
-  // What the dead one's clients may have got is estimated: the input, and no output that it noted.
+  // What the clients of the dead process may have received is estimated: the input, and no output, since it noted none.
   const spent = BigInt(answered) * COST_NANOS + BigInt(cut) * 6_000n
   const { keys } = await b.usage.getKeyUsage({ keyIds: ['key_1'] }, options)
   assert.equal(keys[0]?.spending?.totalNanos, spent)
@@ -148,7 +148,7 @@ test('MongoDB: a caller that has an answer of one process finds its row and its 
     const sum = BigInt(i) * COST_NANOS
     assert.deepEqual([keys[0]?.spending?.totalNanos, spending?.totalNanos], [sum, sum])
   }
-  // Nor does a request that was answered stand in the way of the next one.
+  // Nor does an answered request stand in the way of the next one.
   for (let i = 21; i <= 40; i++) {
     const generation = { requestId: `req_${i}`, model: 'priced/gpt', messages: [userMessage('Hello')] }
     await (i % 4 < 2 ? a : b).inference.generate({ generation, terms: { concurrentRequests: 1 } }, options)

@@ -21,7 +21,7 @@ process.on('exit', () => {
   appendFileSync(process.env.LOADED, own.join('\\n'))
 })`
 const UPSTREAM = ['undici']
-/** What is behind `fetch`, `Headers` and `http.WebSocket`. */
+/** The modules behind `fetch`, `Headers` and `http.WebSocket`. */
 const FETCH = 'NativeModule internal/deps/undici/undici'
 const TRACING = /^@opentelemetry\//
 /** What a server of sessions needs with the first generation, run, exchange or unusual call. */
@@ -39,7 +39,7 @@ const LATER = [
 ]
 const WIRE = ['@connectrpc/connect-node', '@grpc/grpc-js']
 
-/** What a process has loaded when it has started and answered once: packages, and files of the product. */
+/** What a process has loaded once it has started and answered one request: packages, and files of the product. */
 async function loadedBy(entry: string, environment: Record<string, string>): Promise<ReadonlySet<string>> {
   using folder = scratchDirectory()
   const [hook, list] = [join(folder.path, 'hook.mjs'), join(folder.path, 'loaded')]

@@ -17,11 +17,13 @@ type Work = (load: Load, turn: number, lane: number) => Promise<void>
 
 const RULES = [{ action: 'bash', resource: '*# ask-me', effect: 'ask' }]
 const PRINT = 'yes abcdefghijklmno | head -c 3000000'
-/** So many prompts later a session is left and another one begun: no conversation grows without end. */
+/** After this many prompts a session is left and another one begun, so that no conversation grows without end. */
 const PROMPTS = 12
 const PATIENCE_MS = 60_000
 
-/** Everything that clients do at once, in lanes that each do one thing after the other. Resolves when the time is over. */
+/**
+ * Everything that clients do at once, in lanes that each do one thing after the other. Resolves when the time is up.
+ */
 export async function mixedLoad(url: string, seconds: number, random: () => number): Promise<Tally> {
   const load: Load = { url, until: Date.now() + seconds * 1_000, tally: {}, random }
   const lanes: [Work, number][] = [
@@ -64,7 +66,7 @@ async function talk({ url, random }: Load, turn: number, lane: number): Promise<
   await quiet(url, session)
 }
 
-/** Commands that print much, are asked for or interrupted while they print; and searches. */
+/** Commands that print much, need permission or are interrupted while they print; and searches. */
 async function useTools({ url, random }: Load, turn: number, lane: number): Promise<void> {
   const session = await sessionOf(url, `tool${lane}`, turn)
   const kind = Math.floor(random() * 4)
@@ -101,7 +103,7 @@ async function replyTo(url: string, session: string, reply: string): Promise<voi
   }
 }
 
-/** A reader that listens for a while and goes, without a word. */
+/** A reader that listens for a while and leaves without a word. */
 async function streamEvents({ url, random }: Load): Promise<void> {
   const hangUp = new AbortController()
   const answer = await request(`${url}/api/event`, { signal: hangUp.signal })
@@ -114,7 +116,7 @@ async function streamEvents({ url, random }: Load): Promise<void> {
   await reading
 }
 
-/** Responses, whole and streamed; some streams are left in the middle. */
+/** Responses, whole and streamed; some streams are abandoned halfway. */
 async function respond({ url, random }: Load): Promise<void> {
   const stream = random() < 0.6
   const hangUp = new AbortController()
@@ -148,7 +150,10 @@ async function sendNonsense({ url, random }: Load): Promise<void> {
   await answer.text()
 }
 
-/** What an interrupt parked before it began runs with the next prompt, and has to be interrupted again if it is long. */
+/**
+ * A prompt that an interrupt parked before it began runs with the next one, and has to be interrupted again if it is
+ * long.
+ */
 async function quiet(url: string, session: string): Promise<void> {
   for (let tries = 0; tries < PROMPTS + 3; tries++) {
     const signal = AbortSignal.timeout(3_000)
@@ -172,8 +177,8 @@ async function sessionOf(url: string, lane: string, turn: number): Promise<strin
 }
 
 /**
- * As fetch does, which may open a connection that it then has no use for: 20 s later the server answers 408 there, and the next
- * request on it finds that.
+ * Like fetch, which may open a connection that it then has no use for: 20 s later the server answers 408 there, and the
+ * next request on it receives that.
  */
 async function request(address: string, init?: RequestInit): Promise<Response> {
   const answer = await fetch(address, init)

@@ -24,28 +24,33 @@ interface Held {
 export interface MixedReport {
   readonly done: Tally
   readonly before: Held
-  /** At the busiest moment that was looked at. */
+  /** At the busiest moment observed. */
   readonly most: Held
   readonly after: Held
 }
 
 /**
- * How much more may be held after the load than before it, both idle and warm. Sockets of clients close within some seconds,
- * threads for searches are kept to be used again, and the allocator gives pages back late.
+ * How much more may be held after the load than before it, both idle and warm. Sockets of clients close within some
+ * seconds, threads for searches are kept for reuse, and the allocator returns pages late.
  */
 const MORE: Held = { rssMb: 120, heapMb: 15, externalMb: 15, files: 6, threads: 4, children: 0, temporary: 0 }
-/** A process grows to its working size in this time. A shorter load shows what its heap and buffers hold, not its resident set. */
+/**
+ * A process grows to its working size in this time. A shorter load measures only its heap and buffers, not its resident
+ * set.
+ */
 const FULL_SIZE_SECONDS = 300
-/** For idle connections to be closed, threads to end, and memory to be given back. */
+/** Time for idle connections to be closed, threads to end, and memory to be given back. */
 const REST_MS = 90_000
-/** The rest before a load, and what of a rest goes by between two looks. */
+/** The rest before a load, and the part of a rest between two measurements. */
 const REST = { beforeMs: 20_000, lookMs: 12_000 }
-/** Where nobody asks for the resident set: connections close and threads end sooner, and a look collects garbage. */
+/**
+ * Where the resident set is not measured: connections close and threads end sooner, and a measurement collects garbage.
+ */
 const SHORT_REST = { beforeMs: 0, lookMs: 6_000 }
 
 /**
- * Puts a mixed load on a single process for so many seconds, after a short one that warms it up, and holds it to giving
- * everything back: memory, files, threads, processes and temporary files.
+ * Puts a mixed load on a single process for that many seconds, after a short one that warms it up, and checks that
+ * everything is given back: memory, files, threads, processes and temporary files.
  */
 export async function mixedRounds(seconds: number, random: () => number): Promise<MixedReport> {
   using data = scratchDirectory()
@@ -82,7 +87,7 @@ export async function mixedRounds(seconds: number, random: () => number): Promis
   }
 }
 
-/** What is held once nothing happens any more: as soon as it is not more than before, else after the rest. */
+/** What is held once the server is idle: as soon as it is not more than before, else after the rest. */
 async function rested(
   product: Product,
   temporary: string,
@@ -92,7 +97,7 @@ async function rested(
   const begun = Date.now()
   const isOver = (): boolean => Date.now() - begun > (known === undefined ? beforeMs : REST_MS)
   for (;;) {
-    // Looking is work, too, and the server gives memory back once nothing happens.
+    // Measuring is work, too, and the server gives memory back only when it is idle.
     do await sleep(lookMs)
     while (!isOver() && residentMb(product) > (known === undefined ? 0 : known.before.rssMb + known.limits.rssMb))
     const held = await look(product, temporary)
@@ -101,7 +106,7 @@ async function rested(
   }
 }
 
-/** The name of something that is held beyond its limit. */
+/** The name of a resource that is held beyond its limit. */
 function excess(after: Held, { before, limits }: { readonly before: Held; readonly limits: Held }): string | undefined {
   const names = Object.keys(limits) as (keyof Held)[]
   return names.find((name) => after[name] > before[name] + limits[name])

@@ -118,7 +118,7 @@ async function workspaceOf(environment: Readonly<Record<string, string>>): Promi
   return /wrk_\w+/.exec(stdout)?.[0] ?? assert.fail(stderr)
 }
 
-/** The row of each attempt of a settled step says how it ended, and what the message says that it used. */
+/** The row of each attempt of a settled step says how it ended, and has the usage of its message. */
 async function usageIsThere(ledger: Ledger, workspace: string, { messages }: Expected): Promise<void> {
   const rowOf = async (id: string, attempt = 1) => {
     const row = await ledger.get(workspace, `${id}-${attempt}`)
@@ -148,7 +148,7 @@ async function usageIsThere(ledger: Ledger, workspace: string, { messages }: Exp
   }
 }
 
-/** What the ledger's test reads of an assistant message. */
+/** What the test of the ledger reads from an assistant message. */
 interface Step {
   readonly id: string
   readonly type: string
@@ -160,7 +160,7 @@ interface Step {
   }
 }
 
-/** What ran is taken up, what waited is delivered, what was parked waits for a wake, and what was approved stays so. */
+/** Running work is taken up, waiting input is delivered, parked input waits for a wake, and approvals stay. */
 async function workGoesOn(url: string): Promise<void> {
   const client = new InstanceClient(url)
   await client.wait('ses_running')

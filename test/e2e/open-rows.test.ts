@@ -29,7 +29,7 @@ function rowsIn(directory: string): unknown[] {
   return database.prepare('SELECT status, error FROM ledger').all()
 }
 
-/** How many requests the accounts have running. */
+/** How many running requests the accounts have. */
 function runningIn(directory: string): unknown[] {
   using database = new DatabaseSync(join(directory, 'inference.sqlite'))
   return database

@@ -15,10 +15,10 @@ import { waitFor } from '#test/support/wait-until.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 // A loop that never ends, but leaves the processor to other tests.
 const STAND = 'const%20m=new%20Int32Array(new%20SharedArrayBuffer(4));for(;;)Atomics.wait(m,0,0,20)'
-// At this signal the main thread stands for ever, as no signal of a user can make it.
+// At this signal the main thread blocks for ever, as no signal of a user could make it.
 const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '2' }
-// The first interval is that of the watchdog: as soon as it has begun, the process stands.
+// The first interval is that of the watchdog: as soon as it has begun, the process blocks.
 const STANDING_START = `data:text/javascript,const%20begin=setInterval;globalThis.setInterval=(...all)=>{queueMicrotask(()=>{${STAND}});return%20begin(...all)}`
 
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0
@@ -33,7 +33,7 @@ describe('one process', () => {
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${unknown}`
     using tools = scratchDirectory()
     const pipes = join(tools.path, 'pipes')
-    // With the folder that it makes a pipe in.
+    // With a pipe in the folder that it creates.
     writeFileSync(
       join(tools.path, 'mkfifo'),
       `#!/bin/sh\necho "$3" > ${pipes}\nPATH=/usr/bin:/bin exec mkfifo "$@"\n`,
@@ -62,7 +62,7 @@ describe('one process', () => {
         lines.map((line) => JSON.parse(line).level),
         ['warn'],
       )
-      // Below the data folder, where nothing of a kill is left for others to find.
+      // Below the data folder, where a kill leaves nothing for others to find.
       assert.equal(readFileSync(pipes, 'utf8').startsWith(join(data.path, 'scratch/portico-pipe-')), true)
       assert.deepEqual(readdirSync(join(data.path, 'scratch')), [])
     } finally {
@@ -78,7 +78,7 @@ describe('one process', () => {
     const sessionId = await new InstanceClient(first.url).createSession()
     const before = new InstanceClient(first.url)
     await before.prompt(sessionId, { text: '/slow 600000\n/length 2' })
-    // An interrupt ends what runs: what still waits begins after it.
+    // An interrupt ends what runs; what still waits begins after it.
     await waitFor('the first run', async () => {
       return (await before.messages(sessionId)).some(({ type }) => type === 'assistant')
     })
@@ -177,7 +177,7 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
       // Of the whole product the catalog alone starts processes.
       const pid =
         product.processes().find(({ output }) => /"service":"(catalog|portico)"/.test(output()))?.child.pid ?? 0
-      // To start a process takes six; what reads files, four at once, still works.
+      // Starting a process takes six; the work that reads files, four at once, still succeeds.
       const limit = limitFree(pid, 5)
       assert.match(await run('short'), /not_started/)
       limitDescriptors(pid, limit)
@@ -197,7 +197,7 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
   })
 }
 
-/** From now on a process has so many descriptors free; answers what its limit was. */
+/** From now on a process has that many free descriptors; returns its former limit. */
 function limitFree(pid: number, free: number): string {
   const used = readdirSync(`/proc/${pid}/fd`).map(Number)
   let limit = free

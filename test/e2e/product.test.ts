@@ -168,12 +168,12 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     product = await start({ dataDirectory: data.path, project: project.path })
     client = new InstanceClient(product.url)
     assert.equal((await fetch(`${product.url}/api/session/${info.id}`)).status, 404)
-    // On MongoDB the killed process's transaction lasts for some seconds more, and keeps its records.
+    // On MongoDB the transaction of the killed process lasts some seconds more, and keeps its records.
     const made = await waitUntil('an answer other than 503', async () => {
       const answer = await fetch(`${product.url}${path}`, { method: 'POST', headers, body })
       const text = await answer.text()
       if (answer.status !== 503) return { status: answer.status, text }
-      // It is 24 MB: tried again no sooner than the answer says.
+      // It is 24 MB: retried no sooner than the answer says.
       await sleep(Number(answer.headers.get('retry-after')) * 1_000)
       return undefined
     })

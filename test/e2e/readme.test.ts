@@ -30,7 +30,7 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     for (const folder of [data, project, home]) folder[Symbol.dispose]()
   })
 
-  /** The commands of a shell block below a heading, by its place: each may go on over several lines. */
+  /** The commands of a shell block below a heading; each may span several lines. */
   const commandsBelow = (heading: string, place = 0): string[] => {
     const [, below = ''] = fileText('README.md').split(`\n## ${heading}\n`)
     const block = [...below.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)][place]?.[1] ?? ''
@@ -38,7 +38,7 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     return text.trimEnd().split(/\n(?=curl |export )/)
   }
 
-  /** Runs commands in a shell in which S names a session; what each of them prints. */
+  /** Runs commands in a shell in which S names a session; returns what each of them prints. */
   const paste = async (session: string, commands: readonly string[]): Promise<string[]> => {
     const script = commands.map((command) => `${command}\nprintf '\\036'`).join('\n')
     const { code, stdout, stderr } = await runToEnd('sh', ['-e', '-c', script], { S: session, HOME: home.path })

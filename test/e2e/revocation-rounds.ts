@@ -26,7 +26,7 @@ type Credential = AuthenticateRequest['credential'] & { readonly value: string }
 /** Two ways into one deployment, each with an identity service of its own. */
 export interface Deployment extends AsyncDisposable {
   readonly identities: readonly Client<typeof IdentityService>[]
-  /** Whether a credential is taken when it is shown on one of the ways in. */
+  /** Whether a credential is accepted through one of the gateways. */
   readonly ways: readonly ((credential: Credential) => Promise<boolean>)[]
   mint(target: { readonly workspaceId: string; readonly keyId: string }): Promise<string>
 }
@@ -34,14 +34,15 @@ export interface Deployment extends AsyncDisposable {
 /** What a series of rounds did. */
 export interface RevocationReport {
   readonly rounds: number
-  /** Requests that were under way while the key changed, and may have gone either way. */
+  /** Requests that were in progress while the key changed, and may have gone either way. */
   readonly between: number
 }
 
 /**
- * Disables and enables a key again and again, now through one identity service and now through the other, while requests with it and with
- * tokens that act as it come in on all ways all the time. From the moment that a change is answered, every new request on every way
- * has to go by it; in the end the key is deleted. The tokens are those that have been verified before.
+ * Disables and enables a key again and again, through one identity service and then the other, while requests with it
+ * and with tokens that act as it keep coming through all gateways. From the moment that a change is answered, every new
+ * request through every gateway has to obey it; in the end the key is deleted. The tokens are ones that have been
+ * verified before.
  */
 export async function revocationRounds(deployment: Deployment, rounds: number): Promise<RevocationReport> {
   const { identities, ways } = deployment
@@ -157,7 +158,7 @@ export async function startTwoOnMongo(): Promise<Deployment> {
     const headers = { authorization: `Bearer ${value}`, 'content-type': 'application/json' }
     const answer = await fetch(`${url}/api/v1/responses`, { method: 'POST', headers, body: '{"model":1}' })
     await answer.arrayBuffer()
-    // Who is known learns what is wrong with the body; who is not may have to wait.
+    // A known caller learns what is wrong with the body; an unknown one may have to wait.
     assert.ok([400, 401, 429].includes(answer.status), String(answer.status))
     return answer.status === 400
   })

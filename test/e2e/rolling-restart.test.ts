@@ -11,7 +11,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const CHECK_MS = 100
 
-/** A balancer as they are: goes round those that said they are ready when it last asked, and never tries again. */
+/** A typical balancer: goes round the servers that were ready at its last check, and never retries. */
 async function startBalancer(targets: { readonly url: string; ready: boolean }[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   let turn = 0
@@ -69,7 +69,7 @@ test(title, { skip: skipWithoutMongo }, async () => {
     PORTICO_MONGODB_URI: mongoUri() ?? '',
     PORTICO_MONGODB_DATABASE: database,
     PORTICO_INTERNAL_SECRET: randomBytes(24).toString('hex'),
-    // On a busy machine the balancer looks late.
+    // On a busy machine the balancer checks late.
     PORTICO_UNREADY_SECONDS: '6',
     PORTICO_DRAIN_SECONDS: '60',
   }

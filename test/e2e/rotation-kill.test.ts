@@ -13,7 +13,7 @@ import { ISSUER, openRing, type SigningPlace } from '#test/support/signing.ts'
 const ENTRY = fileURLToPath(new URL('./rotate-and-mint.ts', import.meta.url))
 const KILLS = 8
 
-/** Rotates in a process that is killed at some moment; the tokens that it gave out, with their times. */
+/** Rotates in a process that is killed at some moment; returns the tokens that it issued, with their times. */
 async function killedWhileRotating(place: SigningPlace, begin: number): Promise<{ time: number; token: string }[]> {
   const child = spawn(process.execPath, [ENTRY, JSON.stringify(place), String(begin)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -22,7 +22,7 @@ async function killedWhileRotating(place: SigningPlace, begin: number): Promise<
   const given: { time: number; token: string }[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     const [, time, token = ''] = /^(\d+) (\S+)$/.exec(line) ?? []
-    // The last line may be cut off: that token was not given out.
+    // The last line may be cut off: that token was not issued.
     if (token.split('.')[2]?.length === 86) given.push({ time: Number(time), token })
     if (given.length === 1) void sleep(Math.random() * 200).then(() => child.kill('SIGKILL'))
   }

@@ -21,7 +21,9 @@ import { grantAt, KEY_A, KEY_B, openBeside } from '#test/support/signing.ts'
 
 const SECRET = 'a secret of processes'
 
-/** All that would give a private key away, or what it is encrypted with, in every form it could be written in. */
+/**
+ * Everything that would reveal a private key, or what it is encrypted with, in every form in which it could be written.
+ */
 function secretsOf(keys: readonly SigningKey[], encryptionKey: string): Buffer[] {
   const seal = new KeySeal({ keys: [encryptionKey], source: 'the test' })
   const scalars = keys.map(({ kid, sealed }) => {
@@ -31,7 +33,7 @@ function secretsOf(keys: readonly SigningKey[], encryptionKey: string): Buffer[]
   })
   return [...scalars, Buffer.from(encryptionKey, 'base64')].flatMap((bytes) => [
     bytes,
-    // Without the characters at either end that depend on what stands beside it.
+    // Without the characters at either end that depend on their neighbours.
     ...([0, 1, 2] as const).map((shift) => {
       const text = Buffer.concat([Buffer.alloc(shift), bytes])
         .toString('base64')
@@ -73,12 +75,12 @@ test('no private key is in the bytes of a data folder, in the log or in an answe
   const secrets = secretsOf(keys, own?.toString().trim() ?? '')
   const output = Buffer.from(server.output() + rotated.stdout + rotated.stderr)
   assertNone(secrets, { ...others, output, answer: Buffer.from(await answer.text()) })
-  // The search finds what is there.
+  // The search finds what is known to be there.
   const planted = Buffer.from(`...${own?.toString()}...`)
   assert.throws(() => assertNone(secrets, { planted }))
 })
 
-/** Every file below a folder that is not empty, by its path. A running server may remove some meanwhile. */
+/** Every file that is not empty below a folder, by its path. A running server may remove some meanwhile. */
 function filesOf(directory: string): Record<string, Buffer> {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const files = entries.flatMap(({ parentPath, name }): [string, Buffer][] => {
@@ -143,7 +145,7 @@ test('no private key is in a MongoDB store, in the log or in an answer; with ano
   }
 })
 
-/** The bytes of every collection that has any. */
+/** The bytes of every non-empty collection. */
 async function rawCollections(db: Awaited<ReturnType<typeof openMongo>>['db']): Promise<Record<string, Buffer>> {
   const found: Record<string, Buffer> = {}
   for (const { collectionName } of await db.collections()) {
@@ -195,7 +197,7 @@ test('without the key of its folder, or with another one, the server refuses to 
   renameSync(original, path)
   const changed = { ...environment, PORTICO_KEY_ENCRYPTION_KEY: KEY_A }
   for (const each of [environment, changed]) assert.equal(await (await startProcess('main.ts', each)).stop(), 0)
-  // What was in the folder is no longer needed, and no longer enough.
+  // The key of the folder is no longer needed, and no longer sufficient.
   assert.equal((await runToEnd('main.ts', [], environment)).code, 1)
   renameSync(path, original)
   assert.equal(await (await startProcess('main.ts', changed)).stop(), 0)

@@ -51,7 +51,7 @@ test('a data folder that this user cannot write to is reported in the same words
   }
 })
 
-/** Runs an entry file as a user who may do little, and has none of the rights of this one. */
+/** Runs an entry file as a user with few permissions and none of this one's. */
 function asNobody(entry: string): readonly [command: string, words: readonly string[]] {
   const user = ['--reuid=65534', '--regid=65534', '--clear-groups', '--inh-caps=-all', '--bounding-set=-all']
   return ['setpriv', [...user, process.execPath, entry]]
@@ -94,7 +94,7 @@ test('a second server on a data folder changes nothing in it: its keys are those
     server.resume()
     await server.stop()
   }
-  // Nor does what was locked stay so.
+  // Nor does anything stay locked.
   const next = await startProcess('main.ts', environment)
   assert.equal(await next.stop(), 0)
 })
@@ -180,7 +180,7 @@ test('a project that is no directory, and words that mean nothing, are refused b
 test('a data folder below what cannot be made, or is only read, is one line', {
   skip: process.platform !== 'linux',
 }, async () => {
-  // Below /proc the system calls missing what cannot be made, below /dev/null it is no folder, and /sys takes nothing.
+  // Below /proc the system reports what cannot be made as missing, /dev/null is not a folder, and /sys refuses writes.
   for (const directory of ['/proc/portico/data', '/proc/portico', '/dev/null/data', '/sys/portico/data']) {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
     assert.equal(code, 1)
@@ -232,7 +232,7 @@ test('a data folder that cannot be used is reported with the file and the settin
     [folder, `${blobs} is a file, not a folder`],
   ] as const) {
     const { code, stderr } = await runToEnd('main.ts', [], { PORTICO_DATA_DIR: directory, PORTICO_PORT: '0' })
-    // The last one is found after the first keys are made.
+    // The last problem is found after the first keys are made.
     const said = stderr.replace(/^Keys, shown only once: .*\n/m, '')
     assert.deepEqual([code, said], [1, `The settings cannot be used:\n  PORTICO_DATA_DIR: ${why}\n`])
   }

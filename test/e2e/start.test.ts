@@ -8,7 +8,7 @@ import { KEYS, type Process, runToEnd, scratchDirectory, startProcess } from '#t
 import { waitFor } from '#test/support/wait-until.ts'
 
 const noCurl = spawnSync('curl', ['--version']).status === 0 ? false : 'no curl on this machine'
-// npm would ask its registry now and then whether there is a newer npm.
+// Otherwise npm would ask its registry now and then for a newer npm.
 const NPM = { npm_config_update_notifier: 'false' }
 const KEY = /\b[sm]k-portico-\w{40}\b/g
 
@@ -151,7 +151,7 @@ async function withServer(
   }
 }
 
-/** Pastes what a start prints into a shell, line by line, and looks at what comes back. */
+/** Pastes what a start prints into a shell, line by line, and checks the output. */
 async function pasteEverything(server: Process, environment: Record<string, string> = {}): Promise<void> {
   const lines = server
     .output()

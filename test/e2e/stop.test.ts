@@ -14,8 +14,8 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-// A shell that gives way to the command it starts, as the standard shell of many systems does: the signal that npm passes
-// on reaches the server then, besides the one that the terminal gives.
+// A shell that replaces itself with the command it starts, as the standard shell of many systems does: the signal that
+// npm passes on then reaches the server, in addition to the one that the terminal sends.
 const SHELL = existsSync('/bin/bash') ? { npm_config_script_shell: '/bin/bash' } : undefined
 
 // Each waits for most of its time.
@@ -23,7 +23,7 @@ describe('a stop', { concurrency: true }, () => {
   test('SIGINT ends it in time while runs, a tool and streams go on; the next start finds all and goes on', async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
-    // The answer takes longer than it is given.
+    // The answer takes longer than it is allowed to.
     const environment = { PORTICO_DRAIN_SECONDS: '1' }
     const setting = { dataDirectory: data.path, project: project.path, environment }
     const marker = `43${Date.now() % 1e8}`
@@ -44,7 +44,7 @@ describe('a stop', { concurrency: true }, () => {
     await waitFor('the tool call', () => existsSync(calls))
     await waitFor('the answer', async () => (await client.messages(answer)).length === 2)
 
-    // It says so itself, by exit code 1, when it has not ended within 6 s.
+    // It reports by exit code 1 that it has not ended within 6 s.
     assert.equal(await first.stop(), 0)
     await noneAlive(marker)
     assert.match(await stream.text(), /: the server is stopping\nretry: \d+\n\n$/)
@@ -100,7 +100,7 @@ describe('a stop', { concurrency: true }, () => {
       npm_config_update_notifier: 'false',
       ...SHELL,
     }
-    // A process group of its own, as a terminal gives it: Ctrl-C goes to all of the group, npm and the shell included.
+    // A process group of its own, as in a terminal: Ctrl-C goes to the whole group, including npm and the shell.
     const npm = spawn('npm', ['--prefix', ROOT, 'start', '--', 'inner'], {
       cwd: caller.path,
       detached: true,
@@ -131,8 +131,8 @@ describe('a stop', { concurrency: true }, () => {
     process.kill(-(npm.pid ?? 0), 'SIGINT')
     await closed
     assert.equal(output.match(/^Stopping; press Ctrl-C again to end at once$/gm)?.length, 1, output)
-    // The terminal signals npm's child as well as npm, which passes it on: two signals are one Ctrl-C. A store that was closed
-    // leaves no write-ahead log behind.
+    // The terminal signals npm's child as well as npm, which passes the signal on: two signals are one Ctrl-C. A closed
+    // store leaves no write-ahead log behind.
     await noneAlive(marker)
     assert.deepEqual(
       readdirSync(data.path).filter((name) => name.endsWith('-wal')),
@@ -152,11 +152,11 @@ describe('a stop', { concurrency: true }, () => {
     const answer = fetch(`${server.url}/api/v1/responses`, { method: 'POST', headers, body })
     await client.prompt(sessionId, { text: '/slow 500\n/length 16' })
     await waitFor('the run', async () => (await client.messages(sessionId)).length === 2)
-    // As an agent for HTTP keeps one ready: nothing was asked on it.
+    // As an HTTP agent keeps one ready: no request was sent on it.
     const { hostname, port } = new URL(server.url)
     const silent = connect(Number(port), hostname)
     await once(silent, 'connect')
-    // Longer than a process took to end before, whatever the setting said.
+    // Longer than a process used to take to end, whatever the setting said.
     assert.equal(await server.stop(), 0)
     assert.equal((await answer).status, 200)
     assert.match(await (await answer).text(), /"completed"/)

@@ -42,7 +42,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
 
   before(async () => {
     mongo = await startOwnMongo(data.path)
-    // No outage here outlasts a lease, however slow the machine.
+    // No outage here outlasts a lease, however slow the machine is.
     const environment = { PORTICO_SESSION_LEASE_SECONDS: '600' }
     product = await startSplit(mongo.uri, { dataDirectory: data.path, project: project.path, environment })
     client = new InstanceClient(product.url)
@@ -55,7 +55,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
     project[Symbol.dispose]()
   })
 
-  /** Asks the routes, and answers when all have answered. */
+  /** Calls the routes; returns when all have answered. */
   const askAll = (routes: typeof ROUTES) =>
     Promise.all(
       routes.map(async ([method, path, body]) => {
@@ -77,7 +77,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
     await waitFor('the model has begun', async () => (await client.messages(sessionId)).length > 1)
   }
 
-  /** Waits until the gateway says so, whose stored services are in that state. */
+  /** Waits until the gateway reports that state for the services with a store. */
   const isReady = async (status: 200 | 503, state: 'ready' | 'unavailable') => {
     const expected = { identity: state, catalog: 'ready', session: state, inference: state }
     const readyz = async () => {
@@ -98,7 +98,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
   }
 
   for (const [title, away, back, routes] of [
-    // A stream of events that stands already would not need the store.
+    // A stream of events that is open already would not need the store.
     ['hangs', () => mongo.pause(), () => mongo.resume(), [...ROUTES, ['GET', '/api/event']]],
     ['was killed', () => mongo.kill(), () => mongo.start(), ROUTES],
   ] as const) {

@@ -22,7 +22,7 @@ test('a server whose store was lost in part, or is damaged, does not start, or a
   const path = join(data.path, 'session.sqlite')
   const whole = readFileSync(path)
   const damaged = Buffer.from(whole)
-  // All pages but the first, which holds the schema.
+  // All pages except the first, which holds the schema.
   damaged.fill(0xaa, 4_096)
   for (const [content, why] of [
     [undefined, /missing, but other parts/],

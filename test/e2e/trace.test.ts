@@ -20,7 +20,7 @@ const split: Start = (setting) => {
   return startSplit(mongoUri() ?? '', { ...setting, environment })
 }
 
-/** Requests, the name of each one's span, and the store that it reaches. */
+/** Requests, with the name of each one's span and the store that it reaches. */
 const REQUESTS = [
   ['get', 'GET', '/api/session/ses_trace', undefined, 'GET /api/session/:sessionID', 'SessionStore.getSession'],
   ['list', 'GET', '/api/session?limit=5', undefined, 'GET /api/session', 'SessionStore.listSessions'],
@@ -63,7 +63,7 @@ test('between processes each request is one unbroken trace, from the facade to t
   }
 })
 
-/** Sends the requests, each as a trace of its own, and stops the product, so that every span has been sent. */
+/** Sends the requests, each in a trace of its own, and stops the product, so that every span has been sent. */
 async function tracesOf(start: Start): Promise<Map<string, CollectedSpan[]>> {
   using data = scratchDirectory()
   using project = scratchDirectory()
@@ -96,7 +96,7 @@ async function tracesOf(start: Start): Promise<Map<string, CollectedSpan[]>> {
   return traces
 }
 
-/** The request's span is the only one whose parent is elsewhere, and the store's hangs under it. */
+/** The request's span is the only one whose parent is elsewhere, and the store's span is below it. */
 function assertUnbroken(title: string, trace: readonly CollectedSpan[], root: string, store: string): void {
   const byId = new Map(trace.map((span) => [span.spanId, span]))
   const names = trace.map(({ name }) => name).join(', ')

@@ -6,7 +6,7 @@ import { scratchDirectory } from '#test/support/processes.ts'
 import { type Product, type Setting, startReplicas, startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** What is not notified of the stop would hold the process for that long. */
+/** Anything that is not notified of the stop would hold the process for that long. */
 const environment = { PORTICO_DRAIN_SECONDS: '600' }
 type Stopped = { readonly product: Product; readonly stopSessions: () => Promise<number | null> }
 

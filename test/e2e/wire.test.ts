@@ -44,7 +44,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
 
   before(async () => {
     for (const directory of [project, outside]) mkdirSync(directory)
-    // Begins to answer, and leaves it at that.
+    // Begins an answer and never ends it.
     stub = await startStub((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(chunk({ role: 'assistant', content: 'one ' }))
@@ -125,7 +125,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     const hangUps = stub.hangUps
     const seen = stub.seen.length
     const model = { providerID: 'upstream', id: 'slow' }
-    // With a title: finding one would ask the provider, too, and hang up when its own time is over.
+    // With a title: generating one would call the provider, too, and hang up when its own time is up.
     const [, body] = await call('POST', '/api/session', { model, title: 'Slow' })
     const { id } = (body as { data: { id: string } }).data
     await call('POST', `/api/session/${id}/prompt`, { text: 'Hello' })
@@ -159,7 +159,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     const ended = (text: string) =>
       text.includes('"session.execution.succeeded"') && new RegExp(`execution.succeeded.*${last}`).test(text)
     const since = await openStream(`${product.url}/api/event`, { ...bearer, 'last-event-id': left })
-    // The first id of a stream is where it stood, that of server.connected.
+    // The first id of a stream is its position at the start, that of server.connected.
     const [stood, ...later] = idsIn(await readUntil(since, ended))
     assert.equal(stood, left)
     since.destroy()
@@ -208,7 +208,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
   }
 }
 
-/** Starts the identity service for a moment, with the keys of the tests, to learn the name of the first workspace. */
+/** Starts the identity service briefly, with the keys of the tests, to learn the name of the first workspace. */
 async function firstWorkspace(store: Readonly<Record<string, string>>): Promise<string> {
   const keys = { PORTICO_BOOTSTRAP_API_KEY: KEYS.api, PORTICO_BOOTSTRAP_MANAGEMENT_KEY: KEYS.management }
   await using identity = await openIdentity(readConfig({ ...store, ...keys }), {
@@ -226,7 +226,7 @@ function noProc(): string | false {
   return process.platform === 'linux' ? false : 'needs /proc'
 }
 
-/** How many sockets the process that answers HTTP has; the stores of others keep connections for later. */
+/** The number of sockets of the process that serves HTTP; the stores of the others keep connections for later. */
 function sockets({ pids }: Product): number {
   const folder = `/proc/${pids()[0]}/fd`
   return readdirSync(folder).filter((name) => link(join(folder, name)).startsWith('socket:')).length

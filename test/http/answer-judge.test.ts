@@ -27,7 +27,7 @@ const operations = [
 
 async function* nothing() {}
 
-/** What the judge says of an answer; undefined: it fits. */
+/** What the judge reports about an answer; undefined: it fits. */
 async function judged(path: string, status: number, body: string): Promise<string | undefined> {
   const judge = new AnswerJudge({ declared: true, operations })
   const server = createServer(judge.wrap((_, response) => void response.writeHead(status).end(body)))

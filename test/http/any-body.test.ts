@@ -1,4 +1,5 @@
-// Any body on any POST route of the whole product. `npm run soak:bodies` tries many more; PORTICO_TEST_RUNS says how many.
+// Any body on any POST route of the whole product. `npm run soak:bodies` tries many more; PORTICO_TEST_RUNS sets their
+// number.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
@@ -205,7 +206,7 @@ const hostile = fc.constantFrom<unknown>(
 )
 const value = fc.oneof({ weight: 3, arbitrary: hostile }, { weight: 1, arbitrary: fc.jsonValue() })
 
-/** Puts something else at some place of a JSON value: instead of a member, beside it, or nothing at all. */
+/** Puts something else somewhere in a JSON value: in place of a member, next to it, or nothing at all. */
 function mutate(root: unknown, place: number, to: unknown, how: 'replace' | 'remove' | 'add'): unknown {
   const copy = structuredClone(root)
   const places: [Record<string, unknown>, string][] = []

@@ -7,7 +7,7 @@ import { stubSession } from '#test/support/stub-session.ts'
 
 const json = { 'content-type': 'application/json' }
 
-/** A facade whose session service answers whatever title it was given. */
+/** A facade whose session service returns the title that it was given. */
 const echoing = (env: Record<string, string> = {}): Promise<TestFacade> =>
   openFacade(
     {

@@ -14,7 +14,7 @@ const many = (count: number, item: (i: number) => string): string =>
 const instance = (message: string) => ({ _tag: 'InvalidRequestError', message, kind: 'Payload' })
 const gateway = (problem: string) => generationError(400, `Invalid request parameters: ${problem}`)
 
-/** A facade that counts what gets through to the services. */
+/** A facade that counts what reaches the services. */
 async function counting(): Promise<TestFacade & { readonly through: () => number }> {
   let calls = 0
   const facade = await openFacade({
@@ -119,7 +119,7 @@ test('a client that hangs up while its body arrives, or is parsed, leaves nothin
     )
     assert.equal((await facade.fetch('/livez')).status, 200)
   }
-  // Whatever still parsed would come to its end before this one, which takes as long.
+  // Anything that still parsed would end before this one, which takes as long.
   assert.equal((await post(facade, '/api/v1/responses', body)).status, 200)
   assert.equal(facade.through(), 1)
 })

@@ -9,7 +9,7 @@ import { SECOND_PROMPT, startScriptedModel } from '#test/support/scripted-model.
 
 const marker = { type: 'ephemeral' }
 
-/** Where the markers of a request to Anthropic stand: `tools 3`, `system 0`, `messages 2 0`. */
+/** Where the markers of a request to Anthropic are: `tools 3`, `system 0`, `messages 2 0`. */
 function markersOf({ tools, system, messages }: Json): string[] {
   const places: string[] = []
   const look = (place: string, blocks: readonly Json[]): void => {
@@ -43,7 +43,7 @@ test('each step on Anthropic has its prefix cached: tools, instructions and the 
     [...ahead, 'messages 2 last', 'messages 4 last'],
     [...ahead, 'messages 4 last', 'messages 6 last'],
   ])
-  // But for where the markers are, each request begins as the one before it was.
+  // Apart from its markers, each request begins like the one before it.
   const bare = (body: Json): string =>
     JSON.stringify(body, (name, value) => (name === 'cache_control' ? undefined : value))
   for (const [i, { tools, system, messages }] of bodies.slice(1).entries()) {

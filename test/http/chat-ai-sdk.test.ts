@@ -28,7 +28,7 @@ const weather = tool({
   execute: ({ city }) => Promise.resolve(`clear over ${city}`),
 })
 
-/** How each says that an answer broke off: OpenAI's own chunks know no errors. */
+/** How each SDK reports that an answer broke off: OpenAI's own chunks have no errors. */
 const BROKEN = { '@ai-sdk/openai': 'other', '@openrouter/ai-sdk-provider': 'error' } as const
 
 for (const [name, modelOf] of Object.entries(MODELS)) {

@@ -12,7 +12,9 @@ const invalid = 'Invalid request parameters'
 const url = 'messages.0.content.1.image_url.url'
 const typed = (error_type: string) => ({ metadata: { provider_name: 'openai', error_type } })
 
-/** Errors: what the service says with them, and what a client gets; `type`: the error's type, where it follows from the status. */
+/**
+ * Errors: what the service reports and what a client gets; `type`: the error's type, where it follows from the status.
+ */
 const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Json; type?: string }>> = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },

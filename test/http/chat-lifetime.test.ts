@@ -18,7 +18,7 @@ function begins(response: ServerResponse): void {
   response.write(chunk({ role: 'assistant', content: 'one ' }))
 }
 
-/** Asks for a stream, and hands it over unread. */
+/** Requests a stream, and returns it unread. */
 async function open(portico: Portico): Promise<IncomingMessage> {
   const outgoing = httpRequest(`${portico.url}/api/v1/chat/completions`, {
     method: 'POST',

@@ -184,7 +184,7 @@ test('a custom tool is called with any text, whole and streamed, and its result 
       for await (const { choices } of await chat.create({ ...request, stream: true })) {
         if (choices[0]) pieces.push(choices[0].delta)
       }
-      // The types of the SDK know no custom calls in chunks.
+      // The types of the SDK have no custom calls in chunks.
       const custom = pieces.flatMap(({ tool_calls: calls = [] }) => calls as unknown as Partial<typeof call>[])
       assert.deepEqual([custom[0]?.id, custom[0]?.type], ['c1', 'custom'])
       assert.equal(custom.map((piece) => piece.custom?.input ?? '').join(''), 'any "text"')

@@ -1,4 +1,5 @@
-// Through the whole product: what a client says reaches a provider in its form, and what the provider answers reaches the client in this one.
+// Through the whole product: what a client sends reaches a provider in the provider's format, and what the provider
+// answers reaches the client in the client's.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
@@ -12,7 +13,7 @@ import { chatEnd, chunk, type Json } from '#test/support/responses.ts'
 const model = 'openrouter/m'
 const hello = { model, messages: [{ role: 'user', content: 'Hello' }] }
 
-/** Portico with a stub that speaks as OpenRouter does. */
+/** Portico with a stub that speaks like OpenRouter. */
 function open({ url }: ProviderStub, env: Record<string, string> = {}): Promise<Portico> {
   const models = [{ id: 'm', pricing: { input: 1, output: 2 } }]
   const provider = { id: 'openrouter', protocol: 'openai', baseURL: `${url}/v1`, apiKey: 'sk-upstream', models }

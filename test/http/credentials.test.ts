@@ -5,7 +5,7 @@ import { ANYBODY, type Credential, OF_KEYS, OF_MANAGERS, OF_SESSIONS, OF_USERS }
 import type { Operation } from '#gateway/operation.ts'
 import { openFacade, TEST_KEYS, type TestFacade } from '#test/support/facade.ts'
 
-/** Which keys show what. */
+/** Which keys may see what. */
 const BEARERS: Readonly<Record<Exclude<Credential, 'local-operator'>, string>> = {
   workspace: TEST_KEYS.workspace,
   personal: TEST_KEYS.personal,

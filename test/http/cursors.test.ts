@@ -16,7 +16,7 @@ async function list(portico: Portico, path: string, query: Readonly<Record<strin
   return JSON.parse(answer.text) as Page
 }
 
-/** Follows every cursor to the end and back; the ids of the way there. */
+/** Follows every cursor to the end and back; returns the ids on the way there. */
 async function walk(portico: Portico, path: string, query: Readonly<Record<string, string>>): Promise<string[]> {
   const { limit = '50' } = query
   const there: Page[] = [await list(portico, path, query)]

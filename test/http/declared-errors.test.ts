@@ -15,12 +15,15 @@ import { FORM_TYPE, tokenForm } from '#test/support/token-form.ts'
 import { FEDERATION } from './federation-provocations.ts'
 import { KEYS } from './keys-provocations.ts'
 
-/** What provokes an error of an operation; a member that is left out is that of `VALID`. */
+/** How an error of an operation is provoked; a missing member is that of `VALID`. */
 interface Provocation {
   readonly path?: string
-  /** A text is a form. */
+  /** A string is a form. */
   readonly body?: unknown
-  /** The real services, as they are started, where keys are needed, or stubs that reject with the reason: a peer is away. */
+  /**
+   * The real services, as they are started, where keys are needed, or stubs that reject with the reason: a peer is
+   * away.
+   */
   readonly by?: 'services' | 'services with keys' | 'stubs'
 }
 
@@ -40,7 +43,7 @@ const info = (id: string) => ({ id, cost: 0, tokens, time: { created: 1 } })
 const system = (id: string) => ({ id, type: 'system', time: { created: 1 }, text: '' })
 const importedTo = (directory: string) => ({ info: info('ses_new'), messages: [], location: { directory } })
 
-/** How each error that an operation declares is provoked. */
+/** How each declared error of an operation is provoked. */
 const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, Provocation>>>>> = {
   'session.list': {
     INVALID_CURSOR: { path: '/api/session?cursor=x' },
@@ -173,7 +176,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     PRESET_NOT_FOUND: { body: { ...question('Hi'), preset: 'none' } },
     // One message more than a generation may have.
     REQUEST_INVALID: { body: { ...echo, messages: Array(20_001).fill({ role: 'user', content: '' }) } },
-    // The gateway makes the ids of requests.
+    // The gateway generates the ids of requests.
     REQUEST_DUPLICATE: { body: question('Hi'), ...away },
     ...limits(question('Hi')),
     PROVIDER_REFUSED: { body: question('/fail 400') },
@@ -188,7 +191,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     REQUEST_INVALID: {
       body: { ...echo, instructions: 'Hi', input: Array(20_000).fill({ role: 'user', content: '' }) },
     },
-    // The gateway makes the ids of requests.
+    // The gateway generates the ids of requests.
     REQUEST_DUPLICATE: { body: { ...echo, input: 'Hi' }, ...away },
     ...limits({ ...echo, input: 'Hi' }),
     PROVIDER_REFUSED: { body: { ...echo, input: '/fail 400' } },
@@ -233,7 +236,7 @@ const PROVOCATIONS: Readonly<Record<string, Readonly<Partial<Record<AnyReason, P
     NO_ENDPOINT: { body: { ...echo, ...say('Hi'), provider: { only: ['nobody'] } } },
     REQUEST_DUPLICATE: { body: { ...echo, ...say('Hi') }, ...away },
     RATE_LIMITED: { body: { ...echo, ...say('Hi') }, ...away },
-    // The built-in provider does not count.
+    // The built-in provider does not count tokens.
     PROVIDER_REFUSED: { body: { ...echo, ...say('Hi') }, ...away },
   },
   ...FEDERATION,
@@ -251,7 +254,7 @@ function say(content: string) {
   return { max_tokens: 100, messages: [{ role: 'user', content }] }
 }
 
-/** What keys without a limit do not meet, and a demand that nobody meets. */
+/** Neither limits, which these keys do not have, nor a demand that no provider meets. */
 function limits(body: object): Partial<Record<AnyReason, Provocation>> {
   const refused = { body, ...away }
   const unmet = { NO_ENDPOINT: { body: { ...body, provider: { only: ['nobody'] } } } }
@@ -329,7 +332,7 @@ test('the real services answer each provocation with the error that is declared'
     const server: Portico = provocation.by === 'services with keys' ? locked : portico
     const answer = await server.fetch(...requestOf(operation, provocation, PORTICO_KEYS))
     await expectShown(answer, operation, reason)
-    // Several reasons look alike: what the gateway refuses by itself is none that it declares.
+    // Several reasons look alike: what the gateway itself refuses is none that it declares.
     assert.deepEqual(server.rejections.splice(0), [reason], `${operation.id} ${reason}`)
   }
 })

@@ -89,7 +89,7 @@ test('each reason of a service has its own public error on the instance API', as
   }
 })
 
-/** When to come back after a limit of Portico's own, in seconds, where the service does not say it. */
+/** When to come back after one of Portico's own limits, in seconds, if the service does not say. */
 const OWN_LIMITS: Readonly<Record<string, string>> = { WRONG_KEYS: '60', TOO_MANY_EXCHANGES: '60', RATE_LIMITED: '1' }
 
 test('every 503 of every family says in whole seconds when to come back: as the service said, else after one', () => {

@@ -6,7 +6,7 @@ import test from 'node:test'
 import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { openPortico } from '#test/support/portico.ts'
 
-/** The session of each event but the server's own. */
+/** The session of each event except the server's own. */
 const sessionsOf = (text: string): string[] =>
   text
     .split('\n')

@@ -49,6 +49,6 @@ test('a reader that reads as fast as it can gets every word of long answers, and
     assert.equal(whole.get(id)?.split(' ').length, WORDS)
     assert.equal(sent.get(id), whole.get(id), id)
   }
-  // The loop left the stream in the middle.
+  // The loop left the stream halfway.
   await waitFor('no stream', () => portico.listener.lifecycle.openStreams === 0)
 })

@@ -88,7 +88,7 @@ forEachTransport((name, connect) => {
     )
     const stream = await openStream(`${facade.url}/api/event`)
     await untilStill('the events', () => pulled)
-    // What was pulled lies in the socket's buffers: megabytes at most, of the gigabyte that was on offer.
+    // What was read is in the socket's buffers: megabytes at most, of the gigabyte on offer.
     assert.ok(pulled < 10_000, `${pulled} events were pulled`)
     stream.destroy()
   })

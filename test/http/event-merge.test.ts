@@ -10,7 +10,7 @@ import { connectLocal } from '#test/support/transports.ts'
 
 const WORDS = Array.from({ length: 20_000 }, (_, i) => `${i} `)
 
-/** A model whose whole answer is there at once. */
+/** A model whose whole answer arrives at once. */
 const atOnce: Turn = async function* () {
   const part = { part: { case: 'text', value: { text: WORDS.join('') } } } as const
   const deltas = WORDS.map((word) => extended(0, word))

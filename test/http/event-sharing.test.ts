@@ -11,10 +11,10 @@ const big = 'x'.repeat(1_000)
 
 const numbersOf = (text: string): number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
 
-/** Position of an event: positions sort as their texts. */
+/** Position of an event: positions sort like their strings. */
 const placed = (n: number) => selected(100_000 + n, big)
 
-/** Reads up to an event, or the end: the numbers of all, and the last frame. */
+/** Reads up to an event, or the end; returns the numbers of all events, and the last frame. */
 async function read(stream: IncomingMessage, upTo?: number): Promise<{ numbers: number[]; last: string }> {
   const numbers: number[] = []
   let [rest, last] = ['', '']
@@ -110,7 +110,7 @@ forEachTransport((name, connect) => {
       [100_006, 100_007],
       [100_006, 100_007],
     ])
-    // One that was away for a moment needs no RPC of its own.
+    // A client that was away for a moment needs no RPC of its own.
     const again = await openStream(`${facade.url}/api/event`, { 'last-event-id': '100006' })
     assert.deepEqual(numbersOf(await readUntil(again, (text) => text.includes('evt_100007'))), [100_006, 100_007])
     assert.deepEqual(asked, [undefined, '100002'])

@@ -7,7 +7,7 @@ import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** What each event of a session says beside the session's id (instance facts 3.16); what may be missing is left out. */
+/** What each event of a session has besides the session's id (instance facts 3.16); optional members are left out. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'session.created': ['projectID', 'location', 'slug', 'version'],
   'session.forked': ['parentID', 'boundary'],
@@ -58,7 +58,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'permission.replied': ['requestID', 'reply'],
 }
 
-/** Those that are never kept. Requests for permission are, so that whoever comes back learns of one that waits. */
+/** Those that are never kept. Permission requests are, so that a returning client learns of a waiting one. */
 const VOLATILE = /\.delta$|^session\.(tool\.progress|status|idle|usage\.updated)$/
 
 const small = { providerID: 'portico', id: 'echo-small' }
@@ -79,7 +79,7 @@ function eventsOf(text: string): Seen[] {
     .flatMap((line) => (line.startsWith('data: {') && line.endsWith('}') ? [JSON.parse(line.slice(6))] : []))
 }
 
-/** Has a session do what each event reports. */
+/** Makes a session do what each event reports. */
 async function doEverything(portico: Portico): Promise<void> {
   const path = (id: string, rest = '') => `/api/session/${id}${rest}`
   const send = async (id: string, rest: string, body: object, method = 'POST') => {

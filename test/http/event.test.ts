@@ -64,7 +64,7 @@ test('a client that comes back with Last-Event-ID loses nothing and sees nothing
   const positions: string[] = []
   const log = Array.from({ length: 20 }, (_, index) => selected(index + 1))
   const streamEvents: StreamEvents = async function* ({ position }) {
-    // The stream that all clients share comes from now on.
+    // The stream that all clients share starts from now.
     if (position !== undefined) positions.push(position)
     yield connected
     // Each connection is cut after ten events.

@@ -7,7 +7,7 @@ import { stubSession } from '#test/support/stub-session.ts'
 const LENGTH = 16
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/
 
-/** Sends the head of a request that holds back its body, or the body with it, and reads until the server closes. */
+/** Sends the head of a request that withholds its body, or the body with it, and reads until the server closes. */
 function send(facade: TestFacade, path: string, headers: readonly string[], body = ''): Promise<WireAnswer> {
   const head = [`POST ${path} HTTP/1.1`, `Host: ${new URL(facade.url).host}`, 'Expect: 100-Continue', ...headers]
   return sendBytes(facade.url, `${head.join('\r\n')}\r\n\r\n${body}`)

@@ -162,7 +162,7 @@ test('a client that hangs up ends the export, and one that does not read holds i
     NodeJS.ReadableStream,
   ]
   answer.pause()
-  // Once the buffers on the way are full.
+  // Once the buffers along the way are full.
   await untilStill('the pieces', () => sent)
   assert.ok(sent < 100, `${sent} pieces`)
   request.on('error', () => {}).destroy()

@@ -6,7 +6,7 @@ import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { ask } from '#test/support/responses.ts'
 
-/** So many messages, or rounds, from memory must not come before another request is answered. */
+/** No more than this many messages, or rounds, from memory may come before another request is answered. */
 const MOST = 2_000
 
 /** A facade, and whether another request, made when work begins, is answered. */
@@ -67,7 +67,7 @@ test('a long answer that is made whole leaves others their turn', async () => {
   })
   for (; !answered; others++) assert.equal((await portico.fetch('/livez')).status, 200)
   assert.equal((await whole).usage.output_tokens, 100_000)
-  // The first ones may come before the answer has begun, or after it.
+  // The first ones may come before or after the answer has begun.
   assert.ok(others > 20, `${others} other requests were answered meanwhile`)
 })
 

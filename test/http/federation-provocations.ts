@@ -10,7 +10,10 @@ const POLICY = '0b3f7c1e-5a4d-4e2b-9c8f-1a2b3c4d5e6f'
 const issuer = { name: 'An issuer', issuer_url: 'https://issuer.example' }
 const policy = { name: 'A policy', issuer_id: 'iss_1', subject: 'a', audience: 'b', key_id: 'key_1' }
 
-/** How each error of an operation that administers an organization is provoked: of another one by the services, the rest by stubs. */
+/**
+ * How each error of an operation that administers an organization is provoked: those about another organization by the
+ * services, the rest by stubs.
+ */
 function each(path: string, reasons: readonly AnyReason[], body?: unknown): Partial<Record<AnyReason, Provocation>> {
   const given = { path: `/api/v1/organizations/org_other${path}`, ...(body === undefined ? {} : { body }) }
   const stubbed = reasons.map((reason) => [reason, { ...given, by: 'stubs' }] as const)

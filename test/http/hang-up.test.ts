@@ -68,7 +68,7 @@ test('a call that takes longer than its deadline is 503', async (context) => {
   })
   const answer = facade.fetch('/api/session/ses_1')
   await entered.promise
-  // In this process deadlines are watched from the next turn of the event loop on.
+  // In this process deadlines are watched from the next turn of the event loop.
   await setImmediate()
   context.mock.timers.tick(30_000)
   const { status } = await answer

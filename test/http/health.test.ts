@@ -38,7 +38,7 @@ test('it is ready while it can authenticate, whatever the other services do, and
     health: {
       check({ service }) {
         if (service === CatalogService.typeName) return away()
-        // Its store cannot be written.
+        // Its store is read-only.
         return { status: service === SessionService.typeName ? Status.NOT_SERVING : Status.SERVING }
       },
     },
@@ -60,7 +60,7 @@ const reasons: ReasonTable = {
   SECRET_REFUSED: { code: Code.Unauthenticated, message: 'M' },
   PRINCIPAL_MISSING: { code: Code.Unauthenticated, message: 'M' },
 }
-/** Health of a product in which identity says that of itself, the others that they serve. */
+/** Health of a product in which identity reports that status, and the others that they serve. */
 const identityIs = (status: () => Status): NonNullable<Stubs['health']> => ({
   check: ({ service }) => ({ status: service === IdentityService.typeName ? status() : Status.SERVING }),
 })

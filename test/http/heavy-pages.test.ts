@@ -11,7 +11,7 @@ interface Page {
   readonly cursor: { readonly next: string | null; readonly previous: string | null }
 }
 
-/** Texts of 1 MiB, but for one that is larger than any page, and a few small ones. */
+/** Texts of 1 MiB, one that is larger than any page, and a few small ones. */
 const messages = Array.from({ length: 14 }, (_, at) => {
   const size = at === 6 ? 5 * MIB : at > 10 ? 10 : MIB
   return { id: `msg_${at}`, type: 'user', text: 'x'.repeat(size), time: { created: 1 } }

@@ -10,14 +10,14 @@ const IMPORT = '/api/experimental/session/import'
 const MOST = 20 * 1_048_576
 const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
 
-/** A session with one message, to which an image belongs. */
+/** A session with one message that has an image. */
 function transfer(id: string, data: string, name: string) {
   const file = { data, mime: 'image/png', source: { type: 'inline' }, name }
   const message = { id: `msg_of_${id}`, type: 'user', time: { created: 1 }, text: 'See', files: [file] }
   return { info: { id, cost: 0, tokens, time: { created: 1 } }, messages: [message] }
 }
 
-/** A session with one call of a tool, which returned the address of a file. */
+/** A session with one tool call, which returned the address of a file. */
 function withAddress(uri: string) {
   const id = `ses_${uri.length}`
   const content = [{ type: 'file', uri, mime: 'text/plain' }]
@@ -114,7 +114,7 @@ test('an address in place of content has at most 16,384 characters, and is refus
   const beyond = await send(address(16_385))
   assert.deepEqual([beyond.status, await beyond.json()], [400, body])
 
-  // Most of the body never comes.
+  // Most of the body never arrives.
   const [begun = ''] = JSON.stringify(withAddress(`https://x/${'x'.repeat(1_000_000)}@`)).split('@')
   const type = 'Content-Type: application/json\r\nConnection: close\r\nContent-Length: 200000000'
   const head = `POST ${IMPORT} HTTP/1.1\r\nHost: ${new URL(portico.url).host}\r\n${type}\r\n\r\n`
@@ -139,7 +139,7 @@ const done = { created: 1, completed: 1 }
 const step = (id: string, content: unknown[]) => ({ ...noted, id, content, finish: 'stop', time: done })
 const texts = (count: number): unknown[] => Array(count).fill({ type: 'text', text: '' })
 
-/** A call whose result has so many pieces. */
+/** A call whose result has that many pieces. */
 function call(count: number) {
   const state = { status: 'completed', input: {}, content: texts(count) }
   return { type: 'tool', id: 'call_1', name: 'look', state, time: done }
@@ -171,7 +171,7 @@ test('a message of an import has so many parts, pieces and bytes at most; the se
     ],
   ] as const) {
     assert.equal((await send(`ses_${at}`, user(`msg_${at}`, {}), kept)).status, 200, at)
-    // A message that is not taken over has its place all the same.
+    // A message that is not imported keeps its place all the same.
     const answer = await send(`ses_${at}_beyond`, user(`msg_${at}_beyond`, {}), running, passed)
     const named = `messages.2${field}`
     assert.deepEqual(await answer.json(), {

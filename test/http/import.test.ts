@@ -45,7 +45,7 @@ test('session.import keeps messages of every kind, with every member, and what b
     ...{ projectID: 'global', location: { directory: portico.project }, subpath: '' },
   })
   assert.deepEqual(await exported(portico), { info: data, messages })
-  // An archived session is listed as any other; a fork of it is none.
+  // An archived session is listed like any other; a fork of it is not archived.
   const list = (await (await portico.fetch('/api/session')).json()) as { data: unknown[] }
   assert.deepEqual(list.data, [data])
   const fork = (await (await portico.post('/api/session/ses_1/fork', {})).json()) as { data: Transfer['info'] }
@@ -211,7 +211,7 @@ test('session.import refuses ids that exist and a parent that does not, and noth
   const own = { ...info, parentID: 'ses_1' }
   assert.equal((await portico.post(IMPORT, { info: own, messages })).status, 404)
   assert.equal((await portico.fetch('/api/session/ses_1')).status, 404)
-  // Whatever came before is gone: the same ids can be imported now.
+  // Everything imported before is gone: the same ids can be imported again.
   assert.equal((await portico.post(IMPORT, { info: { ...info, parentID: 'ses_there' }, messages })).status, 200)
 })
 

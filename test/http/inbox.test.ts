@@ -17,7 +17,7 @@ async function call(portico: Portico, method: string, path: string, body?: unkno
   return { status: answer.status, body: text === '' ? '' : JSON.parse(text) }
 }
 
-/** Every `time` becomes `time`: it differs in each run. */
+/** Every `time` becomes `time`, since it differs in each run. */
 function timeless(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (key, member: unknown) => (key === 'time' ? 'time' : member))
 }

@@ -60,7 +60,7 @@ test('a request for a generation reads its key once, in every dialect, whole and
   const keyReads = countKeyReads(t)
   for (const [dialect, body] of Object.entries(DIALECTS)) {
     for (const stream of [false, true]) {
-      // What is remembered of a key is forgotten with any change, so that each request has to read it.
+      // Any change of a key drops what is cached of it, so that each request has to read it.
       database.exec(`UPDATE api_keys SET name = '${dialect} ${stream}'`)
       const [calls, before] = [reads().length, keyReads()]
       await send(`/api/v1/${dialect}`, { model: 'portico/echo', stream, ...body })

@@ -11,7 +11,7 @@ const COMPLETION = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 }
-/** As the bundled list has it: 3 tokens at 2.5 dollars for a million, 2 at 10. */
+/** As in the bundled list: 3 tokens at 2.5 dollars per million, 2 at 10. */
 const COST = 2.75e-5
 
 function openUnpriced({ url }: ProviderStub): Promise<Portico> {

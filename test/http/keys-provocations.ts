@@ -9,7 +9,7 @@ interface Provocation {
 const missing = { path: `/api/v1/keys/${'f'.repeat(64)}` }
 const elsewhere = 'wrk_other'
 
-/** How each error of an operation on keys and models is provoked. What the gateway refuses by itself needs no services. */
+/** How each error of an operation on keys and models is provoked. What the gateway itself refuses needs no services. */
 export const KEYS: Readonly<Record<string, Partial<Record<AnyReason, Provocation>>>> = {
   'keys.getOwn': { API_KEY_NOT_FOUND: { path: '/api/v1/key', by: 'stubs' } },
   'keys.list': { WORKSPACE_NOT_FOUND: { path: `/api/v1/keys?workspace_id=${elsewhere}`, by: 'stubs' } },

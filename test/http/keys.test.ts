@@ -13,7 +13,7 @@ const clientOf = ({ url }: Portico, apiKey: string) =>
 
 const manager = (portico: Portico) => clientOf(portico, PORTICO_KEYS.management).apiKeys
 
-/** Asks the free model. */
+/** Calls the free model. */
 async function spend(portico: Portico, key: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ model: 'portico/echo', messages: [{ role: 'user', content: 'Hi' }] })

@@ -15,7 +15,10 @@ const COMPLETION = {
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 }
 const messages = [{ role: 'user', content: 'Hello' }]
-/** A request of each dialect, which may cost 206,000 nano-dollars: 6 tokens of input at 1 dollar for a million, 100 of output at 2. */
+/**
+ * A request in each dialect that may cost 206,000 nano-dollars: 6 tokens of input at 1 dollar per million, 100 of
+ * output at 2.
+ */
 const DIALECTS: Readonly<Record<string, object>> = {
   responses: { input: 'Hello', max_output_tokens: 100 },
   'chat/completions': { messages, max_completion_tokens: 100 },
@@ -28,7 +31,7 @@ function openPriced({ url }: ProviderStub): Promise<Portico> {
   return openPortico({ PORTICO_CONFIG: providerConfig([provider]) })
 }
 
-/** Sends requests with a new key that has such terms. */
+/** Sends requests with a new key with such terms. */
 async function clientWith({ identity, operator, fetch }: Portico, dialect: string, terms: Terms) {
   const { secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'limited', terms }, operator)
   return async (more: object = {}): Promise<Response> =>
@@ -39,7 +42,7 @@ async function clientWith({ identity, operator, fetch }: Portico, dialect: strin
     })
 }
 
-/** Compares a refusal with the whole of what it has to be; returns its headers. */
+/** Compares a refusal with all that it has to be; returns its headers. */
 async function assertRefused(answer: Response, dialect: string, status: 402 | 429, message: string): Promise<Headers> {
   const { headers } = answer
   const id = headers.get('x-generation-id')
@@ -65,7 +68,7 @@ async function assertRefused(answer: Response, dialect: string, status: 402 | 42
   return headers
 }
 
-/** The headers of a limit say the same twice: in how many seconds it is whole again, and when. */
+/** The headers of a limit say the same thing twice: in how many seconds it is whole again, and when. */
 function assertLimit(headers: Headers, most: number): void {
   const number = (name: string): number => Number(headers.get(name))
   assert.deepEqual([number('x-ratelimit-limit'), number('x-ratelimit-remaining')], [most, 0])
@@ -113,7 +116,7 @@ for (const dialect of Object.keys(DIALECTS)) {
       for (const stream of [false, true]) {
         const fast = await clientWith(portico, dialect, terms)
         let answer = await fast({ stream })
-        // A minute of its own may begin between two of them.
+        // A new minute may begin between two of them.
         for (let i = 0; i < 3 && answer.status === 200; i++) {
           await answer.text()
           answer = await fast({ stream })

@@ -10,7 +10,7 @@ import { sendBytes } from '#test/support/raw-socket.ts'
 const path = '/api/v1/messages'
 const json = { 'content-type': 'application/json' }
 const key = { 'x-api-key': TEST_KEYS.workspace }
-/** What Anthropic's clients get; where the path is none of those that generate, there is no id. */
+/** What Anthropic's clients get; on a path that does not generate, there is no id. */
 const envelope = (type: string, message: string, error_type: string, request_id: string | null = null) => ({
   type: 'error',
   error: { type, message, error_type },

@@ -43,7 +43,7 @@ test('an answer that the provider cuts ends with an error, and nothing of it is 
   assert.doesNotMatch(JSON.stringify(portico.log), new RegExp(`marker-|${PORTICO_KEYS.api}|sk-ant-upstream`))
 })
 
-/** Asks for a stream, and hands it over unread. */
+/** Requests a stream, and returns it unread. */
 async function open(portico: Portico): Promise<IncomingMessage> {
   const headers = { 'x-api-key': PORTICO_KEYS.api, 'content-type': 'application/json' }
   const outgoing = httpRequest(`${portico.url}/v1/messages`, { method: 'POST', headers })

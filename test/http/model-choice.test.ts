@@ -3,7 +3,7 @@ import test from 'node:test'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 
-/** What each dialect is asked. */
+/** A request in each dialect. */
 const ASKED = {
   '/api/v1/responses': { input: 'Hi' },
   '/api/v1/chat/completions': { messages: [{ role: 'user', content: 'Hi' }] },

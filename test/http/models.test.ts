@@ -26,7 +26,7 @@ test('models and providers of a location are those that are configured, and the 
     cost: [{ input: 0, output: 0, cache: { read: 0, write: 0 } }],
     limit: { context: 1_000_000, output: 0 },
   }
-  // What the bundled list says of it is that list's affair.
+  // What the bundled list says about it is not checked here.
   const unknown = { ...model, providerID: 'openai' }
   const listed = (id: string) => ({ ...unknown, id, name: id, api: { id, type: 'native', settings: {} } })
   const { location: at, data } = (await models.json()) as {

@@ -149,7 +149,7 @@ test('a session at rest whose directory is gone moves at once; its older moves a
     ['move', 'user'],
   )
   await rm(gone, { recursive: true })
-  // What the catalog knows of a directory is a second old at most.
+  // What the catalog knows about a directory is at most a second old.
   await waitFor('the directory to be gone', async () => {
     const query = `location[directory]=${encodeURIComponent(gone)}`
     return (await call(portico, `/api/location?${query}`)).status === 404

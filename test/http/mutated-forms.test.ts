@@ -1,4 +1,5 @@
-// Forms at the token endpoint before a real exchange. `npm run soak:tokens` tries many more; PORTICO_TEST_RUNS says how many.
+// Forms at the token endpoint, in front of a real exchange. `npm run soak:tokens` tries many more; PORTICO_TEST_RUNS
+// sets their number.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Code } from '@connectrpc/connect'
@@ -12,11 +13,11 @@ import { postToken } from '#test/support/token-form.ts'
 
 const FORMS = Number(process.env.PORTICO_TEST_RUNS ?? '3000')
 const SEED = Number(process.env.PORTICO_TEST_SEED ?? '1')
-/** How many are sent at once. */
+/** How many are sent concurrently. */
 const BATCH = 16
 /** How many forms carry a mutated token. */
 const SHARE = 0.2
-/** How much memory may be kept after the first fifth, in bytes. */
+/** How much more memory may be held than after the first fifth, in bytes. */
 const GROWTH = 16_000_000
 const ERRORS = ['invalid_request', 'invalid_grant', 'invalid_scope', 'unsupported_grant_type']
 
@@ -38,10 +39,10 @@ test('no mutated form is accepted that another reader does not accept, and each 
   let kept = 0
   for (let sent = 0; sent < FORMS; sent += BATCH) {
     if (kept === 0 && sent >= FORMS / 5) kept = memory()
-    // Refusals of one minute are written one by one only up to a bound.
+    // Only a limited number of refusals a minute is written one by one.
     clock.time += 60_000
     exchange.entries.length = 0
-    // The test keeps what the facade logs, and that is no memory of the facade.
+    // The test keeps the facade's log lines, which do not count as memory of the facade.
     facade.log.length = 0
     const good = exchange.claims()
     const bodies = Array.from({ length: BATCH }, (_, at) => {

@@ -11,7 +11,7 @@ const refuse = () => {
   throw new Rejection('REQUEST_INVALID', { field: 'text', problem: 'Refused' })
 }
 
-/** Services that refuse whatever reaches them: what is answered with 5xx is the facade's own fault. */
+/** Services that refuse whatever reaches them: an answer of 5xx is the facade's own fault. */
 const refusing: Stubs = {
   reasons: { REQUEST_INVALID: { code: Code.InvalidArgument, message: 'M' } },
   session: Object.fromEntries(
@@ -132,7 +132,7 @@ test('any form of the token endpoint is refused in the form of OAuth, never a 5x
   )
 })
 
-/** Keeps what node:http would refuse to send out of a URL, but not what is malformed. */
+/** Removes from a URL what node:http would refuse to send, but keeps what is malformed. */
 function encodeUnsafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/gu, (character) =>
     character.isWellFormed() ? encodeURIComponent(character) : '%ED%A0%80',

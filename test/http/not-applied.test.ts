@@ -7,7 +7,7 @@ import { answers, fixture, startStub } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
-/** A request of each dialect, without its model. */
+/** A request in each dialect, without its model. */
 const DIALECTS: Readonly<Record<string, object>> = {
   responses: { input: 'Hi' },
   'chat/completions': { messages },

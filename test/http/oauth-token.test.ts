@@ -276,7 +276,7 @@ test('59: two gateways let through together at most the limit, and what arrives 
   }
   const learnt = async (total: number) => {
     await waitFor(`${total} are reported`, () => reported(total))
-    // What a report is answered with comes a moment later.
+    // The answer to a report arrives a moment later.
     await setTimeout(50)
   }
   assert.equal(await admitted(one, 14), 14)

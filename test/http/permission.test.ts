@@ -10,7 +10,7 @@ interface Request {
   readonly [member: string]: unknown
 }
 
-/** A session whose echo requests permission to write a file, and the request that waits. */
+/** A session whose echo requests permission to write a file, and the waiting request. */
 async function asking(portico: Portico): Promise<Request> {
   const permissions = [{ action: 'edit', resource: '*', effect: 'ask' }]
   const made = await portico.post('/api/session', { permissions })

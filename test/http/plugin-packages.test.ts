@@ -77,7 +77,7 @@ test('plugin.check finds newer versions and lists every plugin; plugin.update in
   const one = await portico.post('/api/plugin/check', { target: 'other' })
   assert.deepEqual(((await one.json()) as Answer).data, data)
 
-  // Nothing is updated when one of them is unknown.
+  // Nothing is updated if one of them is unknown.
   const refused = await portico.post('/api/plugin/update', { targets: ['acme@^1', 'nobody'] })
   const message = 'No plugin here is the package nobody'
   assert.equal(refused.status, 400)
@@ -88,7 +88,7 @@ test('plugin.check finds newer versions and lists every plugin; plugin.update in
   assert.equal((await portico.post('/api/plugin/update', {})).status, 400)
   assert.deepEqual((await list()).data, data)
 
-  // What can be updated is, and everything else is named.
+  // What can be updated is, and everything else is reported.
   registry.publish(plugin('other', '2.0.0', { sent: tarballOf([]) }))
   const events = await portico.fetch('/api/event')
   const failed = await portico.post('/api/plugin/update', { targets: ['acme@^1', 'other', GIT] })
@@ -102,7 +102,7 @@ test('plugin.check finds newer versions and lists every plugin; plugin.update in
   const again = await portico.post('/api/plugin/update', { targets: ['acme@^1'] })
   assert.deepEqual([again.status, await again.text()], [204, ''])
 
-  // One that could not be installed before is by an update.
+  // An update installs one that could not be installed before.
   assert.match(JSON.stringify((await list()).data[4]?.state), /"status":"failed".*does not have it/)
   registry.publish(plugin('late', '1.0.0'))
   assert.equal((await portico.post('/api/plugin/update', { targets: ['late'] })).status, 204)

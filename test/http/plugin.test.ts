@@ -56,7 +56,7 @@ test('plugins are listed, those that are not trusted with what to do; one change
         : sent
       assert.deepEqual(payload, wanted)
     }
-    // What the plugin makes of this one names a skill that is not there.
+    // The plugin turns this one into a mention of a skill that does not exist.
     const prompted = await portico.post('/api/session/ses_a/prompt', { id: 'msg_b', text: 'Bye', resume: false })
     assert.equal(prompted.status, 200)
     assert.deepEqual(((await prompted.json()) as { data: { payload: object } }).data.payload, { text: 'Bye' })

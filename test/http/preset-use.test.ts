@@ -5,7 +5,7 @@ import { create, created, send } from '#test/support/presets.ts'
 import { answers, fixture, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
 import { type Json, openWith } from '#test/support/responses.ts'
 
-/** What each dialect calls what the test sets and asks. */
+/** What each dialect calls the settings of the tests, and its request. */
 const DIALECTS = {
   responses: {
     preset: { instructions: 'Be brief.', max_output_tokens: 33, temperature: 0.25, top_p: 0.5 },
@@ -37,7 +37,7 @@ const DIALECTS = {
   },
 } as const
 
-/** Asks, and returns what the provider was sent. */
+/** Sends the request, and returns what the provider received. */
 async function upstream(portico: Portico, stub: ProviderStub, dialect: string, body: object) {
   const { status, json } = await send(portico, `/${dialect}`, body)
   assert.equal(status, 200, JSON.stringify(json))

@@ -6,7 +6,7 @@ import { create, send } from '#test/support/presets.ts'
 
 const DIALECTS = ['messages', 'responses', 'chat/completions'] as const
 
-/** Values that some setting has, or nearly has. */
+/** Values that are valid for some setting, or nearly so. */
 const value = fc.oneof(
   { depthSize: 'small' },
   fc.jsonValue({ maxDepth: 3 }),
@@ -83,7 +83,7 @@ test('whatever a preset is made of, it is created and can be read and used, or r
       assert.deepEqual((await send(portico, '/presets/any')).json, json)
       const { error } = (await send(portico, '/responses', { model: 'portico/echo@preset/any', input: '/length 1' }))
         .json
-      // What it demands may be more than there is, such as a tool; that is no fault of the server's.
+      // It may demand what is not available, such as a tool; that is not the server's fault.
       assert.ok(error == null || error.code < 500, `${JSON.stringify(given)}: ${JSON.stringify(error)}`)
     }),
     { numRuns: 150 },

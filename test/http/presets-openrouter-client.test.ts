@@ -81,7 +81,7 @@ test('presets.createPresetsMessages keeps every setting of the specification, as
   assert.deepEqual(config.stop_server_tools_when[3], { type: 'max_cost', max_cost_in_dollars: 0.5 })
   assert.deepEqual([config.max_tokens, config.speed, config.thinking.budget_tokens], [64, 'fast', 1_024])
   assert.equal(data.designatedVersion?.systemPrompt, 'Be brief.')
-  // All of its demands but that of zero data retention can be met; nothing else of it keeps a request from being served.
+  // All of its demands except zero data retention can be met; nothing else in it keeps a request from being served.
   const next = { ...EVERYTHING, provider: { allowFallbacks: false } }
   await clientOf(portico).presets.createPresetsMessages({ slug: 'all', messagesRequest: next })
   const { status, json } = await send(portico, '/responses', { model: '@preset/all', input: '/length 2' })

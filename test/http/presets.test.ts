@@ -9,7 +9,7 @@ import { create, created, send } from '#test/support/presets.ts'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[45][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Each dialect: the member of its system text, how a limit of tokens is called, and what a body has that is ignored. */
+/** Each dialect: the member of its system text, the name of its token limit, and a member that is ignored. */
 const DIALECTS = {
   responses: {
     system: { instructions: 'Be brief.' },

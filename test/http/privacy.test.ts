@@ -1,4 +1,5 @@
-// No prompt, answer or key is in logs or traces: each text of a request and of its answer is marked, and looked for.
+// No prompt, answer or key appears in logs or traces: every text of a request and of its answer is marked, and searched
+// for.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import test from 'node:test'
@@ -14,7 +15,7 @@ const MARK = 'mArKeD'
 const parameters = { type: 'object', properties: { [MARK]: { type: 'string', description: MARK } } }
 const schema = { type: 'json_schema', name: MARK, schema: parameters }
 
-/** A body for each dialect, in which every text that is the caller's own is marked. */
+/** A body for each dialect in which every text of the caller is marked. */
 const BODIES: Readonly<Record<string, Json>> = {
   '/api/v1/chat/completions': {
     messages: [
@@ -113,7 +114,7 @@ for (const [path, body] of Object.entries(BODIES)) {
     }
     assert.equal(stub.seen.length, 2 * PROVIDERS.length)
     assert.ok(JSON.stringify(stub.seen[0]).includes(MARK))
-    // What is refused before a provider is called.
+    // Refusals before a provider is called.
     await send({ temperature: MARK })
     await send({ [MARK]: MARK, tools: [{ type: MARK, name: MARK }] })
     await send(`{"model":"${MARK}","${MARK}`)

@@ -10,7 +10,7 @@ const provider = { provider: 'openai', message: 'Because' }
 const invalid = 'Invalid request parameters'
 const typed = (error_type: string) => ({ metadata: { provider_name: 'openai', error_type } })
 
-/** Each declared error: what the service says with it, and what a client gets before and after the first byte. */
+/** Each declared error: what the service reports, and what a client gets before and after the first byte. */
 const ERRORS: Readonly<
   Record<string, { said: Record<string, string>; error: object; late: readonly [string, string] }>
 > = {

@@ -1,4 +1,4 @@
-// What a client gets of an answer besides text, and that it comes back to the provider that made it.
+// What a client gets of an answer besides text, and that it is sent back to the provider that made it.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -11,15 +11,15 @@ import { type Json, openWith, post, stream } from '#test/support/responses.ts'
 const apiKey = PORTICO_KEYS.api
 const model = 'openai/gpt-5.5'
 
-/** Portico with a stub of the responses API for its provider `openai`. */
+/** Portico with a stub of the Responses API for its provider `openai`. */
 function openResponses({ url }: ProviderStub): Promise<Portico> {
   return openPortico({ OPENAI_API_KEY: 'sk-upstream', OPENAI_BASE_URL: `${url}/v1` })
 }
 
-/** What a stub was asked. */
+/** What the stub received. */
 const bodiesOf = ({ seen }: ProviderStub): Json[] => seen.map(({ body }) => body as Json)
 
-/** Items without what each answer has of its own. */
+/** Items without what is unique to each answer. */
 const shapes = (items: readonly Json[]): Json[] => items.map(({ id: _, status: __, ...rest }) => rest)
 
 test('openai: thoughts, hosted items, grouped and custom calls come by the stream helper, and go back as they were', async () => {

@@ -8,7 +8,7 @@ import { forEachTransport } from '#test/support/transports.ts'
 const base = '"model":"m","input":"x"'
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
-/** Each member that takes a JSON object to be passed on. */
+/** Each member that takes a JSON object to pass on. */
 const FREE: Readonly<Record<string, (json: string) => string>> = {
   'tools.0.parameters': (json) => `"tools":[{"type":"function","name":"f","parameters":${json}}]`,
   'text.format.schema': (json) => `"text":{"format":{"type":"json_schema","name":"s","schema":${json}}}`,

@@ -1,4 +1,4 @@
-// The limits of a generation, which the inference service checks, as a client of responses meets them.
+// The limits of a generation, which the inference service checks, as a client of the Responses API meets them.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { hasOption } from '@bufbuild/protobuf'
@@ -8,7 +8,7 @@ import { generationError } from '#test/support/gateway-error.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { type Json, post } from '#test/support/responses.ts'
 
-/** A limit, a request that keeps it, and one that passes it, with the error that a client gets. */
+/** A limit, a request that keeps it, and one that exceeds it, with the error that a client gets. */
 interface Case {
   /** Field of the proto. */
   readonly limit: string
@@ -48,7 +48,7 @@ function bounds(limit: string, member: string, least: number, most: number): Cas
 }
 
 function length(limit: string, field: string, most: number, request: (text: string) => Json): Case {
-  // A character that JavaScript counts as two is one.
+  // A character that JavaScript counts as two counts as one.
   return {
     limit,
     kept: request('😀'.repeat(most)),
@@ -167,7 +167,10 @@ const CASES: readonly Case[] = [
   })),
 ]
 
-/** Limits that no request of responses passes: the gateway makes the value, takes none but a few words, or knows no such member here. */
+/**
+ * Limits that no request of the Responses API exceeds: the gateway makes the value, accepts only a few words, or has no
+ * such member here.
+ */
 const BEYOND_REACH = [
   ...['referer', 'title', 'categories', 'user_agent'].map((name) => `Attribution.${name}`),
   ...['extensions', 'hosted_tools', 'metadata', 'not_applied', 'preset', 'service_tier', 'speed'].map(

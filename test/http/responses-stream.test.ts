@@ -10,7 +10,7 @@ function begun(response: Json, more: Json = {}): Json {
   return whole(response, { status: 'in_progress', completed_at: null, ...more })
 }
 
-/** Numbers events in the order they are in. */
+/** Numbers events in their order. */
 function numbered(events: readonly Json[]): Json[] {
   return events.map((event, i) => ({ ...event, sequence_number: i }))
 }
@@ -94,7 +94,7 @@ test('both: what the specification names comes in its order, with its members am
   }
 })
 
-/** Whether a value has all that another has. */
+/** Whether a value has everything that another has. */
 function includes(value: unknown, wanted: unknown): boolean {
   if (typeof wanted !== 'object' || wanted === null) return value === wanted
   if (typeof value !== 'object' || value === null) return false

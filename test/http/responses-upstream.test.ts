@@ -109,7 +109,7 @@ test("a provider's refusal becomes the client's status, with its message and whe
     [503, 503, `Provider overloaded: ${unavailable}`, 'provider_overloaded'],
     [504, 408, 'Operation timed out: openai did not answer in time', 'timeout'],
     [529, 503, `Provider overloaded: ${unavailable}`, 'provider_overloaded'],
-    // Where the provider has a word for it, that says more than the status.
+    // If the provider has a word for it, that says more than the status.
     [400, 400, `Invalid request parameters: ${refused}`, 'invalid_prompt', 'invalid_prompt'],
     [400, 400, `Invalid request parameters: ${refused}`, 'string_too_long', 'string_above_max_length'],
     [400, 400, `Invalid request parameters: ${refused}`, 'content_policy_violation', 'content_filter'],
@@ -127,7 +127,7 @@ test("a provider's refusal becomes the client's status, with its message and whe
   for (const [theirs, ours, message, error_type, word] of cases) {
     status = theirs
     code = word
-    // In a stream a conversation that is too long is an answer that ends for its length.
+    // In a stream, a conversation that is too long is an answer that ends because of its length.
     for (const streamed of error_type === 'string_too_long' ? [false] : [true, false]) {
       const answer = await post(portico, { ...hello, stream: streamed })
       const metadata = { provider_name: 'openai', error_type, ...(word && { provider_code: word }) }

@@ -17,8 +17,8 @@ function protocolOf(name: string): string {
 }
 
 /**
- * A response without what differs between two generations that say the same: random ids, times, and how the JSON of arguments is spaced,
- * which some providers send as an object where they do not stream.
+ * A response without what differs between two equal generations: random ids, times, and the spacing of JSON arguments,
+ * which some providers send as an object when they do not stream.
  */
 function timeless({ id, created_at, completed_at, output, ...rest }: Json): Json {
   assert.ok(Number.isInteger(created_at) && completed_at >= created_at)
@@ -28,7 +28,7 @@ function timeless({ id, created_at, completed_at, output, ...rest }: Json): Json
   return JSON.parse(JSON.stringify({ ...rest, output: items }).replaceAll(id.slice('resp_'.length), '*'))
 }
 
-/** All sources that a response names. */
+/** All sources that a response cites. */
 function citations({ output }: Json): Json[] {
   return output.flatMap(({ content = [] }: Json) => content.flatMap(({ annotations = [] }: Json) => annotations))
 }

@@ -1,4 +1,4 @@
-// What is served below /api/v1 is served below /v1 as well.
+// Everything served below /api/v1 is served below /v1 as well.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { generationError } from '#test/support/gateway-error.ts'

@@ -1,4 +1,5 @@
-// The limits of sessions and inputs, which the session service checks, as a client meets them and as the document shows them.
+// The limits of sessions and inputs, which the session service checks, as a client meets them and as the document
+// states them.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { hasOption } from '@bufbuild/protobuf'
@@ -12,15 +13,15 @@ interface Case {
   /** Field of the proto. */
   readonly limit: string
   readonly method: 'GET' | 'POST' | 'PATCH'
-  /** As the document names it. */
+  /** The name in the document. */
   readonly path: string
-  /** A body, or what stands in the query. */
+  /** A body, or a query. */
   readonly of: (value: unknown) => Record<string, unknown>
   readonly kept: unknown
   readonly passed: unknown
   readonly field: string
   readonly problem: string
-  /** What the document says, and of which member of the body or the query. */
+  /** What the document says, and about which member of the body or the query. */
   readonly shown: Readonly<Record<string, unknown>>
   readonly member: string
 }
@@ -29,7 +30,7 @@ const session = '/api/session/{sessionID}'
 const x = (length: number): string => 'x'.repeat(length)
 const list = (length: number, item: unknown): unknown[] => Array(length).fill(item)
 
-/** A character that JavaScript counts as two is one. */
+/** A character that JavaScript counts as two counts as one. */
 function length(limit: string, method: Case['method'], path: string, member: string, most: number, more = {}): Case {
   const problem = `${most} characters`
   const [kept, passed] = ['😀'.repeat(most), x(most + 1)]
@@ -46,7 +47,7 @@ function items(limit: string, method: Case['method'], path: string, member: stri
 function metadata(method: Case['method'], path: string, more = {}): Case {
   const most = 65_536
   const of = (value: unknown) => ({ ...more, metadata: value })
-  // {"a":""} has eight bytes, and an ä two.
+  // {"a":""} has eight bytes, and an ä has two.
   const [kept, passed] = [{ a: 'ä'.repeat((most - 8) / 2) }, { a: `${'ä'.repeat((most - 8) / 2)}x` }]
   const [problem, description] = [`must be at most ${most} bytes as JSON`, /At most 65536 bytes as JSON/]
   const shown = { description }
@@ -129,7 +130,7 @@ test('the service alone decides how much of a session and an input there may be,
   }
   for (const each of CASES) {
     const { limit, kept, passed, field, problem, path, member } = each
-    // A URL has no room for so many characters of four bytes.
+    // A URL has no room for that many four-byte characters.
     const good = await send(each, each.method === 'GET' ? x(String(passed).length - 1) : kept)
     assert.ok(good.ok, `${limit} ${path} ${member}: ${good.status} ${(await good.text()).slice(0, 500)}`)
     const bad = await send(each, passed)

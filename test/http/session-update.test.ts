@@ -94,7 +94,7 @@ test('a session without a title gets one after its first input, once, and pays f
   }
   const steps = data.reduce((sum, { tokens }) => sum + tokens.output, 0)
   assert.equal((await info(portico)).tokens.output, steps + 4)
-  // What the whole session has used comes right after what the title has.
+  // The event with the usage of the whole session comes right after the one of the title.
   const frames = seen.split('\n').filter((line) => line.startsWith('data: {') && line.endsWith('}'))
   const events = frames.map((line) => JSON.parse(line.slice('data: '.length)))
   const recorded = events.findIndex(({ type }) => type === 'session.usage.recorded')

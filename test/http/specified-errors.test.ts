@@ -7,9 +7,9 @@ import test from 'node:test'
 import { openPortico, type Portico } from '#test/support/portico.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 
-/*
- * Part 7 of the specification: every row of its table, for every operation that it names, with the whole body. An update of plugins that
- * fails (503) is in `plugin-packages.test.ts`.
+/**
+ * Part 7 of the specification: every row of its table, for every operation that it names, with the whole body. A
+ * failing update of plugins (503) is in `plugin-packages.test.ts`.
  */
 
 interface Asked {
@@ -27,7 +27,7 @@ const info = (id: string, more: object = {}) => ({ id, cost: 0, tokens, time: { 
 const IMPORT = '/api/experimental/session/import'
 const model = { id: 'echo', providerID: 'portico' }
 
-/** A request for each operation of part 4, about the session that is named. */
+/** A request for each operation of part 4, about the given session. */
 const operations = (session: string): Readonly<Record<string, Asked>> => ({
   'server.info': { path: '/api/info' },
   'location.get': { path: '/api/location' },

@@ -4,7 +4,7 @@ import test from 'node:test'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** An RPC that says one thing and then waits, counted while it is open. */
+/** An RPC that sends one message and then waits, counted while it is open. */
 function endless<T>(first: T) {
   const counter = { opened: 0, open: 0 }
   async function* stream(_: unknown, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<T> {

@@ -11,7 +11,7 @@ import { chatEnd, chunk, type Json } from '#test/support/responses.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
 const model = 'priced/gpt'
-/** A completion of 3 tokens of input and 2 of output: 7,000 nano-dollars. */
+/** A completion of 3 input and 2 output tokens: 7,000 nano-dollars. */
 const COMPLETION = {
   ...{ id: 'c', object: 'chat.completion', created: 1, model: 'gpt' },
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
@@ -32,7 +32,7 @@ function openPriced({ url }: ProviderStub): Promise<Portico> {
   return openPortico({ PORTICO_CONFIG: providerConfig([provider]) })
 }
 
-/** A key with terms, shown. */
+/** A key with terms, as shown. */
 async function keyWith(portico: Portico, terms: MessageInitShape<typeof KeyTermsSchema>): Promise<string> {
   const { identity, operator } = portico
   const { secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'limited', terms }, operator)
@@ -120,7 +120,7 @@ for (const [path, ask] of DIALECTS) {
     const just = { max_price: { prompt: 1, completion: '2' } }
     assert.equal((await send(portico, path, { ...ask(10), provider: just }, slow)).status, 200)
     let fast = await send(portico, path, ask(10), slow)
-    // A minute of its own may have begun between the two.
+    // A new minute may have begun between the two.
     if (fast.status === 200) fast = await send(portico, path, ask(10), slow)
     assert.equal(fast.status, 429)
     assert.match(((await fast.json()) as Json).error.message, /^Rate limit exceeded: /)
@@ -158,7 +158,7 @@ test('of 200 requests at once as many reach the provider as a limit of 50 reserv
     answers(200, COMPLETION)(response)
   })
   await using portico = await openPriced(stub)
-  // What one of them costs at most: found out by a refusal.
+  // What one of them costs at most, found out by a refusal.
   const probe = await send(
     portico,
     '/api/v1/chat/completions',
@@ -182,7 +182,7 @@ test('of 200 requests at once as many reach the provider as a limit of 50 reserv
   for (const release of held) release()
   const statuses = await all
   assert.deepEqual([statuses.filter((status) => status === 200).length, decided], [50, 150])
-  // What was held is free again: the rest pays for more.
+  // What was reserved is free again: the rest pays for more.
   const next = send(portico, path, ask, key)
   await waitFor('the next request', () => stub.seen.length === 51)
   for (const release of held) release()

@@ -34,7 +34,7 @@ test('whoever uses a session whose directory has vanished learns that, and which
     assert.ok(message?.includes(vanished), message)
   }
   const files = [{ uri: pathToFileURL(join(gone, 'a.txt')).href }]
-  // The catalog looks at a directory once a second at most, and knows it still, or not any more.
+  // The catalog looks at a directory once a second at most, so it may or may not know it still.
   await refused({ files }, 'files')
   for (const tool of ['write {"path":"a.txt","content":""}', 'bash {"command":"pwd"}', 'list {}']) {
     const messages = await run(`/tool ${tool}`)

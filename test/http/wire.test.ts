@@ -118,7 +118,7 @@ test('pipelined requests are answered in their order', async () => {
 
 const PATIENT: HttpLimits = { headersMs: 60_000, requestMs: 60_000, idleMs: 60_000, stalledMs: 60_000, checkMs: 10 }
 
-/** A server that answers nothing but a large text, and only when all of the request is there. */
+/** A server that answers only with a large text, and only once the whole request has arrived. */
 async function openServer(limits: Partial<HttpLimits>) {
   const server = createHttpServer(
     (request, response) => request.on('end', () => response.end('x'.repeat(50_000_000))).resume(),

@@ -10,7 +10,7 @@ import { openPortico, type Portico } from '#test/support/portico.ts'
 const ONE = 'sk-portico-of-workspace-one'
 const TWO = 'sk-portico-of-workspace-two'
 
-/** Portico with two workspaces beside the one that it starts with, and a key for each. */
+/** Portico with two workspaces besides the one that it starts with, and a key for each. */
 async function openTwo(): Promise<Portico> {
   const roots = [realpathSync(tmpdir())]
   await using opening = new AsyncDisposableStack()

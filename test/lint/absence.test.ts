@@ -6,12 +6,15 @@ const FILES = globSync('proto/portico/**/*.proto')
 
 const SCALARS = ['string', 'bytes', 'double', 'int32', 'int64', 'uint32', 'uint64']
 const FIELD = /((?:^ *\/\/.*\n)*)^ *(optional |repeated )?([\w.]+) (\w+) = \d+\b/gm
-/** A word about an empty value, about 0 as one that is none, about a value of its own for none, or about when a field is there at all. */
+/**
+ * A phrase about an empty value, about 0 meaning none, about a special value for none, or about when a field is
+ * present.
+ */
 const ABSENCE = /\b(?:empty|absent|unspecified|only with)\b|_UNSPECIFIED\b|\b0(?::| (?:when|for|until|while|means)) /i
-/** A value of an enum that is said to stand for none of them. */
+/** An enum value that is described as none of the others. */
 const DEFAULT_VALUE = /((?:^ *\/\/.*\n)+)^ *([A-Z]\w+) = \d+;/gm
 
-/** Names of the enums of some files, by which fields are of them. */
+/** Names of the enums of some files, by the fields of that type. */
 function enumsOf(texts: readonly string[]): ReadonlySet<string> {
   return new Set(texts.flatMap((text) => [...text.matchAll(/^ *enum (\w+)/gm)].map(([, name = '']) => name)))
 }

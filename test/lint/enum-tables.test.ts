@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-/** Each dialect of generation has words of its own for the same values. */
+/** Each dialect of generation has its own words for the same values. */
 const DIALECTS = ['gateway/responses', 'gateway/chat', 'gateway/messages']
 const OWNERS = [
   'gateway',
@@ -13,14 +13,14 @@ const OWNERS = [
   'services/session',
 ]
 
-/** Whether a file of the gateway belongs to a dialect, which is an owner by itself. */
+/** Whether a file of the gateway belongs to a dialect, which counts as an owner of its own. */
 const isOfDialect = (owner: string, path: string): boolean =>
   owner === 'gateway' && DIALECTS.some((dialect) => path.startsWith(`${dialect}/`))
 
-/** A member of an object literal whose key or value is a value of an enum. */
+/** A member of an object literal whose key or value is an enum value. */
 const MEMBER = /(?:^|[{,\s])(?:[\w'-]+:\s*|\[)([A-Z]\w*)\.[A-Z][A-Z_]+\b/g
 
-/** The enums that a text has tables of: object literals with two values or more. An alias is taken for what it stands for. */
+/** The enums for which a text has tables: object literals with two values or more. An alias stands for its enum. */
 function tablesOf(text: string): string[] {
   return [...text.matchAll(/\{[^{}]*\}/g)].flatMap(([literal]) => {
     const names = [...literal.matchAll(MEMBER)].map(([, name = '']) => name)

@@ -1,4 +1,5 @@
-// A limit has one owner: the proto of a service says it, and the service keeps to it. The gateway shows it, and reads it there.
+// A limit has one owner: the proto of a service states it, and the service enforces it. The gateway documents it, and
+// reads it there.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -14,7 +15,7 @@ const product = (pattern: string) =>
     .toSorted()
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 
-/** Limits of what a service returns: it keeps to them by how it makes the list. */
+/** Limits of what a service returns: it keeps them by the way it builds the list. */
 const OF_RESPONSES: ReadonlySet<string> = new Set([
   // Provoked in services/session/rpc/inbox/inbox-items.test.ts.
   'ListInboxItemsResponse.items',
@@ -46,7 +47,7 @@ test('a service enforces each limit that a proto sets', async () => {
   assert.equal(limitOf(ListSavedApprovalsResponseSchema.field.approvals).most, MOST_APPROVALS)
 })
 
-/** Bounds that the gateway says itself, by file, each with its reason. */
+/** Bounds that the gateway states itself, by file, each with its reason. */
 const OWN: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'What the wire carries: the service refuses less, or has no bound': {
     'gateway/generation/routing.ts': ['1_000_000'],
@@ -102,7 +103,7 @@ test('a limit in numbers is found however it is said', () => {
   }
 })
 
-/** A schema's upper bound: a name, or a number that does not just say that there is none or one. */
+/** A schema's upper bound: a name, or a number that does more than say "none" or "one". */
 const BOUND = /(?:\.(?:max|lte?|length)\(|\bmax(?:Length|Items|Properties|imum): )(?:([A-Z]\w*)|(?![01]\b)(\d[\d_]*))/g
 /** Outside comments: a bound, or a number as people write one. */
 const IN_WORDS = /^(?! *(?:\*|\/[/*])).*?(?:\bat most (\d[\d,_.]*\d|\d)|[^{,\d](\d{1,3}(?:,\d{3})+)\b)/gim

@@ -7,7 +7,7 @@ const FILES = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter((path) => path !== '')
 const FOLDERS = new Set(FILES.flatMap((path) => path.split('/').map((_, i, parts) => parts.slice(0, i).join('/'))))
-/** What the tree has, from its root or from any folder of it. */
+/** What the tree contains, from its root or from any folder of it. */
 const ENDS = new Set(
   [...FILES, ...FOLDERS].flatMap((path) => path.split('/').map((_, i, parts) => parts.slice(i).join('/'))),
 )
@@ -16,7 +16,7 @@ const ENDS = new Set(
 const PATH =
   /`((?:services|gateway|shared|domain|run|rpc|ports|adapters|test|scripts|bench|proto|docs|deploy)\/[\w./-]+|[\w-]+\.(?:ts|mjs|proto))`/g
 
-/** Paths in backticks that are not there, with their lines; `*` and `x` stand for any. */
+/** Paths in backticks that do not exist, with their lines; `*` and `x` stand for any. */
 function missingPaths(text: string): string[] {
   return text
     .split('\n')
@@ -31,7 +31,7 @@ function missingPaths(text: string): string[] {
 const PLACED =
   /`(\w+)(?:\([^`]*\))?`(?:(?:,| and) `(\w+)(?:\([^`]*\))?`)? (?:(?:in|of) |\()`([\w./-]+\.(?:ts|mjs|proto))`/g
 
-/** Names that are not in the file where a text says they are. The names of RPCs are those of functions there. */
+/** Names that do not occur in the file that a text gives for them. The names of RPCs are those of functions there. */
 function misplacedNames(text: string, filesAt: (path: string) => readonly string[]): string[] {
   return [...text.replaceAll(/\s+/g, ' ').matchAll(PLACED)].flatMap(([, one = '', other, path = '']) =>
     [one, ...(other === undefined ? [] : [other])]

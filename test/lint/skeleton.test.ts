@@ -29,14 +29,14 @@ const EXPORTS: Readonly<Record<string, readonly string[]>> = {
 
 const FOLDERS = ['ports', 'domain', 'run', 'rpc', 'adapters']
 
-/** Files beside the skeleton, each with its reason. */
+/** Files besides the skeleton, each with its reason. */
 const EXTRA = new Set([
-  // A file of settings beside the environment: models and providers.
+  // A file of settings besides the environment: models and providers.
   'services/inference/config-file.ts',
   'services/inference/config-models.ts',
-  // What federation alone needs, opened with its first call.
+  // What only federation needs, opened with its first call.
   'services/identity/open-exchanges.ts',
-  // The stores and what watches them, since open.ts is long.
+  // The stores and their watchers, since open.ts is long.
   'services/session/open-stores.ts',
   // What works on directories, opened with the first call.
   'services/catalog/open-directories.ts',

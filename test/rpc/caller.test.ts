@@ -9,7 +9,7 @@ import { createClient } from '#shared/rpc/client.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 import { event, gate, probe } from './probe.ts'
 
-/** A caller that leaves when the test says so, and knows who listens. */
+/** A caller that leaves when the test says so, and knows its listeners. */
 class TestCaller implements Caller {
   readonly #controller = new AbortController()
   readonly #gone = new GoneListeners()

@@ -10,7 +10,7 @@ import { dial, serveRoutes } from './server.ts'
 
 const hasCode = (code: Code) => (error: unknown) => error instanceof ConnectError && error.code === code
 
-/** Handlers that fail with UNAVAILABLE until they were called often enough. */
+/** Handlers that fail with UNAVAILABLE until they have been called often enough. */
 function flaky(failures: number) {
   const state = { calls: 0 }
   const attempt = () => {

@@ -16,7 +16,7 @@ import { testSecret } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { event, probe } from './probe.ts'
 
-/** A logger, and the messages of its lines of level warn and above. */
+/** A logger, with the messages of its lines of level warn and above. */
 function lines() {
   const seen: string[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void seen.push(JSON.parse(line).msg) })
@@ -114,7 +114,7 @@ test('another secret: one line on each side that names the setting, and never th
   await using client = caller('session', server.url, 'another-secret-of-somebody')
   const session = createClient(SessionService, client.transport)
   await failTimes(3, () => session.getSession({}))
-  // A stream that is refused stands, but nobody has answered.
+  // A refused stream is open, but nobody has answered.
   for (let i = 0; i < 2; i++) {
     await failTimes(2, () => session.streamEvents({})[Symbol.asyncIterator]().next())
     await failTimes(1, () => session.getSession({}))

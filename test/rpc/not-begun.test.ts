@@ -10,7 +10,10 @@ import { dial } from './server.ts'
 
 const isUnavailable = (error: unknown) => error instanceof ConnectError && error.code === Code.Unavailable
 
-/** A server that takes each stream, numbered from 1 over all connections, as the test says; answers are empty messages. */
+/**
+ * A server that handles each stream, numbered from 1 over all connections, as the test says; answers are empty
+ * messages.
+ */
 async function peer(take: (stream: ServerHttp2Stream, number: number) => void) {
   const server = createServer()
   let taken = 0
@@ -32,7 +35,7 @@ function answer(stream: ServerHttp2Stream): void {
   stream.respond({ ':status': 200, 'content-type': 'application/proto' }, { endStream: true })
 }
 
-// Its second try could answer a permission request that somebody else has asked since.
+// Its second try could answer a permission request that somebody else has made since.
 const method = 'replyPermissionRequest'
 
 test('a call that the peer refused to take is sent again, whatever it does', async () => {

@@ -8,7 +8,7 @@ const reasons: ReasonTable = {
   SESSION_NOT_FOUND: { code: Code.NotFound, message: 'Session {sessionId} not found' },
 }
 
-/** Routes of a service whose handlers a test writes; the others are not served. */
+/** Routes of a service whose handlers a test provides; the others are not served. */
 export function probe(handlers: Partial<ServiceImpl<typeof SessionService>>): Routes {
   const services = [route(SessionService, handlers as ServiceImpl<typeof SessionService>)]
   return { domain: 'session', reasons, services }

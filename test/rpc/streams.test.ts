@@ -9,7 +9,7 @@ import { createClient } from '#shared/rpc/client.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 import { event, gate, numberOf, probe } from './probe.ts'
 
-/** Reads a stream to its end; answers the numbers read and what it failed with. */
+/** Reads a stream to its end; returns the numbers read, and the error that ended it. */
 async function read(stream: AsyncIterable<Parameters<typeof numberOf>[0]>) {
   const numbers: number[] = []
   try {
@@ -181,7 +181,7 @@ forEachTransport((name, connect) => {
     let before = -1
     while (before !== sent) {
       before = sent
-      // Calls on the same connection: each leaves the handler time to run ahead, if it could.
+      // Calls on the same connection: each would leave the handler time to run ahead, if it could.
       for (let calls = 0; calls < 50; calls++) await client.getSession({})
     }
     // 1 MB: the windows and buffers between the two ends.

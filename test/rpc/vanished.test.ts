@@ -51,7 +51,7 @@ describe('a peer whose packets vanish', { concurrency: true }, () => {
       await entered.promise
       proxy.swallow(direction)
       await Promise.all([givenUp(call), givenUp(next)])
-      // Its caller is as gone for the peer.
+      // To the peer, its caller has vanished as well.
       await ended.promise
       proxy.mend()
       await client.getSession({}, noHurry)
@@ -83,7 +83,7 @@ describe('a peer whose packets vanish', { concurrency: true }, () => {
   })
 
   test('a machine that takes no connections, and does not say so, is given up', async () => {
-    // Once its short queue is full, a listener that sleeps lets packets drop.
+    // Once its short queue is full, a sleeping listener lets packets drop.
     const code = `require('net').createServer().listen({port: 0, host: '127.0.0.1', backlog: 1}, function () {
       console.log(this.address().port) })`
     const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })

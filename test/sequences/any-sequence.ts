@@ -22,14 +22,14 @@ const slow: fc.Arbitrary<Work> = fc.constant({ kind: 'words', count: 60, slowMs:
 const long: fc.Arbitrary<Work> = fc.record({
   kind: fc.constant('long'),
   count: fc.constantFrom(10, 500, 900, 900, 1_500),
-  // With what was said before: nothing, too much for a request, too much in any case.
+  // With what was said before: nothing, too much for a request, or too much in any case.
   asked: fc.constantFrom(0, 0, 0, 1_500, 2_500),
 })
 
 const work: fc.Arbitrary<Work> = fc.oneof(
   { weight: 5, arbitrary: brief },
   { weight: 1, arbitrary: fc.constant({ kind: 'look' }) },
-  // A provider that is busy is asked for half a minute.
+  // A busy provider is retried for half a minute.
   { weight: 1, arbitrary: slow },
   {
     weight: 2,
@@ -129,7 +129,7 @@ const timing = fc.record({
   ahead: fc.constantFrom(false, false, true),
 })
 
-/** Steps that meet more often than chance would have it. */
+/** Steps that should meet more often than chance would have it. */
 const pair: fc.Arbitrary<readonly Action[]> = fc.oneof(
   fc.tuple(prompt(fc.oneof(using('asking'), using('always', 'asking'), using('quick', 'asking'))), reply),
   fc.tuple(
@@ -163,12 +163,15 @@ const steps = (minLength: number, maxLength: number): fc.Arbitrary<Sequence> =>
     )
     .map((parts) => parts.flat())
 
-/** The last input again: it wakes the session, whatever became of it. */
+/** The last input again: it wakes the session, whatever happened to the input. */
 const REPEAT = { do: 'repeat', back: 0, other: false, parked: false }
 const soon = fc
   .tuple(prompt(fc.oneof(brief, using('quick'), using('failing', 'brief'))), fc.boolean())
   .map(([sent, again]) => (again ? [{ ...sent, parked: true, minted: false }, REPEAT] : [{ ...sent, parked: false }]))
-/** A run that is ended while it works, and at once something that wakes the session. Nothing else wakes it after that. */
+/**
+ * A run that is ended while it works, followed at once by something that wakes the session. Nothing else wakes it after
+ * that.
+ */
 const ending: fc.Arbitrary<Sequence> = fc
   .tuple(
     fc.oneof(
@@ -192,7 +195,7 @@ const ending: fc.Arbitrary<Sequence> = fc
     ] as Sequence
   })
 
-/** Sessions below the session that work, its removal, and what somebody does who has not noticed. */
+/** Sessions below the session that work, its removal, and the actions of a client that has not noticed. */
 const removal: fc.Arbitrary<Sequence> = fc
   .tuple(
     fc.array(fc.tuple(child(fc.oneof(using('endless'), using('quick'), using('asking'), brief)), timing), {
@@ -213,7 +216,7 @@ const removal: fc.Arbitrary<Sequence> = fc
       ] as Sequence,
   )
 
-/** A conversation that outgrows its model: by what was said, by what is asked, by what tools print. */
+/** A conversation that outgrows its model: by what was said, by what is requested, by what tools print. */
 const outgrowing: fc.Arbitrary<Sequence> = fc
   .tuple(
     steps(0, 3),

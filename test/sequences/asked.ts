@@ -1,6 +1,9 @@
-/** A request: when it was sent and answered. Without a status nobody knows whether it was done, or still will be. */
+/**
+ * A request: when it was sent and answered. Without a status it is unknown whether it was carried out, or still will
+ * be.
+ */
 export interface Asked {
-  /** Its places among all that clients sent and were answered. */
+  /** Its places in the order of everything that clients sent and received. */
   readonly began: number
   ended: number
   /** Epoch milliseconds. */
@@ -29,12 +32,12 @@ export function before(first: Asked, second: Asked): boolean {
 /** Times are whole milliseconds, and what is written at a time was read from the clock a moment before. */
 export const CLOCK_MS = 100
 
-/** Whether it was over before something whose time the server says. */
+/** Whether it was over before something that happened at a time of the server. */
 export function beforeTime({ answered }: Asked, time: number): boolean {
   return answered + CLOCK_MS < time
 }
 
-/** Whether it was accepted, or nobody knows. */
+/** Whether it was accepted, or may have been. */
 export function mayBeDone({ status }: Asked): boolean {
   return status === undefined || status < 300
 }

@@ -4,7 +4,7 @@ import type { Info } from './history.ts'
 import type { SessionClient } from './session-client.ts'
 import type { Action } from './step.ts'
 
-/** Changes what is said of a session; each value is like no other. */
+/** Changes the description of a session; each value is unique. */
 export async function update(session: SessionClient, what: Extract<Action, { do: 'update' }>): Promise<void> {
   const { updates, sessionId } = session.history
   const mark = `${sessionId}-${updates.length}`
@@ -20,14 +20,14 @@ export async function update(session: SessionClient, what: Extract<Action, { do:
   session.expect(204, await session.send('PATCH', '', body, asked))
 }
 
-/** Says that the end of the last run was seen. */
+/** Reports that the end of the last run was seen. */
 export async function view(session: SessionClient): Promise<void> {
   const { body } = await session.send('GET', '')
   const idle = (body as { data?: Info } | undefined)?.data?.time.idle
   if (idle !== undefined) session.expect(204, await session.send('POST', '/view', { idle }))
 }
 
-/** Takes back what the session's `always` answers have allowed. */
+/** Withdraws what the session's `always` answers have allowed. */
 export async function forget(session: SessionClient): Promise<void> {
   for (const { id, resource } of await approvals(session)) {
     const asked = asking()
@@ -37,7 +37,7 @@ export async function forget(session: SessionClient): Promise<void> {
   }
 }
 
-/** What `always` answers in the session have allowed by now. */
+/** What `always` answers in the session have allowed so far. */
 export async function approvals(session: SessionClient): Promise<{ id: string; resource: string }[]> {
   const { asked, body } = await session.client.insist('GET', '/api/permission/saved')
   if (asked.status !== 200) session.wrong('saved approvals', asked, body)

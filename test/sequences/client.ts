@@ -3,11 +3,11 @@ import { createParser } from 'eventsource-parser'
 import type { WireMessage } from '#test/support/instance-client.ts'
 import { type Asked, asking, wasAnswered } from './asked.ts'
 
-/** Where requests go. A server that is being restarted has no url for a moment. */
+/** Where requests go. A server that is restarting has no URL for a moment. */
 export interface Target {
   /** One of its addresses, chosen anew for each request. */
   url(): string
-  /** Whether requests may fail: a part of it is being restarted, or was a moment ago, or its store is starved. */
+  /** Whether requests may fail: a part of it is restarting, or was a moment ago, or its store is starved. */
   disturbed(since: number): boolean
   /** It was given up: nothing will be answered any more. */
   readonly dead: boolean
@@ -18,10 +18,10 @@ export interface Answered {
   readonly body: unknown
 }
 
-/** No request but `wait` takes longer, on a machine however busy; whether the server stands still is watched elsewhere. */
+/** No request but `wait` takes longer, however busy the machine is; a blocked server is detected elsewhere. */
 const PATIENCE_MS = 60_000
 
-/** The session API as one client uses it. What no answer may be is noted among the problems. */
+/** The session API as one client uses it. Answers that must not occur are noted among the problems. */
 export class Client {
   readonly #target: Target
   readonly #problems: string[]
@@ -45,8 +45,8 @@ export class Client {
   }
 
   /**
-   * Sends a request once; again only where nothing took the connection. There is no status where nobody knows whether it
-   * was done.
+   * Sends a request once; retries only if nothing accepted the connection. There is no status if it is unknown whether
+   * it was carried out.
    */
   async ask(method: string, path: string, body?: unknown, limitMs = PATIENCE_MS, asked = asking()): Promise<Answered> {
     const since = Date.now()
@@ -83,7 +83,7 @@ export class Client {
     return { asked, body: undefined }
   }
 
-  /** Repeats a request that may be repeated until somebody knows what became of it: for two minutes or a little more. */
+  /** Repeats a request that may be repeated until its fate is known: for two minutes or a little more. */
   async insist(method: string, path: string, body?: unknown, asked = asking()): Promise<Answered> {
     for (;;) {
       const answer = await this.ask(method, path, body, PATIENCE_MS, asked)
@@ -114,7 +114,7 @@ function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
-/** What the frames of a stream say that has ended. */
+/** The messages in the frames of a stream that has ended. */
 function dataOf(text: string): unknown[] {
   const frames: unknown[] = []
   const parser = createParser({ onEvent: ({ data }) => void frames.push(JSON.parse(data)) })

@@ -1,6 +1,6 @@
 import type { RuleSet, ToolKind, Work } from './step.ts'
 
-/** Rules of sessions: commands that end in a comment are asked for, or denied. */
+/** Rules of sessions: commands that end in a certain comment need permission, or are denied. */
 export const RULES: Readonly<Record<RuleSet, readonly { action: string; resource: string; effect: string }[]>> = {
   strict: [
     { action: '*', resource: '*', effect: 'allow' },
@@ -15,7 +15,7 @@ export const RULES: Readonly<Record<RuleSet, readonly { action: string; resource
   ],
 }
 
-/** What is said to the built-in model. `tag`: like no other of the session; `calls`: the file that its tools write to. */
+/** A prompt to the built-in model. `tag`: unique in the session; `calls`: the file that its tools write to. */
 export function textOf(work: Work, tag: string, calls: string): string {
   switch (work.kind) {
     case 'look':
@@ -75,7 +75,8 @@ function commandOf(kind: ToolKind, token: string, calls: string): string {
     case 'printing':
       return `${mark}; for i in 1 2 3 4 5 6; do yes abcdefgh | head -c 200000; sleep 0.08; done`
     case 'endless':
-      // It takes a moment to end: what comes between an interrupt and the end of its run is not a matter of luck.
+      // It takes a moment to end, so that what comes between an interrupt and the end of its run is not a matter of
+      // luck.
       return `${mark}; trap 'sleep 0.1; exit' TERM; while :; do echo abcdefgh; echo >> ${pulseOf(calls)}; sleep 0.02; done`
     case 'denied':
       return `${mark} # deny-me`

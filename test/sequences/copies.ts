@@ -17,7 +17,7 @@ interface Transfer {
 
 const IMPORT = '/api/experimental/session/import'
 
-/** Forks the session, and reads what became of it. */
+/** Forks the session, and checks the result. */
 export async function fork(session: SessionClient, place: number | 'unknown' | undefined): Promise<void> {
   const before = await boundaryOf(session, place)
   if (place !== undefined && before === undefined) return
@@ -45,7 +45,10 @@ async function boundaryOf(session: SessionClient, place: number | 'unknown' | un
   return (body as { data?: WireMessage[] } | undefined)?.data?.at(-1)?.id
 }
 
-/** Exports the session, finds that it is not imported where it is, and imports it as another one, which exports the same. */
+/**
+ * Exports the session, checks that it is not imported where it exists, and imports it as another one, which exports the
+ * same.
+ */
 export async function transfer(session: SessionClient): Promise<void> {
   const { history } = session
   const asked = asking()
@@ -68,7 +71,7 @@ export async function transfer(session: SessionClient): Promise<void> {
   }
 }
 
-/** What is there is not imported, neither the session nor its messages. */
+/** What exists is not imported, neither the session nor its messages. */
 async function refuseImport(session: SessionClient, { info, messages }: Transfer): Promise<void> {
   const { sessionId, removal } = session.history
   // Ids are free again once the session is removed.
@@ -91,7 +94,7 @@ async function exported(session: SessionClient, asked: Asked = asking()): Promis
   const path = `/api/experimental/session/${history.sessionId}/export`
   const found: string[] = []
   const answer = await new Client(session.scene, found).ask('GET', path, undefined, undefined, asked)
-  // An export that has begun is cut off when its session is removed.
+  // An export in progress is cut off when its session is removed.
   const isCut = (problem: string) => history.removal !== undefined && problem.startsWith(`GET ${path} failed`)
   history.problems.push(...found.filter((problem) => !isCut(problem)))
   return session.expect(200, answer) ? (answer.body as { data: Transfer }).data : undefined
@@ -103,7 +106,7 @@ function kept({ info: { location: _l, projectID: _p, subpath: _s, fork: _f, time
   return { info: { ...info, time: times }, messages }
 }
 
-/** Imports a session; whether it is there. Undefined: nobody knows, it may come still. */
+/** Imports a session; returns whether it exists. Undefined: unknown, it may still come. */
 async function imported(from: SessionClient, to: SessionClient, transfer: Transfer): Promise<boolean | undefined> {
   const { location, parentID } = transfer.info
   const answer = await from.client.ask('POST', IMPORT, { ...transfer, location })
@@ -115,7 +118,7 @@ async function imported(from: SessionClient, to: SessionClient, transfer: Transf
 
 let serial = 0
 
-/** Makes a session below this one, or below the last one that was made so, and has it work. */
+/** Creates a session below this one, or below the last one created so, and gives it work. */
 export async function makeChild(session: SessionClient, deep: boolean, work: Work): Promise<void> {
   const { children } = session
   const parent = (deep ? children.findLast(({ sure }) => sure)?.session : undefined) ?? session
@@ -138,7 +141,7 @@ export async function makeChild(session: SessionClient, deep: boolean, work: Wor
   if (isThere === true) await sendInput(child, work, 'steer')
 }
 
-/** What is below a session goes some time after it. */
+/** Sessions below it are removed some time after it. */
 function lateRemoval(removal: Asked | undefined): Asked | undefined {
   return removal && { ...removal, ended: Infinity, answered: Infinity, status: undefined }
 }
@@ -151,6 +154,6 @@ export async function remove(session: SessionClient): Promise<void> {
   history.removal = asked
   for (const { session: child } of session.children) child.history.removal = lateRemoval(asked)
   const { body } = await session.insist('DELETE', '', undefined, asked)
-  // Once it is done it is not known any more; and who is not answered asks again.
+  // Once it is removed it is unknown; and a client without an answer retries.
   if (asked.status !== 204 && asked.status !== 404) session.wrong('remove', asked, body)
 }

@@ -1,7 +1,10 @@
 import { addTotals, type Totals } from './judge/totals.ts'
 import type { SessionClient } from './session-client.ts'
 
-/** Holds the sessions that worked for the calls of a session to being there, asked once, and over. Returns their ids. */
+/**
+ * Checks that the sessions that worked for the calls of a session exist, were prompted once, and are idle. Returns
+ * their ids.
+ */
 export async function settleDelegates({ client, history }: SessionClient, totals: Totals): Promise<string[]> {
   const { sessionId, problems } = history
   const parts = (await client.messages(sessionId)).flatMap(({ content = [] }) => content)

@@ -7,7 +7,7 @@ import { create, look } from './looks.ts'
 import { type Scene, SessionClient } from './session-client.ts'
 import type { Sequence, Step } from './step.ts'
 
-/** Does step after step in a session of its own, and lets answers come that were not waited for. */
+/** Does step after step in a session of its own, and lets answers arrive that were not waited for. */
 export async function drive(scene: Scene, sequence: Sequence, sessionId: string): Promise<SessionClient> {
   const session = new SessionClient(scene, sessionId)
   await create(session)
@@ -23,7 +23,7 @@ export async function drive(scene: Scene, sequence: Sequence, sessionId: string)
   return session
 }
 
-/** Whether it would make the session anew, if that was removed meanwhile. */
+/** Whether it would create the session again if that had been removed meanwhile. */
 function mayMakeAnew(step: Step): boolean {
   return step.do === 'transfer' || (step.do === 'look' && step.at === 'create')
 }

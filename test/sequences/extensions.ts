@@ -16,7 +16,7 @@ export default {
   },
 }`
 
-/** A plugin that fails for commands that end in a comment: once, until its location is reloaded. */
+/** A plugin that fails for commands that end in a certain comment: once, until its location is reloaded. */
 const FAULTY = `
 import { execFileSync } from 'node:child_process'
 export default {
@@ -38,7 +38,7 @@ export function writeExtensions(project: string, scratch: string): void {
   writeFileSync(join(project, 'opencode.json'), JSON.stringify({ mcp: { server: scriptedServer(scratch).entry } }))
 }
 
-/** Has all locations built anew: what waited for permission before waits no more. */
+/** Rebuilds all locations: whatever waited for permission waits no more. */
 export async function reload(session: SessionClient): Promise<void> {
   const former = await waiting(session)
   const { asked, body } = await session.client.ask('POST', '/api/location/reload')
@@ -61,7 +61,7 @@ interface Listed {
   readonly status?: string
 }
 
-/** Looks at the plugins and the servers: nobody but the plugin that is to fail has failed. */
+/** Checks the plugins and the servers: only the plugin that is meant to fail has failed. */
 export async function lookAtExtensions(session: SessionClient): Promise<void> {
   const directory = encodeURIComponent(session.scene.places.home)
   for (const path of ['plugin', 'mcp']) {

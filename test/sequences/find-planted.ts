@@ -5,14 +5,14 @@ import type { Planted } from './plants.ts'
 import { play } from './play.ts'
 import type { Sequence } from './step.ts'
 
-/** So often a fault may hide. */
+/** How often a fault may stay hidden. */
 const ROUNDS = 10
 
 /** Tests that the judges find a fault. */
 export function testPlanted({ title, does, problem, ...plant }: Planted): void {
   test(`sequences find a planted fault: ${title}`, async () => {
     const sequence = does.map((one) => ({ pause: 0, ...one, ahead: false })) as Sequence
-    // A few at once, and again: which of two things is first may be a matter of luck.
+    // A few at once, and again: which of two things comes first may be a matter of luck.
     const sequences = Array.from({ length: 6 }, () => sequence)
     const problems: string[] = []
     for (let round = 0; round < ROUNDS && !problems.some((found) => problem.test(found)); round++) {

@@ -11,7 +11,10 @@ export interface WireEvent {
   readonly data: { readonly sessionID: string; readonly [member: string]: unknown }
 }
 
-/** Reads `GET /api/event` from the start to the end of the world, across restarts, and keeps what lasts by session. */
+/**
+ * Reads `GET /api/event` from the start until the world is disposed, across restarts, and keeps durable events by
+ * session.
+ */
 export class Follower implements AsyncDisposable {
   readonly problems: string[] = []
   readonly #target: Target
@@ -27,7 +30,7 @@ export class Follower implements AsyncDisposable {
     this.#work = this.#follow()
   }
 
-  /** Resolves once everything that is written will come. */
+  /** Resolves once everything that will be written has arrived. */
   get connected(): Promise<void> {
     return this.#connected.promise
   }
@@ -37,7 +40,7 @@ export class Follower implements AsyncDisposable {
     return this.#events.get(sessionId) ?? []
   }
 
-  /** Keeps them no longer. */
+  /** Drops them. */
   forget(sessionId: string): void {
     for (const { id } of this.of(sessionId)) this.#seen.delete(id)
     this.#events.delete(sessionId)
@@ -79,7 +82,7 @@ export class Follower implements AsyncDisposable {
 
   #take(event: WireEvent): void {
     if (event.type === 'server.connected') this.#connected.resolve()
-    // What stops may be away for a moment before the stream is; what is missing is noticed by its log.
+    // A server that stops may be away for a moment before the stream breaks; the log reveals what is missing.
     if (event.type === 'server.resync' && !this.#target.disturbed(Date.now() - 1_000))
       this.problems.push('the event stream missed something')
     if (event.type === 'server.error')

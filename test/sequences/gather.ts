@@ -10,10 +10,12 @@ import { messagesOf, readLog, TYPES } from './looks.ts'
 import type { SessionClient } from './session-client.ts'
 import type { World } from './world.ts'
 
-/** So long events may take to come, and titles to be found. */
+/** How long events may take to arrive, and titles to be generated. */
 const REST_MS = 60_000
 
-/** Everything that is known of a session that is over, once nothing more is written; undefined: it does not come to rest. */
+/**
+ * Everything that is known of a finished session, once nothing more is written; undefined: it does not come to rest.
+ */
 export async function gather(
   session: SessionClient,
   world: World,
@@ -26,7 +28,7 @@ export async function gather(
   const last = still.events.at(-1)?.durable.seq ?? 0
   const arrived = () => world.follower.of(sessionId).at(-1)?.durable.seq ?? 0
   for (const since = Date.now(); arrived() < last && Date.now() - since < REST_MS; ) await sleep(20)
-  // A title may have been found since.
+  // A title may have been generated since.
   const seen = world.follower.of(sessionId).filter(({ durable }) => durable.seq <= last)
   const typed = new Map<string, readonly WireMessage[]>()
   for (const type of TYPES) typed.set(type, await messagesOf(session, type))
@@ -46,7 +48,7 @@ export async function gather(
   }
 }
 
-/** The session and its log, between which nothing was written. */
+/** The session and its log, with no write in between. */
 async function atRest(
   session: SessionClient,
 ): Promise<{ readonly info: Info; readonly events: WireEvent[] } | undefined> {

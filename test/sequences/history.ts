@@ -7,16 +7,16 @@ import type { Answer, Delivery, Work } from './step.ts'
 /** An input, of a user or of a program, as the client knows it. */
 export interface SentInput {
   readonly kind: 'user' | 'synthetic'
-  /** Undefined: the server made one, and its answer was lost. */
+  /** Undefined: the server generated one, and its answer was lost. */
   id: string | undefined
   readonly text: string
   readonly work: Work
   readonly delivery: Delivery
   readonly asked: Asked
   accepted: boolean
-  /** Somebody asked to cancel it: it may never run. */
+  /** A client tried to cancel it: it may never run. */
   cancelled: boolean
-  /** Somebody asked to have it wait for an idle session. */
+  /** A client tried to make it wait for an idle session. */
   queued: boolean
 }
 
@@ -31,7 +31,7 @@ export interface SentReply {
   readonly saves: readonly string[]
 }
 
-/** A change of the session's description: what of it is new, each value like no other. */
+/** A change of the session's description: its new values, each of which is unique. */
 export interface SentUpdate {
   readonly asked: Asked
   readonly title?: string
@@ -45,7 +45,7 @@ export interface Rule {
   readonly effect: string
 }
 
-/** What the server said of the session at a time. */
+/** What the server returned of the session at a time. */
 export interface Copy {
   readonly kind: 'fork' | 'export'
   readonly asked: Asked
@@ -82,20 +82,20 @@ export interface Tokens {
   readonly cache: { readonly read: number; readonly write: number }
 }
 
-/** What the inbox had at a time, in its order. */
+/** What the inbox contained at a time, in its order. */
 export interface SeenInbox {
   readonly asked: Asked
   readonly ids: readonly string[]
 }
 
-/** What the log had at a time. */
+/** What the log contained at a time. */
 export interface SeenLog {
   readonly asked: Asked
   readonly after: number
   readonly events: readonly WireEvent[]
 }
 
-/** All that one client did in its session, and what it was answered. */
+/** Everything that one client did in its session, and the answers that it got. */
 export interface History {
   readonly sessionId: string
   /** File that the tools of the session write to, a line for each call that was run. */
@@ -112,11 +112,11 @@ export interface History {
   /** Inputs that were sent again. */
   readonly repeats: { readonly asked: Asked; readonly id: string }[]
   readonly replies: SentReply[]
-  /** Approvals that were taken back, each once it was seen. */
+  /** Approvals that were withdrawn, each once it was seen. */
   readonly forgotten: { readonly asked: Asked; readonly resource: string }[]
   readonly waits: Asked[]
   readonly reloads: Asked[]
-  /** Summaries that were asked for; undefined: nobody knows under which id. */
+  /** Requested summaries; undefined: unknown under which id. */
   readonly compactions: { readonly asked: Asked; id: string | undefined }[]
   readonly updates: SentUpdate[]
   readonly copies: Copy[]
@@ -125,9 +125,9 @@ export interface History {
   readonly inboxes: SeenInbox[]
   readonly logs: SeenLog[]
   removal: Asked | undefined
-  /** Somebody woke the session after all that ended runs, and it was idle before anything else was sent. */
+  /** The session was woken after all that ended runs, and it was idle before anything else was sent. */
   woken: boolean
-  /** What was found wrong at once. */
+  /** Problems found at once. */
   readonly problems: string[]
 }
 
@@ -161,13 +161,13 @@ export function newHistory(sessionId: string, scratch: string, problems: string[
   }
 }
 
-/** What may end a run as interrupted, and parks what waits: interrupts, and refusals without a word. */
+/** What may end a run as interrupted, and park what waits: interrupts, and refusals without a message. */
 export function stoppers({ interrupts, replies }: Pick<History, 'interrupts' | 'replies'>): Asked[] {
   const refusals = replies.filter(({ answer }) => answer === 'reject')
   return [...interrupts, ...refusals.map(({ asked }) => asked)].filter(mayBeDone)
 }
 
-/** The values that something had while a request was answered: what it was, and each event that made it something else. */
+/** The values that something had while a request was answered: the one before, and each event that changed it. */
 export function valuesDuring<T>(
   events: readonly WireEvent[],
   asked: Asked,

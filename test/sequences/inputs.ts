@@ -9,11 +9,11 @@ import type { Answer, Delivery, Place, Work } from './step.ts'
 export interface Sending {
   readonly kind?: SentInput['kind']
   readonly parked?: boolean
-  /** The server makes the id; then it is sent only once. */
+  /** The server generates the id; the input is then sent only once. */
   readonly minted?: boolean
 }
 
-/** Sends an input; one that has an id as often as it takes to know what became of it. */
+/** Sends an input; one with an id as often as it takes to learn its fate. */
 export async function sendInput(
   session: SessionClient,
   work: Work,
@@ -52,7 +52,7 @@ async function admit(session: SessionClient, sent: SentInput, asked: Asked, text
   const { id, delivery, kind } = sent
   const request = { ...(id === undefined ? {} : { id }), text, delivery, ...(parked ? { resume: false } : {}) }
   const suffix = kind === 'user' ? '/prompt' : '/synthetic'
-  // Noted before it is sent: it may be done while nobody knows the answer.
+  // Noted before it is sent: it may take effect while its answer is unknown.
   if (!parked) session.history.wakes.push(asked)
   const answer = await (id === undefined
     ? session.send('POST', suffix, request, asked)
@@ -93,7 +93,7 @@ export async function redeliver(session: SessionClient, back: number, delivery: 
   const asked = asking()
   if (delivery === 'steer') session.history.wakes.push(asked)
   else sent.queued = true
-  // It may wait no more, or for this boundary already.
+  // It may no longer wait, or already for this boundary.
   session.expect([204, 409], await session.send('PATCH', `/inbox/${sent.id}`, { delivery }, asked))
 }
 
@@ -107,7 +107,7 @@ export async function move(session: SessionClient, to: Place, delivery: Delivery
   session.expect(to === 'missing' ? 400 : 204, await session.send('POST', '/move', { directory, delivery }, asked))
 }
 
-/** Asks for a summary; one that waits already is the same. */
+/** Requests a summary; one that is already waiting is the same. */
 export async function compact(session: SessionClient): Promise<void> {
   const { compactions, sessionId, wakes } = session.history
   const asked = asking()
@@ -136,7 +136,7 @@ export async function interrupt(session: SessionClient, resume = false): Promise
   return interrupted === true
 }
 
-/** Has the session go on, and waits until it is idle, but not longer than that. */
+/** Resumes the session, and waits until it is idle, up to that long. */
 export async function resume(session: SessionClient, ms: number): Promise<void> {
   const asked = asking()
   session.history.resumes.push(asked)
@@ -144,7 +144,7 @@ export async function resume(session: SessionClient, ms: number): Promise<void> 
   session.expect(204, await session.client.ask('POST', `${session.path}/resume`, undefined, ms, asked))
 }
 
-/** Waits until the session is idle, but not longer than that; whether it is. */
+/** Waits until the session is idle, up to that long; returns whether it is. */
 export async function wait(session: SessionClient, ms: number): Promise<boolean> {
   const path = `/api/experimental/session/${session.history.sessionId}/wait`
   const answer = await session.client.ask('POST', path, undefined, ms)
@@ -159,7 +159,7 @@ interface PermissionRequest {
   readonly source?: { readonly messageID: string; readonly id: string }
 }
 
-/** Replies to the oldest permission request, if there is one within a moment. */
+/** Replies to the oldest permission request, if one appears within a moment. */
 export async function reply(session: SessionClient, answer: Answer): Promise<void> {
   let request: PermissionRequest | undefined
   for (let tries = 0; tries < 12 && request === undefined; tries++) {

@@ -7,7 +7,7 @@ import type { WireEvent } from './follow.ts'
 import type { SessionClient } from './session-client.ts'
 import type { Look } from './step.ts'
 
-/** Creates the session; when it is there, this changes nothing. */
+/** Creates the session; if it exists, this changes nothing. */
 export async function create(session: SessionClient): Promise<void> {
   const { history, scene, client } = session
   // An id is free again once its session is removed.
@@ -47,7 +47,7 @@ export async function look(session: SessionClient, at: Look): Promise<void> {
   const answer = await session.client.get(paths[at])
   const { asked, body } = answer
   if (at === 'sessions' || at === 'active') {
-    // They are there whatever becomes of the session.
+    // They exist whatever happens to the session.
     if (asked.status !== undefined && asked.status !== 200) session.wrong(at, asked, body)
     return
   }
@@ -56,7 +56,7 @@ export async function look(session: SessionClient, at: Look): Promise<void> {
   if (at === 'session' && data.id !== sessionId) session.wrong('get', asked, body)
 }
 
-/** Types of messages that are listed by themselves. */
+/** Types of messages that are listed separately. */
 export const TYPES = ['user', 'assistant', 'synthetic', 'location-switched', 'compaction', 'idle'] as const
 
 /** Messages of one type, oldest first. */
@@ -91,7 +91,7 @@ interface Synced {
   readonly seq?: number
 }
 
-/** The events after a number; undefined where the log was not read to its end. */
+/** The events after a number; undefined if the log was not read to its end. */
 export async function readLog(session: SessionClient, after: number): Promise<WireEvent[] | undefined> {
   const { sessionId, problems, removal } = session.history
   const path = `/api/experimental/session/${sessionId}/log?after=${after}`
@@ -111,7 +111,7 @@ export async function readLog(session: SessionClient, after: number): Promise<Wi
   return events
 }
 
-/** Waits a moment until the model is asked, or a call runs. */
+/** Waits a moment until the model is called, or a call runs. */
 async function awaitStep(session: SessionClient): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const { body } = await session.send('GET', '/message?limit=1')

@@ -8,10 +8,10 @@ import { interrupt, sendInput, wait } from './inputs.ts'
 import { addTotals, type Totals } from './judge/totals.ts'
 import type { SessionClient } from './session-client.ts'
 
-/** So long a run takes to end, an event to come, and a tool to stop, on a machine however busy. */
+/** How long a run takes to end, an event to come, and a tool to stop, however busy the machine is. */
 const PATIENCE_MS = 60_000
 
-/** Brings the sessions below a session to their end, and holds the list of them to what was made. */
+/** Brings the sessions below a session to their end, and checks the list of them against those that were created. */
 export async function settleChildren(session: SessionClient, totals: Totals): Promise<void> {
   const { children, history } = session
   const { problems } = history
@@ -32,7 +32,7 @@ export async function settleChildren(session: SessionClient, totals: Totals): Pr
   }
 }
 
-/** Holds what was made of a session to going on by itself, whatever became of that. */
+/** Checks that what was made of a session goes on by itself, whatever happened to that session. */
 export async function settleOffspring({ history, offspring }: SessionClient, totals: Totals): Promise<void> {
   for (const { session: made, sure } of offspring) {
     const { sessionId, problems } = made.history
@@ -71,7 +71,7 @@ async function listed(session: SessionClient, suffix: string): Promise<number> {
   return (body as { data?: unknown[] } | undefined)?.data?.length ?? 0
 }
 
-/** Waits until nothing runs; what may take too long is interrupted. */
+/** Waits until nothing runs; interrupts what may take too long. */
 async function quiet(session: SessionClient, isLong: boolean): Promise<void> {
   for (const since = Date.now(); !(await wait(session, 1_000)); ) {
     if (session.client.dead) return
@@ -81,15 +81,15 @@ async function quiet(session: SessionClient, isLong: boolean): Promise<void> {
 }
 
 /**
- * Holds a removed session, and all below it, to being gone: nobody is shown it, its tools have ended, and the stream has said
- * so. Returns the ids of those.
+ * Checks that a removed session, and everything below it, is gone: it is shown to nobody, its tools have ended, and the
+ * stream has reported it. Returns the ids of the sessions.
  */
 export async function settleRemoval(session: SessionClient, follower: Follower): Promise<string[]> {
   const { problems } = session.history
   const gone: string[] = []
   for (const { session: each, sure } of [{ session, sure: true }, ...session.children]) {
     const { sessionId, calls } = each.history
-    // What is below goes in the background.
+    // Sessions below it are removed in the background.
     const isGone = async () => (await each.insist('GET', '')).asked.status === 404
     if (each !== session) await endsIn(PATIENCE_MS, isGone)
     const isAlone = async () => (await idsBelow(each, sessionId)).length === 0
@@ -116,7 +116,7 @@ async function endsIn(ms: number, isOver: () => boolean | Promise<boolean>): Pro
   return isOver()
 }
 
-/** Whether a file does not grow. */
+/** Whether a file has stopped growing. */
 async function isStill(path: string): Promise<boolean> {
   const size = sizeOf(path)
   if (size === 0) return true

@@ -1,8 +1,8 @@
-// Preloaded by a server that is to be wrong: PLANT names a source file, a piece of it, and what stands there instead.
+// Preloaded by a server that is to be wrong: PLANT names a source file, a piece of it, and the replacement.
 import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
-/** A fault: the piece of the file, a path from the root, that makes way for another. */
+/** A fault: a piece of the file, whose path is from the root, and what replaces it. */
 export interface Plant {
   readonly file: string
   readonly from: string

@@ -68,7 +68,7 @@ export const RUN_PLANTS: readonly Planted[] = [
   },
 ]
 
-/** A fault of each other operation. */
+/** A fault in each other operation. */
 export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'remove leaves what is below the session',

@@ -15,14 +15,14 @@ import type { Restart, Scenario, Sequence } from './step.ts'
 import { storyOf } from './story.ts'
 import { openWorld, type World, type WorldSetting } from './world.ts'
 
-/** A sequence that does not hold, and why. */
+/** A sequence that fails, and why. */
 export interface Failure {
-  /** Its place in the scenario; undefined: the server itself did not hold. */
+  /** Its place in the scenario; undefined: the server itself failed. */
   readonly at: number | undefined
   readonly problems: readonly string[]
 }
 
-/** What was played, by what it is. */
+/** What was played, by kind. */
 export type Tally = Record<string, number>
 
 function count(tally: Tally, name: string, times = 1): void {
@@ -32,8 +32,8 @@ function count(tally: Tally, name: string, times = 1): void {
 let serial = 0
 
 /**
- * Plays all sequences of a scenario at once, each in a session of its own, on one server, and adds to the tally what was
- * played.
+ * Plays all sequences of a scenario at once, each in a session of its own, on one server, and adds to the tally what
+ * was played.
  */
 export async function play(
   { restarts, sequences }: Scenario,
@@ -60,7 +60,7 @@ export async function play(
     await world[Symbol.asyncDispose]()
   }
   const problems = [...world.problems, ...world.follower.problems]
-  // A server that froze takes every sequence with it; only it is to blame.
+  // A frozen server takes every sequence with it; only the server is to blame.
   if (world.dead) return [{ at: undefined, problems }]
   return problems.length === 0 ? failures : [...failures, { at: undefined, problems }]
 }
@@ -75,7 +75,7 @@ async function disturb(world: World, restarts: readonly Restart[], tally: Tally,
   }
 }
 
-/** Holds the statistics of the workspace to all that was played in it. */
+/** Checks the statistics of the workspace against everything that was played in it. */
 async function judgeTotals(world: World, totals: Totals): Promise<string[]> {
   const problems: string[] = []
   const client = new Client(world, problems)
@@ -84,7 +84,7 @@ async function judgeTotals(world: World, totals: Totals): Promise<string[]> {
   return data === undefined ? problems : judgeStats(data, totals)
 }
 
-/** Plays one sequence to its end; answers what is wrong with it. */
+/** Plays one sequence to its end; returns what is wrong with it. */
 async function playOne(
   world: World,
   sequence: Sequence,
@@ -115,7 +115,7 @@ async function playOne(
   await settleOffspring(session, totals)
   tallyUp(tally, evidence)
   countMade(tally, session)
-  // What was not answered may wake it still.
+  // A request without an answer may still wake it.
   const isWoken = history.wakes.some(({ status }) => status === undefined)
   if ((await interrupt(session)) && !isWoken)
     problems.push('an interrupt is said to have ended something in an idle session')

@@ -7,25 +7,25 @@ import type { WorldSetting } from './world.ts'
 
 /** How much is played, and where. */
 export interface Search extends WorldSetting {
-  /** Sequences in all, and at once on one server. */
+  /** Sequences in all, and concurrently on one server. */
   readonly sequences: number
   readonly together: number
   /** The server is killed again and again, instead of now and then. */
   readonly kills?: boolean
-  /** All that is random comes of it. */
+  /** The seed of all that is random. */
   readonly seed: number
-  /** Time to look for a smaller scenario that fails likewise, in milliseconds. */
+  /** Time to look for a smaller scenario that fails in the same way, in milliseconds. */
   readonly shrinkMs: number
-  /** Called for each server that has held. */
+  /** Called for each server without a failure. */
   readonly onHeld?: (sequences: number) => void
 }
 
-/** A smaller scenario is played so many times at once: what failed may need luck. */
+/** A smaller scenario is played this many times at once: the failure may need luck. */
 const COPIES = 4
 
 /**
- * Plays random sequences until so many have held. Fails with the seed, what went wrong, and the smallest scenario that was
- * found, as a line to play it again. Returns what was done.
+ * Plays random sequences until that many have passed. Fails with the seed, what went wrong, and the smallest scenario
+ * that was found, as a line that plays it again. Returns what was done.
  */
 export async function search(options: Search): Promise<Readonly<Tally>> {
   const { sequences, together, onHeld } = options
@@ -94,7 +94,7 @@ async function shrink(options: Search, seed: number, scenario: Scenario, { at }:
   }
   const sequence = scenario.sequences[guilty] ?? []
   const restarts = scenario.restarts.length > 0 && !(await holds(sequence, [])) ? [] : scenario.restarts
-  // The path makes fast-check begin with that very sequence.
+  // The path makes fast-check begin with exactly that sequence.
   const property = fc.asyncProperty(anySequence, (smaller) => holds(smaller, restarts))
   await fc.check(property, {
     seed,
@@ -105,7 +105,7 @@ async function shrink(options: Search, seed: number, scenario: Scenario, { at }:
   return smallest
 }
 
-/** Which sequence made the server fail: half of those that are suspected are played again and again. */
+/** Finds the sequence that made the server fail: half of the suspected ones are played again and again. */
 async function findGuilty(
   options: Search,
   { restarts, sequences }: Scenario,

@@ -5,7 +5,7 @@ import { search } from './search.ts'
 
 const shrinkMs = 45_000
 
-// Sequences are the same each time; the machine's pace makes them different enough.
+// Sequences are the same each time; the pace of the machine makes them different enough.
 
 for (const [seed, what] of [
   [2, 'undisturbed'],

@@ -17,13 +17,15 @@ export interface Made {
   readonly sure: boolean
 }
 
-/** A session as one client uses it. What it did is kept, and what it must not be answered noted among the problems. */
+/**
+ * A session as one client uses it. Its actions are kept, and answers that must not occur are noted among the problems.
+ */
 export class SessionClient {
   readonly scene: Scene
   readonly history: History
   readonly client: Client
   readonly path: string
-  /** Sessions that were made below it, or below each other. */
+  /** Sessions that were created below it, or below each other. */
   readonly children: Made[] = []
   /** Sessions that were made of it, and go on by themselves. */
   readonly offspring: Made[] = []
@@ -40,12 +42,15 @@ export class SessionClient {
     return this.client.ask(method, `${this.path}${suffix}`, body, undefined, asked)
   }
 
-  /** Sends a request again and again, until somebody knows what became of it. */
+  /** Sends a request again and again, until its fate is known. */
   insist(method: string, suffix: string, body?: unknown, asked = asking()): Promise<Answered> {
     return this.client.insist(method, `${this.path}${suffix}`, body, asked)
   }
 
-  /** Whether a request was answered with one of these; anything else is wrong, unless the session was removed meanwhile. */
+  /**
+   * Whether a request was answered with one of these; anything else is a problem, unless the session was removed
+   * meanwhile.
+   */
   expect(statuses: number | readonly number[], { asked, body }: Answered): boolean {
     const { removal } = this.history
     const { status } = asked

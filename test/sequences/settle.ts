@@ -5,15 +5,15 @@ import { interrupt, sendInput, wait } from './inputs.ts'
 import type { SessionClient } from './session-client.ts'
 import { isLong } from './step.ts'
 
-/** No run does nothing for so long, unless what it does is long, nor after an interrupt, on a machine however busy. */
+/** No run is idle for longer, except in a long step or after an interrupt, however busy the machine is. */
 const STILL_MS = 90_000
 const STOP_MS = 60_000
-/** Nor does one get on for so long without an end. */
+/** Nor does a run go on for longer without an end. */
 const ENDLESS_MS = 600_000
 
 /**
- * Brings a session to its end: waits until it is idle (what would take too long is interrupted), holds it to what had to
- * run by then, and wakes it until everything that was accepted has run. Answers its messages.
+ * Brings a session to its end: waits until it is idle (interrupting what would take too long), checks that it has run
+ * what had to run by then, and wakes it until everything that was accepted has run. Returns its messages.
  */
 export async function settle(session: SessionClient): Promise<readonly WireMessage[]> {
   const { client, history } = session
@@ -45,8 +45,9 @@ function left(inputs: readonly SentInput[], messages: readonly WireMessage[]): S
 }
 
 /**
- * Whether an accepted input must have run by the time that the session is idle: it woke the session, or something did later,
- * and nothing that ends runs came after that. An interrupt that resumes is both, for what waits for the next step.
+ * Whether an accepted input must have run by the time that the session is idle: it, or something later, woke the
+ * session, and nothing that ends runs came after that. An interrupt that resumes is both, for what waits for the next
+ * step.
  */
 function mustRun(history: History, { asked, queued }: SentInput): boolean {
   const ends = stoppers(history)
@@ -65,7 +66,7 @@ function isDone(status: number | undefined): boolean {
   return status !== undefined && status < 300
 }
 
-/** Moves wait no more than inputs do. */
+/** Moves do not wait longer than inputs do. */
 async function judgeWaitingMoves(session: SessionClient): Promise<string[]> {
   const { history } = session
   const { body } = await session.insist('GET', '/inbox')
@@ -84,7 +85,7 @@ async function judgeWaitingMoves(session: SessionClient): Promise<string[]> {
     .map(({ id }) => `the move ${id} was admitted and is not made, though the session is idle`)
 }
 
-/** A run that was resumed after all that ends runs does not stay interrupted, nor failed if that is over. */
+/** A run that was resumed after all that ends runs does not stay interrupted, nor failed once the failure is over. */
 function judgeResume({ resumes, interrupts, replies, sessionId }: History, messages: readonly WireMessage[]): string[] {
   const ends = stoppers({ interrupts, replies })
   const last = messages.findLast(({ type }) => type === 'idle')
@@ -92,7 +93,7 @@ function judgeResume({ resumes, interrupts, replies, sessionId }: History, messa
   return resumed && last?.outcome === 'interrupted' ? [`${sessionId} was resumed, and stays interrupted`] : []
 }
 
-/** Waits until nothing runs in the session; interrupts once when what runs is long. */
+/** Waits until nothing runs in the session; interrupts once if the running work is long. */
 async function quiet(session: SessionClient): Promise<void> {
   const { client, history } = session
   const { sessionId, inputs, problems } = history
@@ -100,7 +101,7 @@ async function quiet(session: SessionClient): Promise<void> {
   const begun = Date.now()
   let [moved, seen] = [begun, '']
   let interrupted: number | undefined
-  // What was ended already may take a moment; another interrupt would hide what it has to leave.
+  // What was already ended may take a moment; another interrupt would hide what it has to leave.
   const patience = stoppers(history).length > 0 ? 2_000 : 400
   for (let first = true; ; first = false) {
     if (await wait(session, long.size > 0 ? (first ? patience : 400) : 3_000)) return
@@ -109,10 +110,10 @@ async function quiet(session: SessionClient): Promise<void> {
     const last = `${messages.length} ${JSON.stringify(messages.at(-1))}`
     if (last !== seen) {
       ;[moved, seen] = [Date.now(), last]
-      // What woke the session and was not answered may come still.
+      // A request that woke the session and was not answered may still arrive.
       if (history.wakes.some(({ status }) => status === undefined)) interrupted = undefined
     }
-    // A server that is being restarted gets on with nothing.
+    // A server that is restarting makes no progress.
     if (session.scene.disturbed(Date.now())) moved = Date.now()
     const still = Date.now() - Math.max(moved, interrupted ?? 0)
     if (still > (interrupted === undefined ? STILL_MS : STOP_MS) || Date.now() - begun > ENDLESS_MS) {
@@ -124,7 +125,7 @@ async function quiet(session: SessionClient): Promise<void> {
     }
     if (long.size === 0 || interrupted !== undefined) continue
     const running = messages.findLast(({ type }) => type === 'user' || type === 'synthetic')
-    // One whose id the server made and nobody knows may be long too.
+    // An input with an id from the server and an unknown fate may be long, too.
     const minted = running !== undefined && !inputs.some(({ id }) => id === running.id)
     if (running !== undefined && (long.has(running.id) || (minted && long.has(undefined)))) {
       if (await interrupt(session)) interrupted = Date.now()

@@ -1,6 +1,7 @@
 /**
- * What a tool call of an input does; each leaves one line in the file of its session, if it runs. A plugin throws, loops or ends its process because of
- * the command; `note` is the tool of another plugin, `server` one of an MCP server, `dying` another one, which ends the server.
+ * What a tool call of an input does; each leaves one line in the file of its session, if it runs. A plugin throws,
+ * loops or ends its process because of the command; `note` is the tool of another plugin, `server` one of an MCP
+ * server, `dying` another one, which ends the server.
  */
 export type ToolKind =
   | ('quick' | 'brief' | 'failing' | 'printing' | 'endless' | 'asking' | 'always' | 'denied')
@@ -10,10 +11,10 @@ export type ToolKind =
 export type Work =
   | { readonly kind: 'look' }
   | { readonly kind: 'words'; readonly count: number; readonly slowMs: number }
-  /** So many words of an answer to a prompt of so many: what a small context has no room for. */
+  /** The number of words of an answer, and of its prompt: more than a small context has room for. */
   | { readonly kind: 'long'; readonly count: number; readonly asked: number }
   | { readonly kind: 'fail'; readonly status: number; readonly after: number }
-  /** An agent has another one say so many words. */
+  /** An agent makes another one say that many words. */
   | { readonly kind: 'task'; readonly count: number; readonly slowMs: number }
   | { readonly kind: 'tools'; readonly tools: readonly ToolKind[] }
 
@@ -23,9 +24,9 @@ export type Answer = 'once' | 'always' | 'reject' | 'correct'
 export type Look =
   | ('session' | 'sessions' | 'messages' | 'active' | 'permissions' | 'create' | 'inbox' | 'step')
   | ('typed' | 'log' | 'extensions')
-/** Directories of the world; `missing` is not there. */
+/** Directories of the world; `missing` does not exist. */
 export type Place = 'home' | 'deep' | 'away' | 'missing'
-/** `strict` is what sessions begin with; `open` allows everything, `shut` has everything asked for. */
+/** `strict` is what sessions begin with; `open` allows everything; with `shut`, everything needs permission. */
 export type RuleSet = 'strict' | 'open' | 'shut'
 
 export type Action =
@@ -34,11 +35,11 @@ export type Action =
       readonly work: Work
       readonly delivery: Delivery
       readonly parked: boolean
-      /** The server makes the id. */
+      /** The server generates the id. */
       readonly minted: boolean
     }
   | { readonly do: 'synthetic'; readonly work: Work; readonly delivery: Delivery; readonly parked: boolean }
-  /** Sends a former input's id again: the same content, or another. */
+  /** Sends a former input's id again: with the same content, or another. */
   | { readonly do: 'repeat'; readonly back: number; readonly other: boolean; readonly parked: boolean }
   /** Takes a former input out of the inbox, if it waits; or changes its delivery. */
   | { readonly do: 'cancel'; readonly back: number }
@@ -48,11 +49,11 @@ export type Action =
   | { readonly do: 'resume'; readonly ms: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'reply'; readonly answer: Answer }
-  /** Takes back what the session's `always` answers allowed. */
+  /** Withdraws what the session's `always` answers allowed. */
   | { readonly do: 'forget' }
   | { readonly do: 'agent'; readonly agent: string }
   | { readonly do: 'model'; readonly model: string }
-  /** `found`: the server is to find a title. */
+  /** `found`: the server is to generate a title. */
   | {
       readonly do: 'update'
       readonly title?: 'own' | 'found'
@@ -60,22 +61,24 @@ export type Action =
       readonly rules?: RuleSet
     }
   | { readonly do: 'view' }
-  /** `before`: a message so far from the first; none: all of it; `unknown`: one that is not there. */
+  /** `before`: a message that far from the first; none: all of it; `unknown`: one that does not exist. */
   | { readonly do: 'fork'; readonly before?: number | 'unknown' }
-  /** Exports the session, and imports that as it is, and as another session. */
+  /** Exports the session, and imports that unchanged, and as another session. */
   | { readonly do: 'transfer' }
-  /** Makes a session below this one, or below the last one made so, and has it work. */
+  /** Creates a session below this one, or below the last one created so, and gives it work. */
   | { readonly do: 'child'; readonly deep: boolean; readonly work: Work }
   | { readonly do: 'remove' }
   /** Has the conversation summarized, once the session is idle. */
   | { readonly do: 'compact' }
-  /** Has all locations built anew. */
+  /** Has all locations rebuilt. */
   | { readonly do: 'reload' }
   | { readonly do: 'look'; readonly at: Look }
-  /** Waits for every answer that is open. */
+  /** Waits for every outstanding answer. */
   | { readonly do: 'join' }
 
-/** One thing that a client does. `pause`: milliseconds before it; `ahead`: the next step does not wait for its answer. */
+/**
+ * One thing that a client does. `pause`: milliseconds before it; `ahead`: the next step does not wait for its answer.
+ */
 export type Step = Action & { readonly pause: number; readonly ahead: boolean }
 
 /** What one client does in one session. */
@@ -94,7 +97,7 @@ export interface Scenario {
   readonly sequences: readonly Sequence[]
 }
 
-/** Whether what is asked has no place in a small context, whatever is summarized. */
+/** Whether the request is too large for a small context, whatever is summarized. */
 export function isTooLong(work: Work | undefined): boolean {
   return work?.kind === 'long' && work.asked > 2_000
 }

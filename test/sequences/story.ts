@@ -1,7 +1,7 @@
 import type { Asked } from './asked.ts'
 import type { Evidence } from './judge/evidence.ts'
 
-/** What was asked and what happened, by time: milliseconds since the first request. */
+/** What was requested and what happened, by time: milliseconds since the first request. */
 export function storyOf({ history, events }: Pick<Evidence, 'history' | 'events'>): string {
   const { inputs, wakes, interrupts, replies, waits } = history
   const named = [...inputs, ...history.moves].map((one) => one.asked).concat(history.resumes, interrupts)

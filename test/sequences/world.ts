@@ -11,14 +11,14 @@ import { Follower } from './follow.ts'
 import type { Scene } from './session-client.ts'
 import type { Place, Restart } from './step.ts'
 
-/** The server that sequences meet, a reader of its events, and somebody who looks whether it still answers. */
+/** The server that sequences meet, a reader of its events, and a watcher that checks whether it still answers. */
 export interface World extends Scene, AsyncDisposable {
   readonly follower: Follower
   /** What went wrong with the server itself. */
   readonly problems: string[]
-  /** Whether a run may have been taken over from an owner that could not write any more: it ended, or lost its lease. */
+  /** Whether a run may have been taken over from an owner that could no longer write: it ended, or lost its lease. */
   readonly takenOver: boolean
-  /** For so long, in milliseconds, what is written at a time may not be there yet. */
+  /** How long, in milliseconds, something may stay invisible after the time that it is written with. */
   readonly clockMs: number
   restart(how: Restart['how']): Promise<void>
 }
@@ -28,19 +28,25 @@ const ENVIRONMENT = { PORTICO_PERMISSION_TIMEOUT: '1', PORTICO_PLUGIN_HOOK_SECON
 const PROBE_MS = 2_000
 /** Stopping takes at most 4 s for what is open, and a little more. */
 const STOP_MS = 40_000
-/** A transaction on MongoDB takes no longer, on a machine however busy. */
+/** A transaction on MongoDB takes no longer, however busy the machine is. */
 const COMMIT_MS = 5_000
-/** A server that is silent so long will not answer any more. */
+/** A server that is silent for that long will never answer. */
 const FROZEN_MS = 15_000
 
-/** What is an error to those who run the server, and no fault of it: a peer that is restarted, a store that has too much to do. */
+/**
+ * What is an error to those who run the server, but not its fault: a peer that restarts, a store that has too much to
+ * do.
+ */
 const EXPLAINED = /service cannot be reached at|the store accepts writes/
 
 /** Where and how the server runs. */
 export interface WorldSetting {
-  /** A MongoDB server: two session services on it, each with a gateway of its own. Without one, a single process on SQLite. */
+  /**
+   * A MongoDB server, for two session services on it, each with a gateway of its own. Without one, a single process on
+   * SQLite.
+   */
   readonly mongo?: string | undefined
-  /** Of its processes, beside their settings. */
+  /** The environment of its processes, besides their settings. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -112,7 +118,7 @@ export async function openWorld({ mongo, environment = {} }: WorldSetting): Prom
   }
 }
 
-/** A server that does not stop, or start again, is killed. */
+/** A server that does not stop, or does not start again, is killed. */
 async function inTime(problems: string[], stopping: Promise<unknown>, { kill }: Pick<Product, 'kill'>): Promise<void> {
   const done = stopping.then(() => true)
   if (await Promise.race([done, sleep(STOP_MS, false, { ref: false })])) return
@@ -124,7 +130,7 @@ async function inTime(problems: string[], stopping: Promise<unknown>, { kill }: 
 interface Server {
   readonly url: () => string
   readonly product: () => Pick<Product, 'stop' | 'kill' | 'pids'>
-  /** All that its processes have printed, the ended ones included. */
+  /** Everything that its processes have printed, including those that have ended. */
   readonly output: () => string
   readonly restart: (how: Restart['how']) => Promise<void>
 }
@@ -182,7 +188,7 @@ function outputOf(product: Product): string {
     .join('')
 }
 
-/** Whether a MongoDB server on this machine may be too slow for those who wait for it. */
+/** Whether a MongoDB server on this machine may be too slow for its clients. */
 function isStarved(): boolean {
   const [load = 0] = loadavg()
   return load > 3 * availableParallelism()
@@ -203,13 +209,13 @@ class Calm {
       await work()
     } finally {
       this.#restarting--
-      // Connections that broke are noticed a moment later.
+      // Broken connections are noticed a moment later.
       this.#until = Date.now() + 2_000
     }
   }
 }
 
-/** Asks another route all the time. */
+/** Calls another route all the time. */
 class Watch implements AsyncDisposable {
   readonly #end = new AbortController()
   readonly #frozen = Promise.withResolvers<void>()
@@ -219,7 +225,7 @@ class Watch implements AsyncDisposable {
     this.#work = this.#look(scene, problems, pids, kill)
   }
 
-  /** Resolves when the server had to be killed because it did not answer any more. */
+  /** Resolves when the server had to be killed because it stopped answering. */
   get frozen(): Promise<void> {
     return this.#frozen.promise
   }
@@ -245,7 +251,7 @@ class Watch implements AsyncDisposable {
         await answer.text()
         answered = answer.ok
       } catch (error) {
-        // Who was not given a processor for so long has not failed.
+        // A process that had no processor for that long has not failed.
         answered = error instanceof DOMException && error.name === 'TimeoutError'
       }
       const took = Date.now() - since - lag.end()
@@ -275,7 +281,7 @@ class Lag {
   }
 }
 
-/** Milliseconds that a thread has spent runnable but not running; 0 where the system does not say. */
+/** Milliseconds that a thread has spent runnable but not running; 0 if the system does not report it. */
 function waitedMs(path: string): number {
   try {
     return Number(readFileSync(path, 'utf8').split(' ')[1]) / 1e6

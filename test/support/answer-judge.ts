@@ -8,12 +8,13 @@ import type { Operation } from '#gateway/operation.ts'
 import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 
-/** So much of an answer is kept; the rest of a stream is not judged. */
+/** How much of an answer is kept; the rest of a stream is not judged. */
 const MOST = 8_000_000
 
 /**
- * Judges every answer of an app by the schema of its operation, and throws what it found when it is disposed. Answers are
- * checked in tests only, by this. `declared`: errors must also be those that the operation declares; stubs reject with anything.
+ * Judges every answer of an app by the schema of its operation, and throws the problems when it is disposed. Only tests
+ * check answers, and only this way. `declared`: errors must also be those that the operation declares; stubs reject
+ * with anything.
  */
 export class AnswerJudge implements Disposable {
   readonly #findings: string[] = []
@@ -62,7 +63,7 @@ export class AnswerJudge implements Disposable {
     const looksSo = (reason: AnyReason): boolean =>
       statusesOf(operation, reason).includes(status) &&
       publicError(operation.family, new Rejection(reason)).body._tag === _tag
-    // A stored message that cannot be read is the one internal error that the contract knows.
+    // A stored message that cannot be read is the one internal error in the contract.
     if (status === 500 && ['experimental.session.export', 'session.context'].includes(operation.id)) return
     if (errorsOf(operation).some(looksSo) || outageStatusesOf(operation).includes(status)) return
     this.#findings.push(`${what}: ${operation.id} declares no error that is ${status} ${_tag ?? ''}`)
@@ -75,7 +76,7 @@ export class AnswerJudge implements Disposable {
 
 type Judged = { readonly schema: z.ZodType } | { readonly events: z.ZodType } | 'nothing'
 
-/** What an answer has to fit; undefined: an error. */
+/** What an answer has to match; undefined: an error. */
 function schemaOf({ answer }: Operation, status: number, response: ServerResponse): Judged | undefined {
   if ('kind' in answer && answer.kind === 'by status' && answer.schemas[status] !== undefined) {
     return { schema: answer.schemas[status] }
@@ -98,7 +99,7 @@ function schemaOf({ answer }: Operation, status: number, response: ServerRespons
   }
 }
 
-/** Headers as they were sent, where `writeHead` got a list. */
+/** Headers as they were sent if `writeHead` got a list. */
 function headersOf(response: ServerResponse): string {
   return (response as ServerResponse & { readonly _header?: string })._header ?? ''
 }

@@ -13,7 +13,7 @@ export const accepted: ExchangeAccepted = {
   clientNetwork: '192.0.2.1',
 }
 
-/** Of a policy whose issuer was deleted, and of which nothing else was known. */
+/** An event of a policy whose issuer was deleted, and of which nothing else was known. */
 export const refused: ExchangeRefused = {
   type: 'exchange-refused',
   policyId: 'p1',

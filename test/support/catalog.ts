@@ -21,7 +21,7 @@ import { type Connect, connectLocal, forEachTransport } from '#test/support/tran
 
 const operator: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: '', kind: 'local-operator' }
 
-/** Options of a call by the person at the machine. */
+/** Options of a call by the local operator. */
 export const asOperator = callOptions({ principal: operator })
 
 /** Options of a call by a key of workspace `wrk_1`. */
@@ -39,11 +39,11 @@ export interface CatalogFixture extends AsyncDisposable {
   readonly outside: string
   /** Log lines of level warn and above. */
   readonly warnings: readonly Readonly<Record<string, string>>[]
-  /** Moves the clock that says how old an answer is. */
+  /** Moves the clock that decides how old an answer is. */
   advance(milliseconds: number): void
 }
 
-/** Opens a catalog service; disposing the answer ends it and removes its folder. */
+/** Opens a catalog service; disposing the result ends it and removes its folder. */
 export async function openCatalog(
   overrides: Partial<Config> = {},
   connect: Connect = connectLocal,
@@ -138,7 +138,7 @@ export interface ToolEnd {
   readonly progress: readonly JsonObject[]
 }
 
-/** Says whether an error is this rejection, for assert.rejects. */
+/** Whether an error is this rejection, for assert.rejects. */
 export function rejection(reason: string, metadata: Readonly<Record<string, string>> = {}) {
   return (error: unknown): true => {
     const found = reasonOf(error)
@@ -147,7 +147,7 @@ export function rejection(reason: string, metadata: Readonly<Record<string, stri
   }
 }
 
-/** Seconds that no other command of a test sleeps: found again by `processesWith`. */
+/** A number of seconds that no other command of a test sleeps, so that `processesWith` finds it. */
 export function longSleep(): string {
   return String(randomInt(10 ** 11, 10 ** 12))
 }

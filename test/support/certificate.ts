@@ -7,7 +7,9 @@ export interface TestCertificate {
   readonly key: string
 }
 
-/** Makes a certificate for names and IP addresses; a client that trusts it as an authority accepts it. Valid until 2049. */
+/**
+ * Makes a certificate for names and IP addresses, valid until 2049; a client accepts it that trusts it as an authority.
+ */
 export function makeCertificate(names: readonly string[] = ['localhost', '127.0.0.1', '::1']): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('an authority of the tests')))))
@@ -44,7 +46,7 @@ function der(tag: number, ...parts: readonly Buffer[]): Buffer {
 const sequence = (...parts: readonly Buffer[]): Buffer => der(0x30, ...parts)
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
 const time = (text: string): Buffer => der(0x17, Buffer.from(text))
-/** A number that is not negative and has no zeros in front. */
+/** A non-negative number without leading zeros. */
 const integer = (...bytes: readonly number[]): Buffer => der(0x02, Buffer.from(bytes))
 const ECDSA_SHA256 = oid('2a8648ce3d040302')
 

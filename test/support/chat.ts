@@ -4,7 +4,7 @@ import type { Json } from '#test/support/responses.ts'
 
 const PATH = '/api/v1/chat/completions'
 
-/** Posts a body, or a text as it is, with the workspace key. */
+/** Posts a body, or a string as it is, with the workspace key. */
 export function postChat(
   portico: Pick<Portico, 'fetch'>,
   body: unknown,
@@ -17,7 +17,7 @@ export function postChat(
   return portico.fetch(PATH, { method: 'POST', headers: all, body: text, signal })
 }
 
-/** Asks for a JSON answer, and expects one. */
+/** Requests a JSON answer, and expects one. */
 export async function askChat(portico: Portico, request: Json, headers?: Record<string, string>): Promise<Json> {
   const answer = await postChat(portico, request, headers)
   const body = (await answer.json()) as Json
@@ -27,7 +27,7 @@ export async function askChat(portico: Portico, request: Json, headers?: Record<
   return body
 }
 
-/** Asks for a stream, and returns its chunks. */
+/** Requests a stream, and returns its chunks. */
 export async function streamChat(portico: Portico, request: Json, headers?: Record<string, string>): Promise<Json[]> {
   const answer = await postChat(portico, { ...request, stream: true }, headers)
   const text = await answer.text()
@@ -38,7 +38,7 @@ export async function streamChat(portico: Portico, request: Json, headers?: Reco
   return chunks
 }
 
-/** The chunks of a whole stream; each frame is one line, and the last one says that it is over. */
+/** The chunks of a whole stream; each frame is one line, and the last one marks the end. */
 export function chunksOf(text: string): Json[] {
   const frames = text.split('\n\n')
   assert.equal(frames.pop(), '')
@@ -49,7 +49,7 @@ export function chunksOf(text: string): Json[] {
   })
 }
 
-/** What clients make of the chunks of a stream: the message, put together member by member. */
+/** What clients make of the chunks of a stream: the message, assembled member by member. */
 export function foldChunks(chunks: readonly Json[]): Json {
   const message: Json = { role: 'assistant', content: null, refusal: null, reasoning: null }
   const calls: Json[] = []
@@ -71,7 +71,7 @@ export function foldChunks(chunks: readonly Json[]): Json {
   return calls.length === 0 ? message : { ...message, tool_calls: calls }
 }
 
-/** Pieces of one thought are one detail, as clients put them together. */
+/** Pieces of one thought are one detail, as clients assemble them. */
 function addDetail(message: Json, detail: Json): void {
   message.reasoning_details ??= []
   const details: Json[] = message.reasoning_details
@@ -87,7 +87,7 @@ function addDetail(message: Json, detail: Json): void {
   Object.assign(last, rest)
 }
 
-/** Usage of so many tokens that cost nothing that is known. */
+/** Usage of that many tokens at no known cost. */
 export function chatUsage(prompt: number, completion: number, more: Json = {}): Json {
   const { reasoning = 0, cached = 0, written = 0, ...others } = more
   return {
@@ -101,7 +101,7 @@ export function chatUsage(prompt: number, completion: number, more: Json = {}): 
   }
 }
 
-/** What a completion costs that is free. */
+/** The cost of a free completion. */
 export const FREE = {
   cost: 0,
   cost_details: {

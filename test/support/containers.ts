@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A service of docker-compose.yml, as far as tests look at it. */
+/** A service of docker-compose.yml, as far as tests check it. */
 export interface ComposeService {
   readonly image: string
   readonly command?: readonly string[]
@@ -56,7 +56,10 @@ export function wordsOf(name: string): readonly string[] {
   return JSON.parse(list) as string[]
 }
 
-/** Lays out below `directory` what the image holds in its working directory: what is copied, and the packages of the product. */
+/**
+ * Lays out below `directory` what the image has in its working directory: what is copied, and the packages of the
+ * product.
+ */
 export function layOutImage(directory: string): void {
   for (const { name, rest } of readDockerfile()) {
     if (name !== 'COPY' || rest.startsWith('--from=')) continue
@@ -81,7 +84,7 @@ function copy(source: string, target: string): void {
   cpSync(join(ROOT, source), target, { recursive: true, ...(source.startsWith('node_modules/') ? {} : { filter }) })
 }
 
-// As .dockerignore has it, tests stay behind.
+// By .dockerignore, tests are left out.
 const filter = (path: string): boolean => !path.endsWith('.test.ts') || !statSync(path).isFile()
 
 /** Ports of the loopback that were free a moment ago. */

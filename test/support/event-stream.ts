@@ -26,7 +26,7 @@ export const selected = (seq: number, agent = 'plan') =>
 export const gone = (context: HandlerContext): Promise<unknown> =>
   context.signal.aborted ? Promise.resolve() : once(context.signal, 'abort')
 
-/** Opens the stream; answers the response once its headers are there. */
+/** Opens the stream; returns the response once its headers have arrived. */
 export function openStream(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request(url, { headers }, resolve).on('error', reject).end()

@@ -143,7 +143,7 @@ export function everyMessage(file: BlobRef): Message[] {
   ]
 }
 
-/** The same as clients see them; `data` is the content of each file in base64. */
+/** The same messages as clients see them; `data` is the content of each file in base64. */
 export function everyMessageJson(data: string): JsonObject[] {
   const head = (n: number) => ({ id: `msg_every_${n}`, time: { created: 1_000 + n }, metadata: { note: `n${n}` } })
   const model = { id: 'large', providerID: 'acme', variant: 'high' }

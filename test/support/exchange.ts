@@ -57,15 +57,15 @@ export function groundWith(
   }
 }
 
-/** An exchange over stores in memory, with what it did. */
+/** An exchange over stores in memory, with a record of what it did. */
 export interface TestExchange extends AsyncDisposable {
   readonly key: TokenKey
   readonly clock: { time: number }
-  /** What the store says of each policy; a test changes it. */
+  /** What the store returns for each policy; a test changes it. */
   readonly grounds: Map<string, ExchangeGround>
   readonly entries: AuditEntry[]
   readonly steps: ExchangeSteps
-  /** How often policies were looked up, and signatures and tokens of ours made or looked at. */
+  /** How often policies were looked up, and signatures and tokens of ours made or verified. */
   readonly counts: { lookups: number; verifications: number; minted: number; claims: number }
   /** Set: the keys of issuers cannot be fetched. */
   unavailable: boolean
@@ -75,13 +75,13 @@ export interface TestExchange extends AsyncDisposable {
   minting: () => Promise<void>
   /** Claims of a token that its policy admits. */
   claims(more?: object): Record<string, unknown>
-  /** Exchanges a token; default: one that is admitted, for somebody who waits. */
+  /** Exchanges a token; by default an admissible one, for a caller that waits. */
   exchange(token?: string, policyId?: string, signal?: AbortSignal): ReturnType<Exchange['exchange']>
-  /** What an exchange came to: `accepted`, or the reason of the rejection and the true one in the audit log. */
+  /** The outcome of an exchange: `accepted`, or the reason of the rejection and the true one in the audit log. */
   outcome(token?: string, policyId?: string): Promise<string>
 }
 
-/** Its clock stands at 2026-01-01; the key signs by `alg`. */
+/** Its clock stands at 2026-01-01; the key signs with `alg`. */
 export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<ExchangeOptions> = {}): TestExchange {
   const key = newTokenKey(alg, 'k1')
   const clock = { time: NOW, now: () => clock.time, monotonic: () => clock.time }

@@ -23,7 +23,7 @@ import { type Routes, route } from '#shared/rpc/routes.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
 import { type Connect, connectLocal } from '#test/support/transports.ts'
 
-/** Handlers that a test gives; whatever else is called answers UNIMPLEMENTED. */
+/** Handlers that a test provides; any other call answers UNIMPLEMENTED. */
 export interface Stubs {
   readonly session?: Partial<ServiceImpl<typeof SessionService>>
   readonly catalog?: Partial<ServiceImpl<typeof CatalogService>>
@@ -58,8 +58,8 @@ export const TEST_KEYS = {
 }
 
 /**
- * Starts a facade over stubs. `env` is its environment; by default it listens on a free port in the mode `none`. The stubs
- * are reached within the process, messages frozen and encoded on the way, or as `connect` says.
+ * Starts a facade over stubs. `env` is its environment; by default it listens on a free port in the mode `none`. The
+ * stubs are reached within the process, messages frozen and encoded on the way, or as `connect` says.
  */
 export async function openFacade(
   stubs: Stubs = {},
@@ -113,7 +113,7 @@ export async function openFacade(
   }
 }
 
-/** The stubs, but the session service is reached by a transport of the test. */
+/** The stubs, except that the session service is reached by a transport of the test. */
 export function withSession(session: Transport): Connect {
   return async (...routes) => {
     const stubs = await connectLocal(...routes)

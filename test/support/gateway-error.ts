@@ -1,6 +1,6 @@
 const INVALID = /^Invalid request parameters: ([^\s:]+): /
 
-/** The body of an error of `/api/v1`, which names the member that is wrong twice: in words, and as `param`. */
+/** The body of an error of `/api/v1`, which names the wrong member twice: in words, and as `param`. */
 export function gatewayError(code: number, message: string): { readonly error: object } {
   const param = INVALID.exec(message)?.[1]
   return { error: { code, message, ...(param === undefined ? {} : { param }) } }
@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<number, string>> = {
   413: 'payload_too_large',
 }
 
-/** The body of an error of an operation that generates: it says of which type it is. */
+/** The body of an error of an operation that generates, which has a type. */
 export function generationError(code: number, message: string): { readonly error: object } {
   const { error } = gatewayError(code, message)
   return { error: { ...error, metadata: { error_type: TYPES[code] ?? 'invalid_request' } } }

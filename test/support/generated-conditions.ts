@@ -30,7 +30,7 @@ function escaped(text: string): string {
   return [...text].map((character) => `\\U${character.codePointAt(0)?.toString(16).padStart(8, '0')}`).join('')
 }
 
-/** Where an expression stands: how deep it may go, and the variable of the macro around it. */
+/** The place of an expression: how deep it may go, and the variable of the macro around it. */
 interface Place {
   readonly depth: number
   readonly local?: { readonly name: string; readonly type: Type }
@@ -67,7 +67,7 @@ export class ConditionWriter {
   }
 
   #write(type: Type, place: Place): string {
-    // A few things stand where they do not fit.
+    // Some things are out of place.
     const wanted = this.#random() < 0.005 ? this.#pick(...TYPES) : type
     if (place.local?.type === wanted && this.#random() < 0.5) return place.local.name
     return place.depth === 0 ? this.#leaf(wanted) : this.#pick(...this.#forms(wanted, place))()

@@ -9,7 +9,7 @@ import type { GenerationEvent as EventMessage } from '#gen/portico/inference/v1/
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 
-/** A request with nothing in it but what a test says. */
+/** A request with only what a test gives. */
 export function generationRequest(request: Partial<GenerationRequest> = {}): GenerationRequest {
   return {
     requestId: 'req_1',
@@ -45,7 +45,7 @@ export async function eventsOf(
   return (await Array.fromAsync(provider.stream(generationRequest(request), signal))).flat()
 }
 
-/** Every event of a generation that is asked for whole, in order. */
+/** Every event of a generation requested whole, in order. */
 export async function wholeEventsOf(
   provider: ModelProvider,
   request: Partial<GenerationRequest> = {},

@@ -13,7 +13,7 @@ import type { CallContext } from '#shared/rpc/call-context.ts'
 import { headersOfContext, SECRET_HEADER } from '#shared/rpc/call-metadata.ts'
 import { testSecret } from '#test/support/transports.ts'
 
-/** A stock gRPC client as another language would have it: it knows the descriptors and nothing of this project. */
+/** A stock gRPC client as another language would have it: it has the descriptors and no code of this project. */
 export interface GrpcJsClient extends Disposable {
   /** Makes a unary call; rejects with grpc-js's ServiceError. */
   unary<M extends DescMethodUnary>(method: M, input: MessageInitShape<M['input']>): Promise<MessageShape<M['output']>>
@@ -43,7 +43,7 @@ export function createGrpcJsClient(url: string, context: CallContext = {}, optio
     async *stream(method, input) {
       const message = create(method.input, input)
       const call = client.makeServerStreamRequest(path(method), encode(method), decode(method), message, metadata)
-      // Cancelling a call that has ended does nothing; one that was left would go on.
+      // Cancelling a call that has ended does nothing; one that was abandoned would go on.
       call.on('error', () => {})
       try {
         yield* call

@@ -1,6 +1,6 @@
 /**
- * For how many milliseconds this thread worked at most without a turn of the event loop while something ran: in CPU time, which
- * neighbours on the machine do not lengthen.
+ * The longest that this thread worked without a turn of the event loop while something ran, in milliseconds of CPU
+ * time, which neighbours on the machine do not lengthen.
  */
 export async function heldDuring(run: () => Promise<unknown>): Promise<number> {
   let longest = 0

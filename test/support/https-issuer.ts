@@ -10,7 +10,7 @@ import { scratchDirectory } from './processes.ts'
 
 /** An issuer's https server on the loopback. */
 export interface TestIssuer extends AsyncDisposable {
-  /** Its issuer URL, without a slash at its end. */
+  /** Its issuer URL, without a trailing slash. */
   readonly url: string
   readonly port: number
   /** The loopback networks, and the certificate of this server as an authority there. */
@@ -19,13 +19,13 @@ export interface TestIssuer extends AsyncDisposable {
   readonly seen: { readonly path: string; readonly headers: IncomingHttpHeaders; readonly httpVersion: string }[]
   /** How many connections were made to it. */
   readonly connections: number
-  /** How many requests are not answered yet. */
+  /** How many requests are still unanswered. */
   readonly open: number
   /** What it answers; a test may replace it. */
   answer: (path: string, response: ServerResponse) => unknown
 }
 
-/** Path of the key set of an issuer that answers by `publishes`. */
+/** Path of the key set of an issuer that answers with `publishes`. */
 export const JWKS_PATH = '/keys'
 
 /** Answers with JSON. */
@@ -33,7 +33,7 @@ export function json(response: ServerResponse, value: unknown, headers: Record<s
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 }
 
-/** Answers as an issuer does that publishes these keys, by discovery and at JWKS_PATH. `issuer`: its URL. */
+/** Answers like an issuer that publishes these keys, by discovery and at JWKS_PATH. `issuer`: its URL. */
 export function publishes(issuer: string, keys: () => readonly object[]): TestIssuer['answer'] {
   return (path, response) => {
     const { origin } = new URL(issuer)
@@ -44,7 +44,7 @@ export function publishes(issuer: string, keys: () => readonly object[]): TestIs
   }
 }
 
-/** Starts an issuer that answers 404 until a test says something else. */
+/** Starts an issuer that answers 404 until a test says otherwise. */
 export async function startIssuer(certificate: TestCertificate = makeCertificate()): Promise<TestIssuer> {
   const seen: TestIssuer['seen'] = []
   const folder = scratchDirectory()

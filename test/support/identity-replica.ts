@@ -22,7 +22,7 @@ export interface IdentityReplica extends AsyncDisposable {
   readonly admin: CallOptions
 }
 
-/** Opens one. Its keys are encrypted with one that all replicas know. */
+/** Opens one. Its keys are encrypted with a key that all replicas have. */
 export async function openReplica(settings: ReplicaSettings): Promise<IdentityReplica> {
   const shared = { PORTICO_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 'k').toString('base64') }
   const service = await open(readConfig({ ...shared, ...settings }), { clock: systemClock, logger: silentLogger })

@@ -14,7 +14,7 @@ import { createClient } from '#shared/rpc/client.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { type Connect, silentLogger } from '#test/support/transports.ts'
 
-/** Keys that every identity service of the tests has. */
+/** Keys of every identity service of the tests. */
 export const testKeys = {
   management: 'mk-portico-management-key-of-tests',
   workspace: 'sk-portico-workspace-key-of-tests',
@@ -23,7 +23,7 @@ export const testKeys = {
 /** An identity service of a test, called over one of the transports. */
 export interface TestIdentity extends AsyncDisposable {
   readonly routes: Routes
-  /** Where the store lies. */
+  /** The folder of the store. */
   readonly directory: string
   readonly client: Client<typeof IdentityService>
   readonly federation: Client<typeof FederationService>
@@ -31,9 +31,9 @@ export interface TestIdentity extends AsyncDisposable {
   readonly workspaceId: string
   /** The service's time in milliseconds; a test moves it. */
   readonly clock: Clock & { time: number }
-  /** Options of a call by somebody of the bootstrap workspace. */
+  /** Options of a call on behalf of the bootstrap workspace. */
   as(kind: PrincipalKind, apiKeyId?: string): CallOptions
-  /** Makes a key as the local operator. */
+  /** Creates a key as the local operator. */
   create(request?: MessageInitShape<typeof CreateApiKeyRequestSchema>): Promise<{ keyId: string; secret: string }>
 }
 

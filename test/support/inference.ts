@@ -16,7 +16,7 @@ import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 
-/** The person at the machine. */
+/** The local operator. */
 export const operator: Principal = {
   organizationId: 'org_1',
   workspaceId: 'wrk_1',
@@ -27,13 +27,13 @@ export const operator: Principal = {
 /** An inference service of a test. */
 export interface TestInference extends AsyncDisposable {
   readonly routes: Routes
-  /** Where the ledger lies. */
+  /** The folder of the ledger. */
   readonly directory: string
   /** Removes the folder. */
   remove(): Promise<void>
 }
 
-/** An identity service to which every key is good, and without limits. */
+/** An identity service that accepts every key, without limits. */
 const keysOfAll: Routes = {
   domain: 'identity',
   reasons,
@@ -65,7 +65,7 @@ export async function openInference(
 export interface ConnectedInference extends AsyncDisposable {
   readonly client: Client<typeof InferenceService>
   readonly directory: string
-  /** Ends service and connection; the folder stays until the end of the test, whatever becomes of that. */
+  /** Ends service and connection; the folder stays until the end of the test in any case. */
   stop(): Promise<void>
 }
 

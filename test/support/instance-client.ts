@@ -36,7 +36,7 @@ export class InstanceClient {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
 
-  /** `headers` go with each call. */
+  /** `headers` are sent with each call. */
   constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url
     this.#headers = headers

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The lines of a file that may not be there yet. */
+/** The lines of a file that may not exist yet. */
 export function linesOf(path: string): string[] {
   try {
     return readFileSync(path, 'utf8')

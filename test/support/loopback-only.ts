@@ -1,4 +1,5 @@
-// Preloaded into every test process: a connection to anything but this machine fails at once, with a message that `test/e2e` looks for.
+// Preloaded into every test process: a connection to anything but this machine fails at once, with a message that
+// `test/e2e` looks for.
 import net from 'node:net'
 
 const connect = net.Socket.prototype.connect
@@ -9,7 +10,7 @@ net.Socket.prototype.connect = function (this: net.Socket, ...words: unknown[]):
   const host = options?.host ?? (typeof first === 'number' && typeof words[1] === 'string' ? words[1] : undefined)
   const local = host === undefined || host === 'localhost' || host === '::1' || /^127\./.test(host)
   if (options?.path === undefined && !local) {
-    // Said aloud: whoever tried may keep the error to himself.
+    // Printed, because the code that tried may swallow the error.
     process.stderr.write(`Tests may not connect to ${host}\n`)
     throw new Error(`Tests may not connect to ${host}`)
   }

@@ -12,7 +12,7 @@ export function packagedServer(name: 'everything' | 'filesystem', ...words: read
   return { type: 'local', command: [process.execPath, program, ...words] } as const
 }
 
-/** Entry of the scripted server (test/fixtures/mcp), and what it has logged: calls and what was cancelled. */
+/** Entry of the scripted server (test/fixtures/mcp), and its log: calls and cancellations. */
 export function scriptedServer(folder: string, mode = '') {
   const log = join(folder, `mcp-${mode}.log`)
   const command = [process.execPath, script('../fixtures/mcp/scripted-server.ts'), log, mode]

@@ -8,7 +8,7 @@ export function openAnthropic(stub: ProviderStub, env: Record<string, string> = 
   return openPortico({ ANTHROPIC_API_KEY: 'sk-ant-upstream', ANTHROPIC_BASE_URL: stub.url, ...env })
 }
 
-/** Posts a body, or a text as it is, with the workspace key as Anthropic's clients send it. */
+/** Posts a body, or a string as it is, with the workspace key, as Anthropic's clients send it. */
 export function post(
   portico: Pick<Portico, 'fetch'>,
   body: unknown,
@@ -20,7 +20,7 @@ export function post(
   return portico.fetch(path, { method: 'POST', headers: all, body: text })
 }
 
-/** Asks for a JSON answer, and expects one. */
+/** Requests a JSON answer, and expects one. */
 export async function ask(portico: Portico, request: Json, headers: Record<string, string> = {}): Promise<Json> {
   const answer = await post(portico, request, headers)
   const body = (await answer.json()) as Json
@@ -28,7 +28,7 @@ export async function ask(portico: Portico, request: Json, headers: Record<strin
   return body
 }
 
-/** Asks for a stream, and returns its events. */
+/** Requests a stream, and returns its events. */
 export async function stream(portico: Portico, request: Json, headers: Record<string, string> = {}): Promise<Json[]> {
   const answer = await post(portico, { ...request, stream: true }, headers)
   assert.equal(answer.status, 200, answer.status === 200 ? '' : await answer.clone().text())
@@ -36,7 +36,7 @@ export async function stream(portico: Portico, request: Json, headers: Record<st
   return eventsOf(await answer.text())
 }
 
-/** The events of a whole stream; each has to be framed as Anthropic's clients want it, comments apart. */
+/** The events of a whole stream; apart from comments, each has to be framed as Anthropic's clients want it. */
 export function eventsOf(text: string): Json[] {
   const frames = text.split('\n\n').filter((frame) => !frame.startsWith(':'))
   assert.equal(frames.pop(), '')
@@ -48,7 +48,7 @@ export function eventsOf(text: string): Json[] {
   })
 }
 
-/** The message that the events of a stream amount to, as Anthropic's clients put it together. */
+/** The message that the events of a stream amount to, assembled the way Anthropic's clients do. */
 export function messageOf(events: readonly Json[]): Json {
   const [start] = events
   assert.equal(start?.type, 'message_start')

@@ -9,19 +9,19 @@ export function mongoUri(): string | undefined {
   return process.env.PORTICO_TEST_MONGODB_URI || undefined
 }
 
-/** A database that nobody else uses. Whoever fills it drops it. */
+/** A database of the caller's own, who drops it after filling it. */
 export function freshDatabaseName(): string {
   return `portico_test_${randomBytes(8).toString('hex')}`
 }
 
-/** Empties what a database has; its collections and their indexes, which take a while to make, stay. */
+/** Empties a database; its collections and their indexes, which take a while to create, stay. */
 export async function emptyDatabase({ db }: Pick<Mongo, 'db'>): Promise<void> {
   const collections = await db.collections()
   const all = collections.filter(({ collectionName }) => collectionName !== 'store_versions')
   await Promise.all(all.map((collection) => collection.deleteMany({})))
 }
 
-/** Drops a database that a product has filled which is gone by now. */
+/** Drops a database that was filled by a product that has ended. */
 export async function dropDatabase(database: string): Promise<void> {
   await using mongo = await openMongo({ uri: mongoUri() ?? '', database })
   await mongo.db.dropDatabase()

@@ -6,7 +6,8 @@ const MOST_BYTES = 32_768
 const MOST_PARAMETERS = 32
 
 /**
- * A reader of forms of its own: the subject token of a body that asks for what there is, once each and no more; undefined: it does not.
+ * An independent reader of forms: the subject token of a body with everything required, once each and no more;
+ * undefined if it is not such a body.
  */
 export function tokenIn(body: string, policyId: string): string | undefined {
   if (Buffer.byteLength(body) > MOST_BYTES) return undefined
@@ -25,7 +26,7 @@ export function tokenIn(body: string, policyId: string): string | undefined {
   return asks ? form.get('subject_token') : undefined
 }
 
-/** Of bytes, each of which is a character. */
+/** A string of bytes, one per character. */
 function decoded(bytes: string): string {
   const unescaped = bytes.replaceAll('+', ' ').replace(/%[0-9a-f]{2}/gi, (code) => {
     return String.fromCharCode(Number.parseInt(code.slice(1), 16))
@@ -58,7 +59,9 @@ const VALUES = [
 ]
 const SCRATCHES = ['', '&', '=', '%', '%26', '%3D', '+', ' ', ';', '[]', '\0', 'é', '\r\n', '&&', '&subject_token=']
 
-/** Makes forms that differ from a good one by little, by much, or by nothing that matters. Their text is ASCII or UTF-8. */
+/**
+ * Makes forms that differ from a good one by little, by much, or by nothing that matters. Their text is ASCII or UTF-8.
+ */
 export class FormMutator {
   readonly #random: () => number
 
@@ -95,7 +98,7 @@ export class FormMutator {
     return items[this.#below(items.length)] as T
   }
 
-  /** As it is, in another case, or in part by its bytes. */
+  /** Unchanged, in another case, or partly escaped. */
   #spelled(text: string): string {
     const at = this.#below(text.length)
     const byte = `%${text.charCodeAt(at).toString(16).padStart(2, '0')}`

@@ -2,7 +2,7 @@ import { type KeyObject, sign, verify } from 'node:crypto'
 import { randomOf } from '#test/support/generated-conditions.ts'
 import { base64url, newTokenKey, signText, type TokenKey } from '#test/support/subject-tokens.ts'
 
-/** Says what a token must hold to be taken; `now` is in seconds since the epoch. */
+/** What a token must contain to be accepted; `now` is in seconds since the epoch. */
 export interface Demands {
   readonly publicKey: KeyObject
   readonly alg: TokenKey['alg']
@@ -13,7 +13,10 @@ export interface Demands {
   readonly now: number
 }
 
-/** A verifier of its own, over node:crypto and JSON.parse alone: whether a token holds what is demanded, read generously. */
+/**
+ * An independent verifier, over node:crypto and JSON.parse alone: whether a token contains what is required, read
+ * generously.
+ */
 export function isGood(token: string, { publicKey, alg, kid, issuer, subject, audience, now }: Demands): boolean {
   const [header, payload, signature, ...more] = token.split('.')
   if (header === undefined || payload === undefined || signature === undefined || more.length > 0) return false
@@ -133,7 +136,7 @@ export class TokenMutator {
     return changed
   }
 
-  /** The same JSON with text put in between, and signed. */
+  /** The same JSON with text inserted, and signed. */
   #rewritten(header: string, payload: string): string {
     const with_ = (text: string): string => {
       const at = this.#below(text.length + 1)

@@ -5,17 +5,17 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 
-/** A file of a tarball, or what pretends to be one. */
+/** A file of a tarball, or something that pretends to be one. */
 export interface TarEntry {
   readonly path: string
   readonly content?: string | Buffer
   readonly type?: 'File' | 'Directory' | 'SymbolicLink' | 'Link'
   readonly linkpath?: string
-  /** What the header says instead of the content's own. */
+  /** What the header claims instead of the content's own size. */
   readonly size?: number
 }
 
-/** A version to be published; its files lie in `package/` unless `entries` says all that the tarball holds. */
+/** A version to be published; its files are in `package/` unless `entries` gives the whole content of the tarball. */
 export interface Published {
   readonly name: string
   readonly version: string
@@ -24,13 +24,13 @@ export interface Published {
   readonly entries?: readonly TarEntry[]
   /** The tag that it gets; default: `latest`. */
   readonly tag?: string
-  /** Sent in place of the tarball that the integrity is of. */
+  /** Sent in place of the tarball that the integrity belongs to. */
   readonly sent?: Buffer
-  /** The registry says no integrity of it. */
+  /** The registry gives no integrity for it. */
   readonly unsigned?: boolean
 }
 
-/** A registry of npm packages on this machine, which serves what was published and lists who asked for what. */
+/** A registry of npm packages on this machine, which serves what was published and records its requests. */
 export async function startNpmRegistry() {
   const packages = new Map<string, { 'dist-tags': Record<string, string>; versions: Record<string, unknown> }>()
   const tarballs = new Map<string, Buffer>()
@@ -56,7 +56,7 @@ export async function startNpmRegistry() {
   const url = `http://127.0.0.1:${port}`
   return {
     url,
-    /** Paths that were asked for, in order. */
+    /** The requested paths, in order. */
     asked,
     publish({ name, version, manifest = {}, files = {}, entries, tag = 'latest', sent, unsigned }: Published): void {
       const whole = { name, version, main: 'index.js', ...manifest }
@@ -70,7 +70,7 @@ export async function startNpmRegistry() {
       )
       const path = `/${name}/-/${version}.tgz`
       tarballs.set(path, sent ?? tarball)
-      // As registries do that stand in for another one: the address is not their own.
+      // Like registries that stand in for another one: the address is not their own.
       const integrity = `sha512-${hash('sha512', tarball, 'base64')}`
       const dist = { tarball: `http://registry.invalid${path}`, ...(!unsigned && { integrity }) }
       const before = packages.get(name) ?? { 'dist-tags': {}, versions: {} }
@@ -78,7 +78,7 @@ export async function startNpmRegistry() {
       before.versions[version] = { ...whole, dist }
       packages.set(name, before)
     },
-    /** Tarballs are sent only once this has been resolved. */
+    /** Tarballs are sent only once this has resolved. */
     hold(until: Promise<void>): void {
       held = until
     },
@@ -96,7 +96,7 @@ export async function startNpmRegistry() {
   }
 }
 
-/** A tarball, with whatever entries: also those that no honest tool writes. */
+/** A tarball with any entries, including those that no honest tool writes. */
 export function tarballOf(entries: readonly TarEntry[]): Buffer {
   const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath, size }) => {
     const data = Buffer.from(content)

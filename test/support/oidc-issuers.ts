@@ -12,12 +12,12 @@ import type { SignatureAlgorithm } from '#services/identity/domain/public-key.ts
 import { makeCertificate, type TestCertificate } from './certificate.ts'
 import { scratchDirectory } from './processes.ts'
 
-/** An identity provider that nobody here wrote, on the loopback over https. */
+/** A third-party identity provider, on the loopback over https. */
 export interface OidcIssuer extends AsyncDisposable {
   readonly url: string
-  /** As PORTICO_FEDERATION_NETWORKS has it. */
+  /** As in PORTICO_FEDERATION_NETWORKS. */
   readonly network: FederationNetwork
-  /** A token for an audience with claims of its own; its subject is `workload`. */
+  /** A token for an audience with the given claims; its subject is `workload`. */
   token(audience: string, algorithm: SignatureAlgorithm, claims?: Record<string, unknown>): Promise<string>
 }
 
@@ -27,7 +27,7 @@ export async function startMockServer(certificate = makeCertificate()): Promise<
   const server = new OAuth2Server(keyFile, certFile)
   for (const algorithm of ['RS256', 'ES256']) await server.issuer.keys.generate(algorithm, { kid: algorithm })
   await server.start(0, '127.0.0.1')
-  // It calls itself localhost, which DNS does not know.
+  // It calls itself localhost, which is not in DNS.
   const url = server.issuer.url ?? ''
   return {
     url,

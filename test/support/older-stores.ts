@@ -12,23 +12,23 @@ export interface Expected {
   readonly keys: { readonly spare: string; readonly disabled: string }
   readonly sessions: readonly { readonly id: string }[]
   readonly messages: Readonly<Record<string, readonly unknown[]>>
-  /** Position before the first event, and the events; only where positions outlive a copy. */
+  /** Position before the first event, and the events; only where positions survive a copy. */
   readonly start?: string
   readonly events?: readonly unknown[]
 }
 
-/** Makes the project whose path stands in the fixtures. */
+/** Creates the project whose path is in the fixtures. */
 function makeProject(path: string): void {
   mkdirSync(path, { recursive: true })
   writeFileSync(join(path, 'README.md'), '# Lighthouse\n\nIt shines at night.\n')
 }
 
-/** A title of a fixture, which older forms find by its lower case alone. */
+/** A title of a fixture, which older schemas find by its lower case alone. */
 export const TITLE = 'Die Straße'
 
 /**
- * A file of a fixture. The run that was killed would take two minutes when it goes on: its script is made quicker, in as many
- * characters. Only ASCII was typed into it: one title gets another letter.
+ * A file of a fixture. The killed run would take two minutes to go on, so its script is made quicker, in as many
+ * characters. The fixtures are ASCII: one title gets another letter.
  */
 function textOf(path: string, project: string): string {
   return readFileSync(path, 'utf8')
@@ -38,7 +38,7 @@ function textOf(path: string, project: string): string {
     .replaceAll('tools and files', TITLE.toLowerCase())
 }
 
-/** Makes a data folder, and its project, of a fixture. */
+/** Creates the data folder of a fixture, and its project. */
 export function layOutFolder(name: string, directory: string, project: string): Expected {
   makeProject(project)
   const fixture = join(FIXTURES, name)
@@ -58,14 +58,14 @@ function layOutFile(statements: string, path: string, project: string): void {
   database.exec(`BEGIN; ${textOf(statements, project)} COMMIT`)
 }
 
-/** Makes the file `identity.sqlite` of a fixture that has nothing else. */
+/** Creates the file `identity.sqlite` of a fixture that has nothing else. */
 export function layOutIdentity(name: string, directory: string): string {
   const path = join(directory, 'identity.sqlite')
   layOutFile(join(FIXTURES, name, 'identity.sql'), path, '')
   return path
 }
 
-/** Fills a database, and makes its project, of a fixture. */
+/** Fills a database with a fixture, and creates its project. */
 export async function layOutDatabase(name: string, database: string, project: string): Promise<Expected> {
   makeProject(project)
   await using mongo = await openMongo({ uri: mongoUri() ?? '', database })

@@ -6,20 +6,20 @@ import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
 import { waitUntil } from '#test/support/wait-until.ts'
 
-/** Why a suite that needs a server of its own is skipped; false when there is a `mongod` to start. */
+/** Why a suite that needs a server of its own is skipped; false if there is a `mongod` to start. */
 export const skipWithoutMongod: string | false = mongod() === undefined ? 'no mongod to start' : false
 
-/** A MongoDB server that a test may hurt: a replica set of one. */
+/** A MongoDB server that a test may damage: a replica set of one. */
 export interface OwnMongo extends AsyncDisposable {
   readonly uri: string
   /** Ends it as a power cut does. */
   kill(): Promise<void>
-  /** Starts it again, where it was; resolves when it takes writes. */
+  /** Starts it again in the same place; resolves when it accepts writes. */
   start(): Promise<void>
-  /** From now on it does nothing at all, but its connections stand. */
+  /** From now on it is paused, but its connections stay open. */
   pause(): void
   resume(): void
-  /** It is no primary for so many seconds, as in an election. */
+  /** It is no primary for that many seconds, as in an election. */
   stepDown(seconds: number): Promise<void>
   /** Runs a command on the database `admin`. */
   command(command: Record<string, unknown>): Promise<unknown>
@@ -32,7 +32,7 @@ export async function startOwnMongo(directory: string): Promise<OwnMongo> {
   const port = await freePort()
   const uri = `mongodb://127.0.0.1:${port}/?replicaSet=own`
   let child = launch(dbPath, port)
-  // A new connection each time: what hangs in a paused server, or was cut by a killed one, is of no use later.
+  // A new connection each time: one that hangs in a paused server, or was cut by a killed one, is of no later use.
   const command = async (words: Record<string, unknown>) => {
     const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=500`)
     try {

@@ -64,7 +64,7 @@ export async function openPortico(
     string,
   ]
   for (const directory of [project, outside, home]) await mkdir(directory)
-  // Titles come when they come, between the events that a test expects: only projects that want them have them.
+  // Titles arrive at any time, between the events that a test expects: only projects that want them have them.
   await mkdir(join(home, '.config/opencode'), { recursive: true })
   await writeFile(join(home, '.config/opencode/opencode.json'), '{"agents":{"title":{"disabled":true}}}')
   for (const [path, text] of Object.entries(files)) {
@@ -92,7 +92,7 @@ export async function openPortico(
   const inference = stack.use(await openInference(readInferenceConfig(whole), { ...common, identity: toIdentity }))
   const catalog = stack.use(await openCatalog(readCatalogConfig(whole), common))
   const peers = { catalog: createLocalTransport(catalog.routes), inference: createLocalTransport(inference.routes) }
-  // Nobody looks for anything: what happens does so because somebody was notified.
+  // Nothing polls: whatever happens in a test happens because of a notification.
   const session = stack.use(await openSession(readSessionConfig(whole), { ...common, ...peers, pollMs: 3_600_000 }))
   const listener = stack.use(await listen(config, logger))
   const { lifecycle, url } = listener
@@ -129,7 +129,7 @@ export async function openPortico(
   }
 }
 
-/** Notes why calls are rejected; a stream that its reader left is none. */
+/** Notes why calls are rejected; a stream that its reader left does not count. */
 function noting(rejections: Portico['rejections'], transport: Transport): Transport {
   return {
     unary: (...call) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 
-/** What came of a request; a test looks into it as it likes. */
+/** The result of a request; a test reads it as it likes. */
 export interface Answered {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: what came over the wire has no type; the judge checks its schema.
@@ -24,12 +24,12 @@ export async function send(
   return { status: answer.status, json: await answer.json() }
 }
 
-/** Creates a version of a preset, whatever becomes of it. */
+/** Creates a version of a preset, and returns the result, whatever it is. */
 export function create(portico: Portico, slug: string, dialect: string, body: unknown): Promise<Answered> {
   return send(portico, `/presets/${slug}/${dialect}`, body, PORTICO_KEYS.management)
 }
 
-/** Creates a version of a preset, and expects that it is. */
+/** Creates a version of a preset, and expects success. */
 export async function created(
   portico: Portico,
   slug: string,

@@ -1,6 +1,6 @@
 /**
- * Commands that still print when their end is asked for, each in another way; every one says `up` first. They hold on for
- * the whole time that a command has to end by itself, and print in it.
+ * Commands that still print after the request to end, each in another way; every one prints `up` first. They hold on
+ * for the whole time that a command has to end by itself, and print during it.
  */
 export const PRINTING: Readonly<Record<string, string>> = {
   'line by line': 'echo up; while :; do echo line; sleep 0.01; done',

@@ -11,7 +11,7 @@ import { startFlags } from '#test/support/start-flags.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Keys that every product started here is given; at least 16 characters each. */
+/** Keys of every product started here; at least 16 characters each. */
 export const KEYS = { api: 'sk-portico-test-0123456789', management: 'mk-portico-test-0123456789' }
 
 /** A process of the product, started as its users start it. */
@@ -21,13 +21,13 @@ export interface Process {
   readonly url: string
   /** All it has printed. */
   output(): string
-  /** From now on it does nothing at all, and does not know, until it is resumed. */
+  /** From now on it is paused without knowing, until it is resumed. */
   pause(): void
-  /** Lets it go on. */
+  /** Resumes it. */
   resume(): void
-  /** Ends it as Ctrl-C does; answers its exit code. */
+  /** Ends it like Ctrl-C; returns its exit code. */
   stop(): Promise<number | null>
-  /** Ends it as a power cut does. */
+  /** Ends it like a power cut. */
   kill(): Promise<void>
 }
 
@@ -43,15 +43,15 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** A folder that is gone when the test is over. */
+/** A folder that is removed after the test. */
 export function scratchDirectory(): { readonly path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), 'portico-e2e-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
 /**
- * Starts an entry file and waits until it says where it listens; rejects with its output when it ends before. A stop closes
- * its port at once, unless the environment says otherwise.
+ * Starts an entry file and waits until it prints where it listens; rejects with its output if it ends before. A stop
+ * closes its port at once, unless the environment says otherwise.
  */
 export async function startProcess(
   entry: string,
@@ -126,7 +126,10 @@ export async function runToEnd(
   return { code, stdout, stderr }
 }
 
-/** Waits until no process has the marker among its words or in its environment; the supervisors of a killed server need a moment. */
+/**
+ * Waits until no process has the marker in its command line or environment; the supervisors of a killed server need a
+ * moment.
+ */
 export async function noneAlive(marker: string): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     if (processesWith(marker).length === 0) return
@@ -136,7 +139,7 @@ export async function noneAlive(marker: string): Promise<void> {
   assert.fail(`processes of tools are alive: ${alive.join(' | ')}`)
 }
 
-/** The processes that have a text among their words or in their environment. */
+/** The processes that have a text in their command line or environment. */
 export function processesWith(text: string): { readonly pid: number; readonly words: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

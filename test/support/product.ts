@@ -6,10 +6,10 @@ import { KEYS, type Process, startProcess } from './processes.ts'
 /** The whole product, in one of its two modes. */
 export interface Product {
   readonly url: string
-  /** Ends it as Ctrl-C does; answers 0 when every process did; else a code that is not 0. */
+  /** Ends it like Ctrl-C; returns 0 if every process exited with 0, else another exit code. */
   stop(): Promise<number | null>
   kill(): Promise<void>
-  /** Of its processes. */
+  /** The environment of its processes. */
   pids(): number[]
   processes(): readonly Process[]
 }
@@ -36,7 +36,7 @@ export function startSplit(uri: string, setting: Setting): Promise<Product> {
   return startReplicas(uri, setting, 1)
 }
 
-/** A process of the product that can be started again where it was. */
+/** A process of the product that can be started again in the same place. */
 export interface Service {
   readonly url: string
   /** The one that runs now, or ran last. */
@@ -45,7 +45,7 @@ export interface Service {
   readonly restart: () => Promise<void>
 }
 
-/** A session service and a gateway that knows no other one. */
+/** A session service with a gateway that calls only this one. */
 export interface Side {
   readonly gateway: Service
   readonly session: Service
@@ -57,13 +57,13 @@ export interface Replicas extends Product {
   readonly services: readonly Service[]
 }
 
-/** Starts so many session services, each with a gateway of its own, and one service of each other kind. */
+/** Starts that many session services, each with a gateway of its own, and one service of each other kind. */
 export async function startReplicas(
   uri: string,
   { project, environment = {} }: Setting,
   count: number,
 ): Promise<Replicas> {
-  // Tests share a server, and what another one left in the default database would be found, or run, here.
+  // Tests share a server, so what another test left in the default database would be found, or run, here.
   assert.ok(uri !== mongoUri() || environment.PORTICO_MONGODB_DATABASE !== undefined, 'name a database of its own')
   const shared = {
     ...common(),

@@ -6,7 +6,7 @@ import type { ProviderStub } from '#test/support/provider-stub.ts'
 let folder: string | undefined
 let count = 0
 
-/** The path of a file for PORTICO_CONFIG with these providers, which is there until the process ends. */
+/** The path of a file for PORTICO_CONFIG with these providers, which exists until the process ends. */
 export function providerConfig(providers: readonly object[]): string {
   if (folder === undefined) {
     const made = mkdtempSync(join(tmpdir(), 'portico-config-'))
@@ -18,7 +18,7 @@ export function providerConfig(providers: readonly object[]): string {
   return path
 }
 
-/** The same for one provider `openai`, a stub that speaks chat completions. */
+/** The same for one provider `openai`, a stub of chat completions. */
 export function chatConfig({ url }: Pick<ProviderStub, 'url'>): string {
   const models = [{ id: 'gpt-5.5' }]
   return providerConfig([{ id: 'openai', protocol: 'openai', baseURL: `${url}/v1`, apiKey: 'sk-upstream', models }])

@@ -16,9 +16,9 @@ export interface SeenRequest {
 export interface ProviderStub extends AsyncDisposable {
   readonly url: string
   readonly seen: SeenRequest[]
-  /** Resolves when a client closed its connection before the end of the answer. */
+  /** Resolves when a client has closed its connection before the end of the answer. */
   readonly hungUp: Promise<void>
-  /** How often one did. */
+  /** How many clients did. */
   readonly hangUps: number
   /** Connections that are open now. */
   readonly connections: number
@@ -71,7 +71,7 @@ export function fixture(name: string): string {
   return readFileSync(fileURLToPath(new URL(`../fixtures/providers/${name}`, import.meta.url)), 'utf8')
 }
 
-/** Answers with an event stream, whole. */
+/** Answers with an event stream, sent whole. */
 export function streams(text: string | Buffer): (response: ServerResponse) => void {
   return (response) => response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).end(text)
 }

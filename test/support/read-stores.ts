@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Db } from 'mongodb'
 
-/** Every row of every table of a file that nobody has open. */
+/** Every row of every table of a file that is not open. */
 export function readTables(path: string): Record<string, readonly object[]> {
   using database = new DatabaseSync(path, { readOnly: true })
   const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all()

@@ -8,7 +8,7 @@ import { asKey, openSessionService, type SessionFixture } from '#test/support/se
 export interface RealTools extends AsyncDisposable {
   readonly catalog: CatalogFixture
   readonly service: SessionFixture
-  /** Makes a session in the catalog's project, `ses_1` where no other is named. */
+  /** Creates a session in the catalog's project, `ses_1` by default. */
   create(session?: {
     readonly id?: string
     readonly permissions?: readonly string[]
@@ -17,8 +17,8 @@ export interface RealTools extends AsyncDisposable {
 }
 
 /**
- * Opens both, with folders of their own. A rule is written as `edit src/* allow`. `wrap` makes the routes that the session
- * service calls of those of the catalog.
+ * Opens both, with folders of their own. A rule is written as `edit src/* allow`. `wrap` wraps the catalog's routes
+ * that the session service calls.
  */
 export async function openRealTools(wrap = (routes: Routes): Routes => routes): Promise<RealTools> {
   await using opening = new AsyncDisposableStack()

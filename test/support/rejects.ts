@@ -11,7 +11,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** Waits for a call to be refused with a reason, and answers all that its caller can see. */
+/** Waits for a call to be refused with a reason, and returns everything that its caller can see. */
 export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   const error = await call.then(
     () => assert.fail('The call was answered'),

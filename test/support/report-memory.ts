@@ -1,4 +1,5 @@
-// Preloaded into a server under a long test: after SIGUSR2 it prints, as one line of JSON, what its main thread holds.
+// Preloaded into a server under a long test: after SIGUSR2 it prints, as one line of JSON, how much its main thread
+// holds.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { isMainThread } from 'node:worker_threads'

@@ -5,7 +5,7 @@ import type { ProviderStub } from '#test/support/provider-stub.ts'
 
 const PATH = '/api/v1/responses'
 
-/** A response, an event or an item; a test looks into it as it likes. */
+/** A response, an event or an item; a test reads it as it likes. */
 // biome-ignore lint/suspicious/noExplicitAny: what came over the wire has no type.
 export type Json = Record<string, any>
 
@@ -14,7 +14,7 @@ export function openWith(stub: ProviderStub, env: Record<string, string> = {}): 
   return openPortico({ PORTICO_CONFIG: chatConfig(stub), ...env })
 }
 
-/** Posts a body, or a text as it is, with the workspace key. */
+/** Posts a body, or a string as it is, with the workspace key. */
 export function post(
   portico: Portico,
   body: unknown,
@@ -27,7 +27,7 @@ export function post(
   return portico.fetch(PATH, { method: 'POST', headers: all, body: text, signal })
 }
 
-/** Asks for a JSON answer, and expects one. */
+/** Requests a JSON answer, and expects one. */
 export async function ask(portico: Portico, request: Json): Promise<Json> {
   const answer = await post(portico, request)
   const body = (await answer.json()) as Json
@@ -35,7 +35,7 @@ export async function ask(portico: Portico, request: Json): Promise<Json> {
   return body
 }
 
-/** Asks for a stream in a dialect, and answers its events. */
+/** Requests a stream in a dialect, and returns its events. */
 export async function stream(portico: Portico, request: Json, dialect?: string): Promise<Json[]> {
   const headers = dialect === undefined ? {} : { 'x-stream-dialect': dialect }
   const answer = await post(portico, { ...request, stream: true }, headers)
@@ -68,7 +68,7 @@ export function eventsOf(text: string): Json[] {
   })
 }
 
-/** A response of portico/echo with every member, but for what a test says. */
+/** A response of portico/echo with every member, except for what a test overrides. */
 export function whole(response: Json, more: Record<string, unknown>): Record<string, unknown> {
   return {
     id: response.id,

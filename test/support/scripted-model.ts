@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type ProviderStub, startStub } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
 
-/** A call of a tool; a text is the input of one that takes any text. */
+/** A call of a tool; a string is the input of a free-form tool. */
 export interface ScriptedCall {
   readonly name: string
   readonly input: Json | string
@@ -14,10 +14,13 @@ export type ScriptedStep = readonly ScriptedCall[]
 /** What a model calls in answer to the first prompt, and to the second. */
 export type Script = readonly [readonly ScriptedStep[], readonly ScriptedStep[]]
 
-/** Second prompt of every conversation; the first is any other. */
+/** Second prompt of every conversation; any other is the first. */
 export const SECOND_PROMPT = 'Once again, please.'
 
-/** A model behind Anthropic's messages API and OpenAI's Responses API, which calls what a script says, one tool after the other. */
+/**
+ * A model behind Anthropic's Messages API and OpenAI's Responses API, which calls what a script says, one tool after
+ * the other.
+ */
 export function startScriptedModel(script: Script): Promise<ProviderStub> {
   const stub = startStub(async (response) => {
     const { path, body } = (await stub).seen.at(-1) as { path: string; body: Json }
@@ -32,7 +35,7 @@ export function startScriptedModel(script: Script): Promise<ProviderStub> {
   return stub
 }
 
-/** The next call of a conversation in which so many were made; undefined: no more, or no tool for it. */
+/** The next call of a conversation with that many calls so far; undefined: no more, or no tool for it. */
 function nextOf(calls: readonly ScriptedStep[], made: number, tools: readonly Json[] = []): ScriptedCall | undefined {
   return calls[made]?.find((call) => tools.some(({ name }) => name === call.name))
 }
@@ -47,7 +50,7 @@ function answerMessages(response: ServerResponse, body: Json, calls: readonly Sc
   const blocks: Json[] = body.messages.flatMap(({ content }: Json) => content)
   const made = blocks.filter(({ type }) => type === 'tool_use').length
   const call = nextOf(calls, made, body.tools)
-  // A tool of any text is a function here.
+  // A free-form tool is a function here.
   const input = typeof call?.input === 'string' ? { input: call.input } : call?.input
   const block =
     call === undefined

@@ -1,7 +1,7 @@
 import type { Portico } from '#test/support/portico.ts'
 import { openStream, readUntil } from './event-stream.ts'
 
-/** An event of a session as `GET /api/event` says it, without what differs in each run. */
+/** An event of a session as `GET /api/event` sends it, without what differs in each run. */
 export interface WireEvent {
   readonly type: string
   readonly directory: string

@@ -25,7 +25,7 @@ import type { Server } from '#shared/rpc/serve.ts'
 import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
 import { type Connect, silentLogger } from '#test/support/transports.ts'
 
-/** The handlers of the session service over a real store, with nobody to run what is admitted. */
+/** The handlers of the session service over a real store, without anything that runs what is admitted. */
 export interface SessionRpc extends AsyncDisposable {
   readonly client: Client<typeof SessionService>
   readonly store: UseCases
@@ -36,13 +36,13 @@ export interface SessionRpc extends AsyncDisposable {
   readonly hub: EventHub
   /** The service's time in milliseconds; a test moves it. */
   readonly clock: { time: number }
-  /** Attachments that the catalog was asked for. */
+  /** The attachments that the catalog was asked for. */
   readonly read: string[]
-  /** Titles that were asked for. */
+  /** The titles that were requested. */
   readonly titled: TitleRequest[]
-  /** What the plugins of every directory make of a prompt, and how often it was asked whether they do. */
+  /** What the plugins of every directory make of a prompt, and how often the catalog was asked whether any do. */
   readonly plugins: FakePlugins
-  /** What is logged of what plugins make of prompts. */
+  /** Log lines about what plugins make of prompts. */
   readonly warnings: readonly Readonly<Record<string, unknown>>[]
   /** Options of a call by a key of `wrk_1`, or of another workspace. */
   as(workspaceId?: string): CallOptions
@@ -51,7 +51,7 @@ export interface SessionRpc extends AsyncDisposable {
 interface FakePlugins {
   /** Undefined: none changes prompts. */
   edit: ((prompt: EditablePrompt) => EditablePrompt) | undefined
-  /** Settles before it is answered whether some do. */
+  /** Resolves before the answer whether any plugins change prompts. */
   lookup?: (() => Promise<void>) | undefined
   lookups: number
 }
@@ -67,7 +67,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const read: string[] = []
   const titled: TitleRequest[] = []
   const titles = { find: (request: TitleRequest) => void titled.push(request), underWay: new Set<string>() }
-  // What others do in the background is not looked for: who waits is notified.
+  // Nothing polls for the work of others: waiters are notified.
   const watchers = new SessionWatchers(store, HOUR_MS)
   const hub = new EventHub(store)
   const plugins: FakePlugins = { edit: undefined, lookups: 0 }
@@ -102,7 +102,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   }
 }
 
-/** A catalog with one project, whose files say their own path; `size:N` has N bytes. */
+/** A catalog with one project, whose files contain their own path; `size:N` has N bytes. */
 function catalogOf(read: string[], plugins: FakePlugins): Catalog {
   const other = (): never => {
     throw new Error('No handler of these tests runs a tool')

@@ -44,7 +44,10 @@ export type TestAdmission = InSession<PromptAdmission>
 /** With the session that it is for. */
 export type InSession<A> = A & { readonly sessionId: string }
 
-/** What is promised of a session's store together with its rules: each method is one use case, as `rpc/` and `run/` do it. */
+/**
+ * The promises of a session's store together with its rules: each method is one use case, as `rpc/` and `run/` perform
+ * it.
+ */
 export type UseCases = Omit<SessionStore, 'createSession'> & ReturnType<typeof casesOf>
 
 /** A store with its use cases. */
@@ -54,7 +57,7 @@ export function withUseCases(port: SessionStore): UseCases {
     get(target, key) {
       if (Object.hasOwn(cases, key)) return Reflect.get(cases, key)
       const member: unknown = Reflect.get(target, key, target)
-      // Not a bound function: `await using` would take it for none.
+      // Not a bound function: `await using` would not recognise it.
       return typeof member === 'function' ? (...words: unknown[]) => Reflect.apply(member, target, words) : member
     },
   }) as unknown as UseCases

@@ -22,7 +22,7 @@ export const [KEY_A, KEY_B] = ['a', 'b'].map((letter) => Buffer.alloc(32, letter
   string,
 ]
 
-/** Who the tokens of these tests are from. */
+/** The issuer of the tokens in these tests. */
 export const ISSUER = 'https://portico.example'
 
 /** One of several replicas. */
@@ -39,7 +39,7 @@ export interface SigningStore extends AsyncDisposable {
   readonly reads: { count: number }
   /** The time of all replicas in milliseconds; a test moves it. */
   readonly clock: Clock & { time: number }
-  /** Opens one with these keys to encrypt with; none: it cannot sign. */
+  /** Opens one with these encryption keys; with none, it cannot sign. */
   replica(keys?: readonly string[], logger?: Logger): Promise<Replica>
 }
 
@@ -74,10 +74,13 @@ export async function openSigningStore(): Promise<SigningStore> {
   }
 }
 
-/** Where signing keys lie: a data folder, or a database. */
+/** Where signing keys are stored: a data folder, or a database. */
 export type SigningPlace = { readonly directory: string } | { readonly uri: string; readonly database: string }
 
-/** Opens the keys of a place as another replica would: with the key of its folder, which is made where there is none, or with `KEY_A`. */
+/**
+ * Opens the keys of a place as another replica would: with the key of its folder, which is created if missing, or with
+ * `KEY_A`.
+ */
 export async function openRing(
   place: SigningPlace,
   clock: Clock,
@@ -95,7 +98,7 @@ export async function openRing(
   return { ring, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-/** Makes and verifies tokens beside an identity service whose store lies in a folder. */
+/** Mints and verifies tokens beside an identity service whose store is in a folder. */
 export async function openBeside(
   directory: string,
   clock: Clock,
@@ -105,7 +108,7 @@ export async function openBeside(
   return { ...opened, tokens: new AccessTokens({ ring: opened.ring, issuer, clock }) }
 }
 
-/** What an exchange at a moment gives a token for; the subject token lives for a day. */
+/** The exchange at some moment that a token is for; the subject token lives for a day. */
 export function grantAt(now: number, more: Partial<Grant> = {}): Grant {
   return {
     subject: 'a workload',
@@ -119,7 +122,7 @@ export function grantAt(now: number, more: Partial<Grant> = {}): Grant {
   }
 }
 
-/** Makes a token now. */
+/** Mints a token now. */
 export async function mintNow(
   { clock }: { readonly clock: { readonly time: number } },
   { tokens }: Pick<Replica, 'tokens'>,

@@ -1,5 +1,5 @@
-// Preloaded into a server: the disk of the ledger's thread takes long for each commit with rows. What each commit has is written to a file, a
-// line when it begins and one when it has ended.
+// Preloaded into a server: the disk of the ledger's thread takes long for each commit with rows. The rows of each
+// commit are written to a file, in a line when it begins and one when it has ended.
 import { appendFileSync } from 'node:fs'
 import { StatementSync } from 'node:sqlite'
 import { isMainThread, workerData } from 'node:worker_threads'

@@ -15,7 +15,7 @@ interface Step {
   readonly content: readonly { readonly type: string; readonly state?: { readonly status: string } }[]
 }
 
-/** Checks that the statistics say what the transcripts of all sessions say; nothing runs meanwhile. */
+/** Checks the statistics against the transcripts of all sessions; nothing runs meanwhile. */
 export async function statsAgree(client: InstanceClient): Promise<void> {
   const { data: sessions } = (await client.get('/api/session?limit=1000')) as {
     data: { id: string; parentID?: string }[]

@@ -6,7 +6,7 @@ export interface TokenKey {
   readonly kid: string
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
-  /** The public half, as a key set has it. */
+  /** The public half, as in a key set. */
   readonly jwk: Readonly<Record<string, unknown>>
 }
 
@@ -29,7 +29,7 @@ export function signText(header: string | Uint8Array, payload: string | Uint8Arr
   return `${signed}.${signature.toString('base64url')}`
 }
 
-/** Signs claims; `header` adds to what the key says, and takes away what it names undefined. */
+/** Signs claims; `header` adds to the key's own header, and removes what it sets to undefined. */
 export function signToken(claims: object, key: TokenKey, header: object = {}): string {
   const whole = { alg: key.alg, kid: key.kid, typ: 'JWT', ...header }
   return signText(JSON.stringify(whole), JSON.stringify(claims), key)

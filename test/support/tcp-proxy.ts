@@ -9,7 +9,7 @@ export interface TcpProxy extends AsyncDisposable {
   readonly url: string
   /** How many connections were made to it. */
   readonly connections: number
-  /** From now on nothing gets through this way, on old connections and new ones, and nobody is notified. */
+  /** From now on nothing gets through in this direction, on old and new connections, and nobody is notified. */
   swallow(...directions: Direction[]): void
   /** Lets new connections through; those that lost bytes stay silent. */
   mend(): void

@@ -1,5 +1,6 @@
-// Preloaded into the processes of tests: node:test follows each promise, timer and socket to say which test a stray error is of, which costs a process a
-// tenth of its CPU. It needs to know its own tests and suites; without the rest such an error fails its file.
+// Preloaded into the processes of tests: node:test follows each promise, timer and socket to attribute stray errors to
+// a test, which costs a process a tenth of its CPU. It only needs to know its own tests and suites; without the rest, a
+// stray error fails its file.
 import asyncHooks from 'node:async_hooks'
 
 const { createHook } = asyncHooks

@@ -39,7 +39,7 @@ export class TitledSessions implements AsyncDisposable {
     return this.#titles
   }
 
-  /** Some more sessions, each so many milliseconds after the one before. */
+  /** Some more sessions, each that many milliseconds after the one before. */
   async add(
     count: number,
     stepMs: number,
@@ -65,14 +65,14 @@ export class TitledSessions implements AsyncDisposable {
     })
   }
 
-  /** Changes what sessions are found by. */
+  /** Changes the titles that sessions are found by. */
   change(set: string, where: string): void {
     const numbers = this.file.statement(`SELECT number FROM sessions WHERE ${where}`).all()
     this.file.statement(`UPDATE sessions SET ${set} WHERE ${where}`).run()
     for (const { number } of numbers) this.#titles?.move(number as number)
   }
 
-  /** Activity, so many hours later. */
+  /** Activity, that many hours later. */
   async prompt(where: string, hours: number): Promise<void> {
     this.#now += hours * HOUR_MS
     await this.file.write(() => {
@@ -111,7 +111,7 @@ export class TitledSessions implements AsyncDisposable {
     return this.file.statement(sql).all(W) as unknown as Row[]
   }
 
-  /** What a list has, by the sessions alone. */
+  /** What a list contains, computed from the sessions alone. */
   expected(query: Query, rows = this.rows()): string[] {
     const { order, search, projectId, directory, parentId, until, after, limit = 20 } = query
     const isAscending = order === 'ascending'

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 
-/** A span as a collector gets it. */
+/** A span as a collector receives it. */
 export interface CollectedSpan {
   /** `service.name` of the process that it comes from. */
   readonly service: string
@@ -45,7 +45,7 @@ export async function startCollector(): Promise<TraceCollector> {
   }
 }
 
-// The fields of opentelemetry/proto/collector/trace/v1 and opentelemetry/proto/trace/v1 that are looked at.
+// The fields of opentelemetry/proto/collector/trace/v1 and opentelemetry/proto/trace/v1 that are read.
 function decode(request: Uint8Array): CollectedSpan[] {
   return fields(request, 1).flatMap((resourceSpans) => {
     const service = fields(resourceSpans, 1).flatMap(serviceName)[0] ?? ''
@@ -70,7 +70,7 @@ function toSpan(span: Uint8Array, service: string): CollectedSpan {
   }
 }
 
-/** The values of a field that has a length: messages, texts, bytes. */
+/** The values of a length-delimited field: messages, texts, bytes. */
 function fields(message: Uint8Array, wanted: number): Uint8Array[] {
   const reader = new BinaryReader(message)
   const found: Uint8Array[] = []

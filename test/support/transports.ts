@@ -66,7 +66,7 @@ export const connectHttp2: Connect = async (...routes) => {
 
 /**
  * A local transport that proves what the real one takes for granted: messages survive protobuf (each is encoded and
- * decoded), and nobody changes one that was handed over (each is frozen, its parts included).
+ * decoded), and nobody changes one that was handed over (each is frozen, parts included).
  */
 function strict(transport: Transport): Transport {
   return {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from './wait-until.ts'
 
-/** So often a number has to be the same, between turns of the event loop: on a busy machine that takes longer. */
+/** How often a number has to be the same, between turns of the event loop; on a busy machine, that takes longer. */
 const TIMES = 40
 
-/** Waits until what this process counts has begun to grow, and grows no more. */
+/** Waits until what this process counts has begun to grow, and then stops growing. */
 export async function untilStill(what: string, count: () => number): Promise<void> {
   let [last, times] = [0, 0]
   await waitFor(`${what} to stand still`, async () => {

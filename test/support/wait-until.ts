@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 /**
- * Asks again and again until there is an answer; fails after a minute, naming what was waited for and, where `seen` says it,
+ * Tries again and again until there is a result; fails after a minute, naming what was waited for and, given `seen`,
  * what there was instead.
  */
 export async function waitUntil<T>(
@@ -23,7 +23,7 @@ export async function waitUntil<T>(
   }
 }
 
-/** Waits until that holds. */
+/** Waits until the condition holds. */
 export async function waitFor(
   what: string,
   holds: () => Promise<boolean> | boolean,

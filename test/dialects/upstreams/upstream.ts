@@ -1,6 +1,8 @@
 import type { Json } from '#test/support/responses.ts'
 
-/** What every scripted provider says, each in its own wire form: a thought, a text that rests on a source, two calls at once. */
+/**
+ * What every scripted provider says in its own wire format: a thought, a text that cites a source, two parallel calls.
+ */
 export const SAID = {
   thought: 'Let me see.',
   text: 'Leases end.',
@@ -9,12 +11,12 @@ export const SAID = {
     { id: 'call_A', name: 'list', arguments: '{"path":"."}' },
     { id: 'call_B', name: 'read', arguments: '{"path":"a.md"}' },
   ],
-  /** Cached ones included. */
+  /** Including cached ones. */
   inputTokens: 20,
   outputTokens: 9,
 } as const
 
-/** What a provider was sent, as far as the table looks. */
+/** What a provider was sent, as far as the table checks it. */
 export interface Reached {
   readonly system: boolean
   readonly images: number
@@ -31,12 +33,12 @@ export interface Upstream {
   readonly protocol: 'openai' | 'openai-responses' | 'anthropic'
   /** The path of its requests. */
   readonly path: string
-  /** What proves its thought; it has to come back to it, and to nobody else. */
+  /** The proof of its thought: it must be sent back to this provider, and to no other. */
   readonly proof: string | undefined
   readonly whole: Json
   readonly events: readonly (Json | string)[]
   reached(body: Json): Reached
-  /** An answer that ends before its time, whole. */
+  /** A whole answer that ends early. */
   ended(why: Ending): Json
   /** The same as a stream. */
   ending(why: Ending): readonly (Json | string)[]

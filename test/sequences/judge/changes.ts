@@ -4,7 +4,9 @@ import type { WireEvent } from '../follow.ts'
 import type { Tokens } from '../history.ts'
 import type { Evidence } from './evidence.ts'
 
-/** What is said of the session is what was said last; moves and updates are made once each; and the totals are sums. */
+/**
+ * The description of the session is the last one set; moves and updates are applied once each; and the totals are sums.
+ */
 export function judgeChanges(evidence: Evidence): string[] {
   return [
     ...judgeUpdates(evidence),
@@ -42,7 +44,7 @@ function judgeUpdates({ history, events }: Evidence): string[] {
   return problems
 }
 
-/** The server names a session once, and once each time that it is asked to; never where a client has. */
+/** The server generates a title once, and once for each request to; never where a client has set one. */
 function judgeTitles({ history, events }: Evidence): string[] {
   const own = new Set(history.updates.map(({ title }) => title))
   const wanted = history.updates.filter(({ title, asked }) => title === '' && mayBeDone(asked))

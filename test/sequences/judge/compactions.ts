@@ -3,7 +3,10 @@ import { mayBeDone } from '../asked.ts'
 import { isTooLong } from '../step.ts'
 import type { Evidence } from './evidence.ts'
 
-/** Every summary that was asked for is one message, which ended once, as what happened can explain; another one is made only for a small model. */
+/**
+ * Every requested summary is one message, which ended once, as what happened can explain; another one is made only for
+ * a small model.
+ */
 export function judgeCompactions({ history, messages, events, takenOver }: Evidence): string[] {
   const problems: string[] = []
   const asked = history.compactions.filter(({ asked }) => mayBeDone(asked))
@@ -15,7 +18,7 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
   const models = events.flatMap(({ type, data }) =>
     type === 'session.model.selected' ? [(data.model as { id: string }).id] : [],
   )
-  // Which says the model, where the session does not.
+  // It says the model, where the session does not.
   const isAgentGone = events.some(({ type, data }) => type === 'session.agent.selected' && data.agent === 'nobody')
   if (!models.includes('echo-small') && made.length > manual.length)
     problems.push('a compaction nobody asked for, with a model of any length')
@@ -42,7 +45,7 @@ export function judgeCompactions({ history, messages, events, takenOver }: Evide
   return problems
 }
 
-/** A step that was cut off or failed without calls: what it was to answer is open. */
+/** A step that was cut off, or failed without calls, leaves its input open. */
 function cameToNothing({ error, time, content = [] }: WireMessage): boolean {
   return error !== undefined && (time.streamed === undefined || content.every(({ type }) => type !== 'tool'))
 }

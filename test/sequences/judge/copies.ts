@@ -3,7 +3,7 @@ import type { WireMessage } from '#test/support/instance-client.ts'
 import { type Copy, valuesDuring } from '../history.ts'
 import type { Evidence } from './evidence.ts'
 
-/** Forks and exports have the settled history of their time, and what was said of the session then. */
+/** Forks and exports have the settled history of their time, and the session's description at that time. */
 export function judgeCopies(evidence: Evidence): string[] {
   const { history, messages, clockMs } = evidence
   const refused = history.emptyForks.flatMap(({ sent }) => {
@@ -46,7 +46,7 @@ function upToBoundary({ info, before }: Copy, messages: readonly WireMessage[]):
   return boundary?.type === 'before' && boundary.messageID === before ? messages.slice(0, at) : undefined
 }
 
-/** From when on it is part of every copy. */
+/** The moment from which it is part of every copy. */
 function settledAt({ type, time }: WireMessage): number {
   if (type === 'compaction') return Infinity
   return type === 'assistant' ? (time.completed ?? Infinity) : time.created

@@ -9,18 +9,18 @@ export interface Evidence {
   readonly messages: readonly WireMessage[]
   /** Its messages, as they are listed by type. */
   readonly typed: ReadonlyMap<string, readonly WireMessage[]>
-  /** All of its log, and what of it came to who listened all the time. */
+  /** All of its log, and the part of it that a constant listener received. */
   readonly events: readonly WireEvent[]
   readonly seen: readonly WireEvent[]
-  /** What is allowed for good by its answers. */
+  /** What its answers allow for good. */
   readonly approvals: readonly string[]
   /** What its tools wrote, by line. */
   readonly lines: readonly string[]
-  /** Where it began, and by what rules. */
+  /** Where it began, and with which rules. */
   readonly home: string
   readonly first: unknown
-  /** Whether a run may have been taken over from an owner that could not write any more. */
+  /** Whether a run may have been taken over from an owner that could no longer write. */
   readonly takenOver: boolean
-  /** For so long, in milliseconds, what is written at a time may not be there yet. */
+  /** How long, in milliseconds, something may stay invisible after the time that it is written with. */
   readonly clockMs: number
 }

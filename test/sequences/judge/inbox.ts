@@ -2,14 +2,16 @@ import { before, beforeTime, CLOCK_MS } from '../asked.ts'
 import type { WireEvent } from '../follow.ts'
 import type { Evidence } from './evidence.ts'
 
-/** What was accepted enters once and in order, is listed while it waits, and what was cancelled in time never enters. */
+/**
+ * What was accepted enters once and in order, and is listed while it waits; what was cancelled in time never enters.
+ */
 export function judgeInbox(evidence: Evidence): string[] {
   return [...judgeOrder(evidence.events), ...judgeLists(evidence), ...judgeCancels(evidence)]
 }
 
 /**
- * Items of one delivery enter in the order of their admission; a queued one never joins a run that goes on, nor does a queued
- * input enter while a steer waits that no control item holds up.
+ * Items of one delivery enter in the order of their admission; a queued one never joins a run that goes on, nor does a
+ * queued input enter while a steer waits that no control item holds up.
  */
 function judgeOrder(events: readonly WireEvent[]): string[] {
   const problems: string[] = []
@@ -44,7 +46,7 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
       const [steer] = waiting.steer ?? []
       if (delivery === 'queue' && !controls.has(data.inboxID) && steer !== undefined && !controls.has(steer))
         problems.push(`${data.inboxID} (queue) entered while ${steer} (steer) waited`)
-      // A control item enters by itself, and what comes next is at a boundary of its own.
+      // A control item enters alone, and what comes next is at a boundary of its own.
       if (controls.has(data.inboxID)) queued = 0
     } else if (type === 'session.step.started' || type.startsWith('session.execution.')) {
       queued = 0
@@ -56,7 +58,7 @@ function judgeOrder(events: readonly WireEvent[]): string[] {
 
 const ENDS = ['session.inbox.delivered', 'session.inbox.cancelled']
 
-/** A list has all that waited all the time, and nothing that did not wait at any time, in the order of admission. */
+/** A list has everything that waited all the time, and nothing that waited at no time, in the order of admission. */
 function judgeLists({ history, events, clockMs }: Evidence): string[] {
   const admissions = events.filter(({ type }) => type === 'session.inbox.enqueued')
   const ends = new Map(
@@ -76,7 +78,7 @@ function judgeLists({ history, events, clockMs }: Evidence): string[] {
   })
 }
 
-/** Who cancels an input that was accepted, and is answered, has it never run from then on; nobody is said that it will. */
+/** Once the cancellation of an accepted input is confirmed, it never runs; and no answer says that it will. */
 function judgeCancels({ history, events }: Evidence): string[] {
   const repeated = history.repeats.flatMap(({ asked, id }) => {
     const gone = events.find(({ type, data }) => type === 'session.inbox.cancelled' && data.inboxID === id)

@@ -11,7 +11,7 @@ import { judgePermissions } from './permissions.ts'
 import { judgeRuns } from './runs.ts'
 import { judgeTools } from './tools.ts'
 
-/** Holds a session to the contract; answers what is wrong. */
+/** Checks a session against the contract; returns the problems. */
 export function judge(evidence: Evidence): string[] {
   return [
     ...[...judgeInputs(evidence), ...judgeStory(evidence), ...judgeTyped(evidence)],
@@ -21,7 +21,7 @@ export function judge(evidence: Evidence): string[] {
   ]
 }
 
-/** Everything that was accepted is one message, with what was sent, in order; and nothing else is there. */
+/** Everything that was accepted is one message, with what was sent, in order; and there is nothing else. */
 function judgeInputs({ history, messages, events }: Evidence): string[] {
   const problems: string[] = []
   const ids = messages.map(({ id }) => id)
@@ -46,7 +46,7 @@ function judgeInputs({ history, messages, events }: Evidence): string[] {
   return problems
 }
 
-/** The messages of a type are those of all that have it. */
+/** The list of messages of a type contains all messages of that type. */
 function judgeTyped({ messages, typed }: Evidence): string[] {
   return [...typed].flatMap(([type, found]) => {
     const expected = messages.filter((message) => message.type === type)
@@ -56,7 +56,7 @@ function judgeTyped({ messages, typed }: Evidence): string[] {
   })
 }
 
-/** Events and messages say the same, in the same order. */
+/** Events and messages agree, in the same order. */
 function judgeStory({ messages, events }: Evidence): string[] {
   const kinds = new Map<unknown, string>()
   const begun = new Set<unknown>()

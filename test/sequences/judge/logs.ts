@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WireEvent } from '../follow.ts'
 import type { Evidence } from './evidence.ts'
 
-/** The stream brought every event of the log, in its order; and whoever read the log from a number got what follows it. */
+/**
+ * The stream brought every event of the log, in its order; and a client that read the log from a number got what
+ * follows it.
+ */
 export function judgeLogs({ history, events, seen, clockMs }: Evidence): string[] {
   const problems = differences('the stream', events, seen)
   for (const { after, asked, events: read } of history.logs) {

@@ -5,7 +5,7 @@ import type { WireEvent } from '../follow.ts'
 import type { RuleSet } from '../step.ts'
 import type { Evidence } from './evidence.ts'
 
-/** Nothing runs that the rules of its time deny, nor what they have asked for and nobody allowed. */
+/** Nothing runs that the rules of its time deny, nor anything that needed permission and was not allowed. */
 export function judgePermissions(evidence: Evidence): string[] {
   return [...judgeCalls(evidence), ...judgeApprovals(evidence)]
 }
@@ -35,10 +35,10 @@ function judgeCall({ events, history }: Evidence, messageId: string, callId: str
   return asked || saved ? [] : [`${command} ran, and nobody was asked`]
 }
 
-/** A step knows the rules as they were between one of these and itself. */
+/** A step sees the rules as they were at some time between one of these and itself. */
 const BOUNDARY = /^session\.(execution\.started|step\.(ended|failed)|inbox\.delivered|moved)$/
 
-/** The sets of rules that a call may have been judged by. */
+/** The sets of rules that may have applied to a call. */
 function rulesOf(events: readonly WireEvent[], messageId: string, callId: string): Set<RuleSet> {
   const started = events.findIndex(
     ({ type, data }) => type === 'session.step.started' && data.assistantMessageID === messageId,
@@ -57,7 +57,7 @@ function rulesOf(events: readonly WireEvent[], messageId: string, callId: string
   return sets
 }
 
-/** What was allowed for good is saved until it is taken back, and nothing else is. */
+/** What was allowed for good is saved until it is withdrawn, and nothing else is. */
 function judgeApprovals({ history, approvals }: Evidence): string[] {
   const problems: string[] = []
   const replies = history.replies.filter(({ answer }) => answer === 'always')

@@ -1,6 +1,6 @@
 import type { WireEvent } from '../follow.ts'
 
-/** A removed session has ended with one event, which says nothing but that. */
+/** The log of a removed session ends with one event, which says just that. */
 export function judgeRemoval(sessionId: string, events: readonly WireEvent[]): string[] {
   const deleted = events.filter(({ type }) => type === 'session.deleted')
   const [event] = deleted

@@ -12,7 +12,7 @@ interface Run {
   readonly outcome: string
   /** Messages that it made: inputs and the model's. */
   readonly messages: readonly WireMessage[]
-  /** What it answers: its own inputs, and those of the run that it goes on with. */
+  /** The inputs that it answers: its own, and those of the run that it continues. */
   readonly inputs: readonly WireMessage[]
   /** Ids of agents and models that were selected when it began or during it. */
   readonly selected: readonly string[]
@@ -63,7 +63,7 @@ function runsOf({ events, messages }: Evidence, problems: string[]): Run[] {
   return runs
 }
 
-/** What was said is answered, or the run says why not. */
+/** Every input is answered, or the run reports why not. */
 function judgeAnswer(
   { messages, inputs, outcome, ended, selected }: Run,
   { history, messages: all }: Evidence,
@@ -83,12 +83,12 @@ function judgeAnswer(
   if (outcome !== 'succeeded') return []
   if (last?.type !== 'assistant') return [`${input.id} was not answered, and its run is said to have succeeded`]
   if (last.error !== undefined) return [`a run succeeded whose last step failed: ${JSON.stringify(last.error)}`]
-  // What goes on after a summary goes on with other words.
+  // After a summary, the run goes on with other words.
   const since = all.slice(all.indexOf(input), all.indexOf(last))
   return sent === undefined || since.some(({ type }) => type === 'compaction') ? [] : judgeWords(sent, last)
 }
 
-/** A run without an input of its own goes on with one that was interrupted or has failed, because somebody resumed it. */
+/** A run without an input of its own continues one that was interrupted or has failed, because somebody resumed it. */
 function judgeResumed(runs: readonly Run[], { history }: Evidence): string[] {
   const isSummary = ({ type }: WireMessage) => type === 'compaction'
   const without = runs.filter(({ messages }) => messages.every(({ type }) => type === 'assistant'))
@@ -113,13 +113,13 @@ function judgeWords({ id, work }: SentInput, { content = [], finish }: WireMessa
 }
 
 /**
- * Whoever ended a run did not come before it began, and nobody ended two. (When a run really ended is not known so well: its
- * end was written down later than its time says.)
+ * What ended a run did not come before it began, and nothing ended two. (When a run really ended is known less
+ * precisely: its end was written later than its time says.)
  */
 function judgeInterrupted(runs: readonly Run[], { history }: Evidence): string[] {
   const free = stoppers(history)
   const problems: string[] = []
-  // Who may have ended a later run may have ended an earlier one too.
+  // What may have ended a later run may have ended an earlier one too.
   for (const { started, outcome } of [...runs].reverse()) {
     if (outcome !== 'interrupted') continue
     const at = free.findIndex((end) => !beforeTime(end, started.created))
@@ -140,7 +140,7 @@ function judgeWaits(runs: readonly Run[], { history }: Evidence): string[] {
   })
 }
 
-/** After an interrupt nothing begins before somebody wakes the session. */
+/** After an interrupt nothing begins before the session is woken. */
 function judgeStarts(runs: readonly Run[], { history }: Evidence): string[] {
   return runs.flatMap(({ started }, i) => {
     const former = runs[i - 1]

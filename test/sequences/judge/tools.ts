@@ -11,7 +11,10 @@ interface Call {
   readonly directory: string
 }
 
-/** Each call ran once, where the session was, or not at all where it was refused; and replies to requests had their effect. */
+/**
+ * Each call ran once, where the session was, or not at all where it was refused; and replies to requests had their
+ * effect.
+ */
 export function judgeTools(evidence: Evidence): string[] {
   const calls = callsOf(evidence)
   return [...judgeLines(calls, evidence), ...judgeReplies(calls, evidence), ...judgeRequests(evidence)]
@@ -55,13 +58,13 @@ function hasRun({ part }: Call): boolean {
   return part.state?.status === 'completed'
 }
 
-/** A call that was cut off may have run or not; one that was not even begun has not. */
+/** A call that was cut off may have run or not; one that never began has not. */
 function mayHaveRun({ part }: Call, takenOver: boolean): boolean {
   if (part.state?.status === 'completed') return true
   const { type = '', message = '' } = part.state?.error ?? {}
   if (message.includes('before it began')) return false
   if (/^(permission\.|tool\.(refused|not_found|input_invalid|access_changed))/.test(type)) return false
-  // What its owner had not written down yet is lost.
+  // What its owner had not yet written is lost.
   return type !== 'aborted' || takenOver || part.time?.ran !== undefined
 }
 

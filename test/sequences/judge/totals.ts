@@ -2,7 +2,7 @@ import type { WireMessage } from '#test/support/instance-client.ts'
 import type { Tokens } from '../history.ts'
 import { sumOf } from './changes.ts'
 
-/** What statistics count, of all sessions that are there. */
+/** What statistics count, over all existing sessions. */
 export interface Totals {
   sessions: number
   subagents: number
@@ -16,7 +16,7 @@ export function noTotals(): Totals {
   return { sessions: 0, subagents: 0, prompts: 0, steps: 0, tokens: [], calls: { succeeded: 0, failed: 0 } }
 }
 
-/** Adds what one session has, those messages left out that a fork has only copied. */
+/** Adds the figures of one session, except for messages that a fork has only copied. */
 export function addTotals(totals: Totals, messages: readonly WireMessage[], isChild: boolean): void {
   const prompts = messages.filter(({ type }) => type === 'user').length
   const steps = messages.filter(({ type }) => type === 'assistant')
@@ -33,7 +33,7 @@ export function addTotals(totals: Totals, messages: readonly WireMessage[], isCh
   }
 }
 
-/** Holds statistics to what the sessions have. */
+/** Checks statistics against the sessions. */
 export function judgeStats(stats: unknown, totals: Totals): string[] {
   const { sessions, subagents, prompts, steps, tokens, tools, models, activity } = stats as {
     readonly [name in 'sessions' | 'subagents' | 'prompts' | 'steps']: number
