@@ -14,6 +14,7 @@ import { systemClock } from '#shared/clock.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { startFlags } from '#test/support/start-flags.ts'
@@ -71,7 +72,9 @@ test('create prints the key alone on standard output; a running server takes it,
   assert.ok(created.stderr.includes(` of workspace ${principal?.workspaceId}.`))
   const lines = stdout.trimEnd().split('\n')
   assert.equal(lines.length, 4)
-  assert.equal(lines[0], `Keys of workspace ${principal?.workspaceId}:`)
+  const uuid = workspaceUuid(principal?.workspaceId ?? '')
+  assert.equal(lines[0], `Keys of workspace ${principal?.workspaceId} (in /api/v1: ${uuid}):`)
+  assert.equal((await folder.key('list', '--workspace', uuid.toUpperCase())).stdout, stdout)
   assert.match(lines[3] ?? '', new RegExp(`^${keyId} .* personal  disabled `))
   assert.equal(stdout.includes(secret), false)
 
@@ -158,7 +161,7 @@ test('without a server, and before the first start, the first keys are shown bes
   await server.authenticate(first ?? '')
 })
 
-test('what cannot be understood is answered with the usage, and a refusal is one line', async () => {
+test('what cannot be understood is one line and a pointer to the usage, and a refusal is one line', async () => {
   await using folder = await newFolder()
   for (const words of [
     ['make'],
@@ -171,7 +174,17 @@ test('what cannot be understood is answered with the usage, and a refusal is one
   ]) {
     const { code, stdout, stderr } = await folder.key(...words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
-    assert.match(stderr, /\nUsage: npm run key -- create /)
+    assert.match(stderr, /^[^\n]+\nSee npm run key -- help\n$/)
+  }
+  for (const [words, problem] of [
+    [['create', '--limt', '5'], "Unknown option '--limt'"],
+    [['create', '--limit'], '--limit requires a value'],
+    [['create', '--limit', '--reset', 'daily'], '--limit requires a value'],
+    [['create', '--reset', 'monthly'], '--reset needs --limit'],
+    [['create', '--reset', 'monthly', '--limit', 'none'], '--reset needs --limit'],
+  ] as const) {
+    const { code, stdout, stderr } = await folder.key(...words)
+    assert.deepEqual({ code, stdout, stderr }, { code: 2, stdout: '', stderr: `${problem}\nSee npm run key -- help\n` })
   }
   for (const words of [[], ['--help'], ['help'], ['create', '--help']]) {
     const { code, stdout, stderr } = await folder.key(...words)

@@ -1,10 +1,10 @@
 // Creates, lists, changes, disables, enables and deletes API keys, as the operator.
-import { parseArgs } from 'node:util'
 import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { systemClock } from '#shared/clock.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { describeTerms, parseDollars, parseTerms, TERM_OPTIONS } from './key-options.ts'
-import { type Operator, openAsOperator, remark, runCommand, UsageError } from './operator.ts'
+import { type Operator, openAsOperator, parseWords, remark, runCommand, UsageError, workspaceIdOf } from './operator.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
                               [TERMS]
@@ -21,8 +21,8 @@ TERMS: --limit DOLLARS --reset never|daily|weekly|monthly --requests-per-minute 
 
 create prints only the new key on standard output, so that a shell can store it:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
-list prints the keys and the workspace id, which PORTICO_PROJECT_ROOTS needs.
-Each takes --workspace WORKSPACE_ID for another workspace than the first one.
+list prints the keys, the workspace id, which PORTICO_PROJECT_ROOTS needs, and the UUID by which /api/v1 shows the workspace.
+Each takes --workspace WORKSPACE (its id or its UUID) for another workspace than the first one.
 The store is the one of the server that has the same environment (PORTICO_DATA_DIR, or PORTICO_MONGODB_URI).
 `
 const DAY_MS = 86_400_000
@@ -32,25 +32,18 @@ const KINDS: Readonly<Record<string, Principal_Kind>> = {
   management: Principal_Kind.MANAGEMENT,
 }
 
+const TEXT = { type: 'string' } as const
+const OPTIONS = { kind: TEXT, name: TEXT, 'expires-in-days': TEXT, workspace: TEXT, ...TERM_OPTIONS }
+
 type Command = (operator: Operator, workspaceId: string) => Promise<void>
 
 await runCommand(USAGE, async (words) => {
-  const { values, positionals } = parseWords(words)
+  const { values, positionals } = parseWords({ args: words, allowPositionals: true, options: OPTIONS })
   const { workspace, ...options } = values
   const command = parseCommand(positionals, options)
   await using operator = await openAsOperator({ makes: positionals[0] === 'create' && workspace === undefined })
-  await command(operator, workspace ?? operator.workspaceId)
+  await command(operator, workspace === undefined ? operator.workspaceId : await workspaceIdOf(operator, workspace))
 })
-
-function parseWords(words: string[]) {
-  try {
-    const text = { type: 'string' } as const
-    const options = { kind: text, name: text, 'expires-in-days': text, workspace: text, ...TERM_OPTIONS }
-    return parseArgs({ args: words, allowPositionals: true, options })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
 
 function parseCommand(positionals: readonly string[], options: { readonly [name: string]: string }): Command {
   const [verb = '', keyId, ...rest] = positionals
@@ -78,6 +71,7 @@ function parseCreate(values: { readonly [name: string]: string }): Command {
     throw new UsageError('--expires-in-days takes a whole number from 1 to 99999')
   }
   const { terms } = parseTerms(values)
+  if (values.reset !== undefined && terms.limitNanos === undefined) throw new UsageError('--reset needs --limit')
   return async ({ identity, as }, workspaceId) => {
     const expireTime =
       days === undefined ? {} : { expireTime: timestampFromMs(systemClock.now() + Number(days) * DAY_MS) }
@@ -89,7 +83,7 @@ function parseCreate(values: { readonly [name: string]: string }): Command {
 }
 
 async function list({ identity, as }: Operator, workspaceId: string): Promise<void> {
-  process.stdout.write(`Keys of workspace ${workspaceId}:\n`)
+  process.stdout.write(`Keys of workspace ${workspaceId} (in /api/v1: ${workspaceUuid(workspaceId)}):\n`)
   let pageToken: string | undefined
   do {
     const page = await identity.listApiKeys({ pageSize: 100, pageToken }, as(workspaceId))

@@ -26,7 +26,7 @@ const FEATURE = [
   ],
   ...['../errors/{schemas,provider,error-table}.ts', '../http/{sse,lifecycle,json/json-gauge}.ts'],
   ...[
-    '#shared/{ids,clock,json,rejection}.ts',
+    '#shared/{ids,clock,json,rejection,workspace-uuid}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
     '#shared/broadcast/**',
   ],

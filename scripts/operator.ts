@@ -1,7 +1,9 @@
 // The common part of the operator's commands: they work with or without a running server, because whoever can write to
 // the store has the authority. The store is the one that the same environment gives the server.
 import { existsSync } from 'node:fs'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { type CallOptions, type Client, ConnectError } from '@connectrpc/connect'
+import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
@@ -15,7 +17,10 @@ import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { anyStored } from '#shared/stores/migrate-stores.ts'
 import { requireWholeStores } from '#shared/stores/store-files.ts'
 import { createLogger } from '#shared/telemetry/logging.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 
+const PAGE = 100
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const NEW_STORE =
   'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
 const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with npm run key.`
@@ -33,7 +38,10 @@ export interface Operator extends AsyncDisposable {
   readonly workspaceId: string
 }
 
-/** Runs a command line: an invalid one shows the usage, and a rejection is shown as one line. */
+/**
+ * Runs a command line. An invalid one and a rejection are one line; the former is followed by a pointer to the usage, whose
+ * first line names the command.
+ */
 export async function runCommand(usage: string, run: (words: string[]) => Promise<void>): Promise<void> {
   const words = process.argv.slice(2)
   if (words[0] === undefined || words[0] === 'help' || words.includes('--help') || words.includes('-h')) {
@@ -44,7 +52,7 @@ export async function runCommand(usage: string, run: (words: string[]) => Promis
     await run(words)
   } catch (error) {
     if (error instanceof UsageError) {
-      remark(`${error.message}\n\n${usage}`)
+      remark(`${error.message}\nSee ${/npm run \S+/.exec(usage)?.[0]} -- help`)
       process.exitCode = 2
     } else if (error instanceof ConnectError || error instanceof ConfigError) {
       remark(error instanceof ConnectError ? error.rawMessage : error.message)
@@ -80,6 +88,38 @@ export async function openAsOperator({ makes }: { readonly makes: boolean }): Pr
       callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } }),
     workspaceId: first,
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  }
+}
+
+/** All organizations, oldest first. */
+export async function* listOrganizations({ federation, as }: Operator): AsyncGenerator<Organization> {
+  for (let offset = 0; ; offset += PAGE) {
+    const { organizations } = await federation.listOrganizations({ offset, pageSize: PAGE }, as())
+    yield* organizations
+    if (organizations.length < PAGE) return
+  }
+}
+
+/** The id of the workspace that `/api/v1` shows by a UUID. Other names, and the UUID of no workspace, are returned unchanged. */
+export async function workspaceIdOf(operator: Operator, name: string): Promise<string> {
+  const uuid = name.toLowerCase()
+  if (!UUID.test(uuid)) return name
+  for await (const { workspaceIds } of listOrganizations(operator)) {
+    const found = workspaceIds.find((id) => workspaceUuid(id) === uuid)
+    if (found !== undefined) return found
+  }
+  return name
+}
+
+/** Parses the words of a command line. Throws UsageError, in one line: Node adds advice for other cases. */
+export function parseWords<C extends ParseArgsConfig>(config: C): ReturnType<typeof parseArgs<C>> {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    const [, option] = /'(-[^ ']+)/.exec(message) ?? []
+    const lacksValue = code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' && option !== undefined
+    throw new UsageError(lacksValue ? `${option} requires a value` : message.replace(/\. .*/s, ''))
   }
 }
 

@@ -9,6 +9,7 @@ import { open } from '#services/identity/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { silentLogger } from '#test/support/transports.ts'
 
@@ -32,12 +33,19 @@ test('organizations are made, listed and given plans beside a running server, an
   )
   const key = await runToEnd('scripts/key.ts', ['create', '--workspace', workspaceId], env)
   assert.equal((await principalOf(key.stdout.trim()))?.organizationId, organizationId)
+  const again = await runToEnd('scripts/key.ts', ['create', '--workspace', workspaceUuid(workspaceId)], env)
+  assert.equal((await principalOf(again.stdout.trim()))?.workspaceId, workspaceId)
   const missing = await runToEnd('scripts/key.ts', ['create', '--workspace', 'wrk_missing'], env)
   assert.deepEqual([missing.code, missing.stderr.endsWith('\nWorkspace not found: wrk_missing\n')], [1, true])
 
   assert.match((await org('plan', organizationId, 'free')).stderr, new RegExp(`Changed: ${organizationId}  free`))
   const listed = await org('list')
-  assert.match(listed.stdout, new RegExp(`^org_\\w{24}  enterprise  "Default"\n${organizationId}  free  "Octo ☂"\n$`))
+  assert.match(
+    listed.stdout,
+    new RegExp(
+      `^org_\\w{24}  enterprise  wrk_\\w{24}  "Default"\n${organizationId}  free  ${workspaceId}  "Octo ☂"\n$`,
+    ),
+  )
   const unknown = await org('plan', 'org_unknown', 'free')
   assert.deepEqual([unknown.code, unknown.stderr.endsWith('\nOrganization not found: org_unknown\n')], [1, true])
 })
@@ -59,7 +67,7 @@ test('a command removes no entry of the audit log, however old: only a server kn
   assert.deepEqual(entries(), before)
 })
 
-test('what cannot be understood is answered with the usage, and without a store there is nothing to do', async () => {
+test('what cannot be understood is one line and a pointer to the usage, and without a store there is nothing to do', async () => {
   using folder = scratchDirectory()
   const org = (...words: string[]) => runToEnd('scripts/org.ts', words, { PORTICO_DATA_DIR: folder.path })
   for (const words of [
@@ -75,7 +83,7 @@ test('what cannot be understood is answered with the usage, and without a store 
   ]) {
     const { code, stdout, stderr } = await org(...words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
-    assert.match(stderr, /\nUsage: npm run org -- create /)
+    assert.match(stderr, /^(Store: [^\n]+\n)?[^\n]+\nSee npm run org -- help\n$/)
   }
   const { code, stdout } = await org('--help')
   assert.deepEqual([code, stdout.startsWith('Usage: npm run org -- create ')], [0, true])

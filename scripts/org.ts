@@ -1,14 +1,21 @@
 // Creates and lists organizations, and changes their plans, as the operator.
-import { parseArgs } from 'node:util'
 import { type Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
-import { type Operator, openAsOperator, remark, runCommand, UsageError } from './operator.ts'
+import {
+  listOrganizations,
+  type Operator,
+  openAsOperator,
+  parseWords,
+  remark,
+  runCommand,
+  UsageError,
+} from './operator.ts'
 
 const USAGE = `Usage: npm run org -- create NAME [--plan free|business|enterprise]
        npm run org -- list
        npm run org -- plan ORGANIZATION_ID free|business|enterprise
 
 create prints only the new organization's management key on standard output; its ids follow as remarks. Without --plan its
-plan is free. Federation needs business or enterprise; the first organization has enterprise.
+plan is free. list prints the organizations with the ids of their workspaces. Federation needs business or enterprise; the first organization has enterprise.
 The store is the one of the server that has the same environment (PORTICO_DATA_DIR, or PORTICO_MONGODB_URI).
 `
 const PLANS: ReadonlyMap<string, Plan> = new Map([
@@ -16,7 +23,6 @@ const PLANS: ReadonlyMap<string, Plan> = new Map([
   ['business', Plan.BUSINESS],
   ['enterprise', Plan.ENTERPRISE],
 ])
-const PAGE = 100
 
 await runCommand(USAGE, async (words) => {
   const command = parseCommand(words)
@@ -25,7 +31,11 @@ await runCommand(USAGE, async (words) => {
 })
 
 function parseCommand(words: string[]): (operator: Operator) => Promise<void> {
-  const { values, positionals } = parseWords(words)
+  const { values, positionals } = parseWords({
+    args: words,
+    allowPositionals: true,
+    options: { plan: { type: 'string' } },
+  })
   const [verb = '', first, second, ...rest] = positionals
   if (rest.length > 0) throw new UsageError(`Unexpected arguments: ${rest.join(' ')}`)
   if (verb !== 'create' && values.plan !== undefined) throw new UsageError('Only create accepts options')
@@ -35,14 +45,6 @@ function parseCommand(words: string[]): (operator: Operator) => Promise<void> {
   if (verb === 'list' && first === undefined) return list
   if (verb === 'plan' && first !== undefined && second !== undefined) return setPlan(first, parsePlan(second))
   throw new UsageError(['create', 'list', 'plan'].includes(verb) ? 'Wrong arguments' : `Unknown command: ${verb}`)
-}
-
-function parseWords(words: string[]) {
-  try {
-    return parseArgs({ args: words, allowPositionals: true, options: { plan: { type: 'string' } } })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
 }
 
 function parsePlan(name: string): Plan {
@@ -60,12 +62,8 @@ function create(name: string, plan: Plan) {
   }
 }
 
-async function list({ federation, as }: Operator): Promise<void> {
-  for (let offset = 0; ; offset += PAGE) {
-    const { organizations } = await federation.listOrganizations({ offset, pageSize: PAGE }, as())
-    for (const organization of organizations) process.stdout.write(`${describe(organization)}\n`)
-    if (organizations.length < PAGE) return
-  }
+async function list(operator: Operator): Promise<void> {
+  for await (const organization of listOrganizations(operator)) process.stdout.write(`${describe(organization)}\n`)
 }
 
 function setPlan(organizationId: string, plan: Plan) {
@@ -75,7 +73,7 @@ function setPlan(organizationId: string, plan: Plan) {
   }
 }
 
-function describe({ organizationId, plan, name }: Organization): string {
+function describe({ organizationId, plan, name, workspaceIds }: Organization): string {
   const planName = [...PLANS].find(([, value]) => value === plan)?.[0]
-  return [organizationId, planName, JSON.stringify(name)].join('  ')
+  return [organizationId, planName, ...workspaceIds, JSON.stringify(name)].join('  ')
 }

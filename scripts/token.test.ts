@@ -65,7 +65,7 @@ test('rotate makes the next signing key beside a running server; again, it says 
   assert.deepEqual([again.stdout, again.stderr], [rotated.stdout, rotated.stderr])
 })
 
-test('what cannot be understood shows the usage', async () => {
+test('what cannot be understood is one line and a pointer to the usage', async () => {
   const wrong = [
     ...[['keypair'], ['keypair', 'a', 'b'], ['keypair', 'a', '--alg', 'HS256'], ['sing'], ['rotate', 'x']],
     ...[
@@ -78,7 +78,7 @@ test('what cannot be understood shows the usage', async () => {
   const ended = await Promise.all(wrong.map((words) => token(words)))
   for (const [index, { code, stdout, stderr }] of ended.entries()) {
     assert.deepEqual([code, stdout], [2, ''], wrong[index]?.join(' '))
-    assert.match(stderr, /^[^\n]+\n\nUsage: /)
+    assert.match(stderr, /^[^\n]+\nSee npm run token -- help\n$/)
   }
   assert.match((await token([])).stdout, /^Usage: /)
 })

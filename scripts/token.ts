@@ -3,12 +3,11 @@
 // environment gives the server.
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { isObject } from '#shared/json.ts'
-import { openAsOperator, remark, runCommand, UsageError } from './operator.ts'
+import { openAsOperator, parseWords, remark, runCommand, UsageError } from './operator.ts'
 
 const USAGE = `Usage: npm run token -- keypair FILE [--alg ES256|RS256]
        npm run token -- sign FILE --issuer URL --subject SUBJECT --audience AUDIENCE [--expires-in SECONDS] [--claims JSON]
@@ -86,13 +85,9 @@ async function rotate(words: string[]): Promise<void> {
 
 /** Parses the options of a command, and its file if it takes one. */
 function parse<C extends keyof typeof OPTIONS>(words: string[], command: C) {
-  let parsed: { values: Readonly<Record<string, string | undefined>>; positionals: string[] }
-  try {
-    parsed = parseArgs({ args: words, allowPositionals: command !== 'rotate', options: OPTIONS[command] })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-  const { values, positionals } = parsed
+  const allowPositionals = command !== 'rotate'
+  const { values, positionals }: { values: Readonly<Record<string, string | undefined>>; positionals: string[] } =
+    parseWords({ args: words, allowPositionals, options: OPTIONS[command] })
   const [file = '', ...rest] = positionals
   if (rest.length > 0) throw new UsageError(`Unexpected arguments: ${rest.join(' ')}`)
   if (command !== 'rotate' && file === '') throw new UsageError('A file for the private key is required')

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { type Preset, Preset_Status, type PresetVersion } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import type { JsonOf } from '../kinds.ts'
-import { workspaceId, workspaceUuid } from '../records/ids.ts'
+import { workspaceId } from '../records/ids.ts'
 import { fromMaybeMoment, fromMoment, moment } from '../records/time.ts'
 
 /** A version of a preset. */

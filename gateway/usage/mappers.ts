@@ -5,8 +5,8 @@ import {
   GenerationRecord_Status,
 } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import type { JsonOf } from '../kinds.ts'
-import { workspaceUuid } from '../records/ids.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromCost } from '../records/usage.ts'
 import type { activityItem, generationRecord } from './schemas.ts'

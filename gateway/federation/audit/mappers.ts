@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 import type { JsonOf } from '#gateway/kinds.ts'
-import { workspaceUuid } from '#gateway/records/ids.ts'
 import { fromMoment } from '#gateway/records/time.ts'
 import { fromCost } from '#gateway/records/usage.ts'
 import { type AuditEntry, AuditEntry_Resource as Resource } from '#gen/portico/identity/v1/federation_pb.js'
 import { ListAuditEntriesRequest_Kind as Kind } from '#gen/portico/identity/v1/federation_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import type { auditEntry, kind } from './schemas.ts'
 
 const kinds = {

@@ -1,7 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
 import type { JsonOf } from '#gateway/kinds.ts'
-import { workspaceUuid } from '#gateway/records/ids.ts'
 import { fromMoment } from '#gateway/records/time.ts'
 import {
   type ExchangeStep,
@@ -10,6 +9,7 @@ import {
   ExchangeStep_Verdict as Verdict,
 } from '#gen/portico/identity/v1/federation_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import type { checks, createPolicyBody, policy, updatePolicyBody } from './schemas.ts'
 
 type Body = z.output<typeof updatePolicyBody> & Partial<Pick<z.output<typeof createPolicyBody>, 'enabled' | 'checks'>>

@@ -12,6 +12,11 @@ export interface NewOrganization {
   readonly key: NewApiKey
 }
 
+/** An organization with the ids of its workspaces, oldest first. */
+export interface ListedOrganization extends Organization {
+  readonly workspaceIds: readonly string[]
+}
+
 /**
  * The organizations and their plans. Every write is atomic and durable, together with its entry in the organization's
  * audit log. Every read returns what was committed when it was called, by any process.
@@ -21,7 +26,7 @@ export interface OrganizationStore {
   createOrganization(organization: NewOrganization, by: By): Promise<Organization>
   getOrganization(organizationId: string): Promise<Organization | undefined>
   /** Oldest first: at most `limit` (1 or more), after the first `offset`; and the number of all. */
-  listOrganizations(offset: number, limit: number): Promise<{ items: readonly Organization[]; total: number }>
+  listOrganizations(offset: number, limit: number): Promise<{ items: readonly ListedOrganization[]; total: number }>
   /** Returns the organization with the new plan, even if that is its old one; undefined: there is none. */
   setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined>
 }

@@ -467,6 +467,13 @@ export declare type Organization = Message<"portico.identity.v1.Organization"> &
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * Its workspaces, oldest first; set only where organizations are listed.
+   *
+   * @generated from field: repeated string workspace_ids = 5;
+   */
+  workspaceIds: string[];
 };
 
 /**

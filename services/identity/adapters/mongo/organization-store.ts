@@ -1,7 +1,11 @@
 import type { By } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import { changeOf } from '#services/identity/domain/revise.ts'
-import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
+import type {
+  ListedOrganization,
+  NewOrganization,
+  OrganizationStore,
+} from '#services/identity/ports/organization-store.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { organizationSnapshot } from '../stored/snapshots.ts'
 import { insertKey, insertOrganization } from './api-keys.ts'
@@ -37,13 +41,23 @@ export class MongoOrganizationStore implements OrganizationStore {
     return found === null ? undefined : toOrganization(found)
   }
 
-  async listOrganizations(offset: number, limit: number): Promise<{ items: readonly Organization[]; total: number }> {
-    const { organizations } = this.#collections
+  async listOrganizations(
+    offset: number,
+    limit: number,
+  ): Promise<{ items: readonly ListedOrganization[]; total: number }> {
+    const { organizations, workspaces } = this.#collections
     const [items, total] = await Promise.all([
       organizations.find({}, LIMIT).sort({ timeCreated: 1, _id: 1 }).skip(offset).limit(limit).toArray(),
       organizations.countDocuments({}, LIMIT),
     ])
-    return { items: items.map(toOrganization), total }
+    const ids = items.map(({ _id }) => _id)
+    const owned = await workspaces
+      .find({ organizationId: { $in: ids } }, LIMIT)
+      .sort({ timeCreated: 1, _id: 1 })
+      .toArray()
+    const workspaceIdsOf = (id: string) =>
+      owned.filter(({ organizationId }) => organizationId === id).map(({ _id }) => _id)
+    return { items: items.map((item) => ({ ...toOrganization(item), workspaceIds: workspaceIdsOf(item._id) })), total }
   }
 
   async setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {

@@ -1,7 +1,11 @@
 import type { By } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import { changeOf } from '#services/identity/domain/revise.ts'
-import type { NewOrganization, OrganizationStore } from '#services/identity/ports/organization-store.ts'
+import type {
+  ListedOrganization,
+  NewOrganization,
+  OrganizationStore,
+} from '#services/identity/ports/organization-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { changeEntry, organizationSnapshot } from '../stored/snapshots.ts'
 import { insertKey } from './api-keys.ts'
@@ -35,12 +39,22 @@ export class SqliteOrganizationStore implements OrganizationStore {
     return this.#read(organizationId)
   }
 
-  async listOrganizations(offset: number, limit: number): Promise<{ items: readonly Organization[]; total: number }> {
+  async listOrganizations(
+    offset: number,
+    limit: number,
+  ): Promise<{ items: readonly ListedOrganization[]; total: number }> {
     const rows = this.#file
-      .statement('SELECT * FROM organizations ORDER BY time_created, rowid LIMIT ? OFFSET ?')
-      .all(limit, offset) as unknown as OrganizationRow[]
+      .statement(
+        `SELECT *, (SELECT json_group_array(id ORDER BY rowid) FROM workspaces WHERE organization_id = organizations.id)
+           AS workspace_ids
+         FROM organizations ORDER BY time_created, rowid LIMIT ? OFFSET ?`,
+      )
+      .all(limit, offset) as unknown as (OrganizationRow & { readonly workspace_ids: string })[]
     const total = this.#file.statement('SELECT count(*) AS count FROM organizations').get()?.count as number
-    return { items: rows.map(toOrganization), total }
+    return {
+      items: rows.map((row) => ({ ...toOrganization(row), workspaceIds: JSON.parse(row.workspace_ids) })),
+      total,
+    }
   }
 
   setPlan(organizationId: string, plan: Plan, by: By): Promise<Organization | undefined> {
