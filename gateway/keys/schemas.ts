@@ -45,14 +45,22 @@ const workspace = z.string().meta({
   description: "That of the management key, either as in a key's `workspace_id`, or as the operator sees it (`wrk_…`)",
 })
 
-/** Body of keys.create. */
+/** Members that OpenRouter's clients may send: accepted, and without effect. */
+const ignored = {
+  creator_user_id: z.string().nullable().meta({ description: 'Ignored: the key that creates it is its creator' }),
+  external: z
+    .strictObject({ user: z.string(), api_key: z.string().optional() })
+    .meta({ description: 'Ignored: there are no keys of partners' }),
+}
+
+/** Body of keys.create; closed, since a limit that is misspelt would be none (ADR 22). */
 export const createKeyBody = z
-  .object({ ...settings, workspace_id: workspace })
+  .strictObject({ ...settings, ...ignored, workspace_id: workspace })
   .partial()
   .required({ name: true })
 
 /** Body of keys.update: what is left out stays as it is. */
-export const updateKeyBody = z.object({ ...settings, disabled: z.boolean() }).partial()
+export const updateKeyBody = z.strictObject({ ...settings, disabled: z.boolean() }).partial()
 
 export type KeyBody = z.output<typeof updateKeyBody>
 

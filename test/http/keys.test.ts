@@ -147,6 +147,21 @@ test('a key sees itself, and what it may spend', async () => {
   assert.deepEqual([own.data.isManagementKey, own.data.isProvisioningKey, own.data.limit], [true, true, null])
 })
 
+test('everything that OpenRouter’s client can say of a key is accepted; what has no meaning here changes nothing', async () => {
+  await using portico = await openPortico()
+  const keys = manager(portico)
+  const limits = { limit: 1, limitReset: 'daily', includeByokInLimit: false } as const
+  const external = { user: 'u', apiKey: 'x'.repeat(32) }
+  const workspaceId = (await keys.list()).data[0]?.workspaceId ?? assert.fail()
+  const more = { creatorUserId: 'user_1', expiresAt: new Date(Date.now() + 86_400_000), external, workspaceId }
+  const { data, key } = await keys.create({ requestBody: { name: 'a', ...limits, ...more } })
+  assert.match(key, /^sk-portico-/)
+  assert.match(data.creatorUserId ?? '', /^key_/)
+  assert.equal(data.externalUser, null)
+  const changed = await keys.update({ hash: data.hash, requestBody: { name: 'b', disabled: true, ...limits } })
+  assert.deepEqual([changed.data.name, changed.data.disabled, changed.data.limit], ['b', true, 1])
+})
+
 test('what cannot be said of a key is refused by the member that says it', async () => {
   await using portico = await openPortico()
   const send = async (method: string, path: string, body: object) => {
@@ -164,6 +179,7 @@ test('what cannot be said of a key is refused by the member that says it', async
     [{ name: 'a', expires_at: '2020-01-01T00:00:00Z' }, /^expires_at: must be in the future/],
     [{ name: 'a', requests_per_minute: 0 }, /^requests_per_minute: must be at least 1/],
     [{ name: 'a', allowed_models: ['a', ''] }, /^allowed_models\.1: /],
+    [{ name: 'a', limt: 5 }, /^the body has the unknown member "limt"$/],
   ] as const) {
     for (const [method, at] of [
       ['POST', ''],
