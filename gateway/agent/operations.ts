@@ -30,7 +30,7 @@ export const getAgent = operation({
   family: 'instance',
   credentials: OF_SESSIONS,
   summary: 'One agent of a location',
-  params: z.object({ agentID: nameParameter('agentID', 'Agent') }),
+  params: z.object({ agentID: nameParameter('Agent') }),
   ...location,
   answer: z.strictObject({ location: locationRef, data: agentInfo }),
   errors: ['AGENT_NOT_FOUND', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],

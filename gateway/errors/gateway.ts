@@ -26,7 +26,7 @@ export const gatewayErrors = {
     ROUTE_NOT_FOUND: ({ metadata: { hint } }) =>
       failure(404, hint === undefined ? 'Resource not found' : `Resource not found: ${hint}`),
     METHOD_NOT_ALLOWED: ({ metadata }) => ({
-      ...failure(405, 'Method not allowed'),
+      ...failure(405, `Method not allowed. Allowed here: ${metadata.allow ?? ''}`),
       headers: ['allow', metadata.allow ?? ''],
     }),
     REQUEST_MALFORMED: () => failure(400, `${INVALID}: the request is not valid HTTP`),
@@ -43,9 +43,13 @@ export const gatewayErrors = {
     CONTENT_ENCODING_UNSUPPORTED: () => failure(415, 'The body must not be compressed'),
     QUERY_INVALID: ({ metadata }) => invalid(metadata),
     HEADER_INVALID: ({ metadata }) => invalid(metadata),
-    PATH_INVALID: () => failure(400, `${INVALID}: the path is not valid`),
+    PATH_INVALID: ({ metadata }) =>
+      metadata.field === undefined
+        ? failure(400, `${INVALID}: the path is not percent-encoded UTF-8`)
+        : invalid(metadata),
     REQUEST_INVALID: ({ metadata }) => invalid(metadata),
-    MODEL_NOT_FOUND: ({ message }) => invalid({ field: 'model', problem: message }),
+    MODEL_NOT_FOUND: ({ message }) =>
+      invalid({ field: 'model', problem: `${message}; GET /api/v1/models lists all models` }),
     NO_ENDPOINT: ({ message }) => failure(404, `Resource not found: ${message}`),
     MODEL_FORBIDDEN: ({ message }) => failure(403, message),
     PRESET_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),

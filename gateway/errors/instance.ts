@@ -41,8 +41,8 @@ export const instanceErrors = {
     HEADER_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Headers' }),
     PATH_INVALID: ({ metadata }) =>
       metadata.field === undefined
-        ? invalid('The path is not valid', { kind: 'Params' })
-        : invalid(metadata.problem ?? 'Invalid', { field: metadata.field }),
+        ? invalid('The path is not percent-encoded UTF-8', { kind: 'Params' })
+        : invalid(pathProblem(metadata), { field: metadata.field }),
     REQUEST_INVALID: ({ metadata }) => invalid(located(metadata), { field: publicName(metadata.field) }),
     LOCATION_INVALID: ({ message }) => invalid(message, { field: 'directory' }),
     PLUGIN_NOT_FOUND: ({ metadata, message }) => invalid(message, { field: metadata.field }),
@@ -152,6 +152,11 @@ function located(metadata: Reason['metadata']): string {
   const problem = metadata.problem ?? 'is not valid'
   const field = metadata.field ?? ''
   return field === '' ? `The body ${problem}` : `${publicName(field)}: ${problem}`
+}
+
+/** OpenCode's clients know the text for a session id (instance facts 2). */
+function pathProblem(metadata: Reason['metadata']): string {
+  return metadata.field === 'sessionID' ? 'Invalid session ID' : located(metadata)
 }
 
 function sentence(problem = 'invalid body'): string {

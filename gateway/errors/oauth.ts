@@ -8,14 +8,18 @@ export const oauthErrors = {
   reasons: {
     ROUTE_NOT_FOUND: () => failure(404, 'invalid_request', 'No such route'),
     METHOD_NOT_ALLOWED: ({ metadata }) =>
-      withHeader(failure(405, 'invalid_request', 'Method not allowed'), 'allow', metadata.allow),
+      withHeader(
+        failure(405, 'invalid_request', `Method not allowed. Allowed here: ${metadata.allow ?? ''}`),
+        'allow',
+        metadata.allow,
+      ),
     REQUEST_MALFORMED: () => failure(400, 'invalid_request', 'The request is not valid HTTP'),
     REQUEST_TIMEOUT: () => failure(408, 'invalid_request', 'The request took too long to arrive'),
     HEADERS_TOO_LARGE: () => failure(431, 'invalid_request', 'The headers are too large'),
     HOST_INVALID: () =>
       failure(400, 'invalid_request', 'The request must have exactly one Host header, with the address of the server'),
     EXPECTATION_FAILED: () => failure(417, 'invalid_request', 'Only 100-continue may be expected'),
-    PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not valid'),
+    PATH_INVALID: () => failure(400, 'invalid_request', 'The path is not percent-encoded UTF-8'),
     QUERY_INVALID: 'internal',
     HEADER_INVALID: 'internal',
     BODY_MISSING: () => failure(400, 'invalid_request', 'The parameters are required, as a form'),

@@ -62,7 +62,7 @@ function reasonOfAny(error: unknown, nameOf: FieldName): Reason | undefined {
   }
   // Express throws this when a path is not percent-encoded UTF-8.
   if (error instanceof URIError) {
-    return { domain: 'gateway', reason: 'PATH_INVALID', metadata: {}, message: 'The path is not valid' }
+    return { domain: 'gateway', reason: 'PATH_INVALID', metadata: {}, message: 'The path is not percent-encoded UTF-8' }
   }
   const reason = withPublicField(reasonOf(error), nameOf)
   // Reasons that every server may reject with do not name the service.

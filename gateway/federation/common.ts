@@ -7,7 +7,7 @@ export const ADMIN = { family: 'gateway', credentials: OF_MANAGERS } as const
 
 export const ORGANIZATION_PATH = '/api/v1/organizations/{organizationID}'
 
-export const ofOrganization = z.object({ organizationID: nameParameter('organizationID', 'Organization (org_…)') })
+export const ofOrganization = z.object({ organizationID: nameParameter('Organization (org_…)') })
 
 /** An issuer's id. */
 export const issuerId = z.string().regex(/^iss_[0-9A-Za-z]{1,60}$/, 'must be an issuer id (iss_…)')

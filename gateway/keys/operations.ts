@@ -14,7 +14,7 @@ import { createKeyBody, KEYS_ON_PAGE, key, listKeysQuery, ownKey, updateKeyBody 
 
 const PATH = '/api/v1/keys'
 const KEY_PATH = `${PATH}/{hash}` as const
-const ofKey = z.object({ hash: nameParameter('hash', "SHA-256 of the key in hexadecimal digits, as a key's `hash`") })
+const ofKey = z.object({ hash: nameParameter("SHA-256 of the key in hexadecimal digits, as a key's `hash`") })
 const managed = { family: 'gateway', credentials: OF_MANAGERS } as const
 const oneKey = z.strictObject({ data: key })
 

@@ -24,10 +24,10 @@ const PATH = '/api/v1/models'
 const DEFAULT_LIMIT = 500
 
 const ofModel = z.object({
-  author: nameParameter('author', 'Provider, as the first part of the id of a model'),
-  slug: nameParameter('slug', 'The rest of the id'),
+  author: nameParameter('Provider, as the first part of the id of a model'),
+  slug: nameParameter('The rest of the id'),
 })
-const byId = z.object({ id: nameParameter('id', 'Id of a model, with its slashes encoded') })
+const byId = z.object({ id: nameParameter('Id of a model, with its slashes encoded') })
 
 export const listModels = operation({
   ...common,

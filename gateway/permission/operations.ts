@@ -16,7 +16,7 @@ import {
 import { limitedBy, mostIn } from '../shape.ts'
 
 const ofSession = z.object({ sessionID: sessionParameter })
-const params = ofSession.extend({ requestID: nameParameter('requestID', 'Permission request') })
+const params = ofSession.extend({ requestID: nameParameter('Permission request') })
 const savedApproval = z
   .strictObject({ id: z.string(), projectID: z.string(), action: z.string(), resource: z.string() })
   .meta({ id: 'Permission.Saved', description: 'What a reply `always` has allowed in a project' })
@@ -111,7 +111,7 @@ export const removeSavedPermission = operation({
   family: 'instance',
   credentials: OF_SESSIONS,
   summary: 'Revokes an approval; one that does not exist is not an error',
-  params: z.object({ id: nameParameter('id', 'Approval') }),
+  params: z.object({ id: nameParameter('Approval') }),
   answer: noContent,
   errors: [],
   handle: ({ session }, { params, call }) => session.deleteSavedApproval({ approvalId: params.id }, call.options()),

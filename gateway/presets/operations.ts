@@ -12,7 +12,7 @@ import { designatedPreset, fromDesignated, fromPreset, fromPresetVersion, preset
 /** Presets are read with any key of their workspace. */
 const READ = { method: 'get', family: 'gateway', credentials: OF_KEYS } as const
 const PATH = '/api/v1/presets/{slug}'
-const ofPreset = z.object({ slug: nameParameter('slug', 'Preset') })
+const ofPreset = z.object({ slug: nameParameter('Preset') })
 const version = z
   .string()
   .regex(/^[1-9]\d{0,8}$/, 'must be an integer, at least 1')

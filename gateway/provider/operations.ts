@@ -42,7 +42,7 @@ export const getProvider = operation({
   id: 'provider.get',
   path: '/api/provider/{providerID}',
   summary: 'One provider',
-  params: z.object({ providerID: nameParameter('providerID', 'Provider') }),
+  params: z.object({ providerID: nameParameter('Provider') }),
   answer: z.strictObject({ location: locationRef, data: providerInfo }),
   errors: ['PROVIDER_NOT_FOUND', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   async handle({ catalog, inference }, { params, query, headers, call }) {

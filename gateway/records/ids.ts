@@ -24,19 +24,19 @@ export const sessionID = z.string().regex(SESSION_ID, 'must be a session id (ses
 export const messageID = z.string().regex(MESSAGE_ID, 'must be a message id (msg_…)')
 
 /** The session of a path. */
-export const sessionParameter = z.string().regex(SESSION_ID, 'Invalid session ID').meta({ description: 'Session' })
+export const sessionParameter = sessionID.meta({ description: 'Session' })
 
 /** The message of a path. */
-export const messageParameter = z.string().regex(MESSAGE_ID, 'Invalid message ID').meta({ description: 'Message' })
+export const messageParameter = messageID.meta({ description: 'Message' })
 
 /** The inbox item of a path. */
-export const inboxParameter = z.string().regex(MESSAGE_ID, 'Invalid inbox ID').meta({ description: 'Inbox item' })
+export const inboxParameter = messageID.meta({ description: 'Inbox item' })
 
 /** Any other path parameter: 1 to 256 characters without control characters. */
-export const nameParameter = (field: string, description: string) =>
+export const nameParameter = (description: string) =>
   z
     .string()
-    .regex(/^[^\p{Cc}]{1,256}$/u, `Invalid ${field}`)
+    .regex(/^[^\p{Cc}]{1,256}$/u, 'must be 1 to 256 characters without control characters')
     .meta({ description })
 
 /** Id of a workspace, as it is shown. */

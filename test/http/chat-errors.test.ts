@@ -18,7 +18,11 @@ const typed = (error_type: string) => ({ metadata: { provider_name: 'openai', er
 const ERRORS: Readonly<Record<string, { said: Record<string, string>; error: Json; type?: string }>> = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
-    error: { code: 400, message: `${invalid}: model: The model "m" does not exist`, param: 'model' },
+    error: {
+      code: 400,
+      message: `${invalid}: model: The model "m" does not exist; GET /api/v1/models lists all models`,
+      param: 'model',
+    },
     type: 'invalid_request',
   },
   PRESET_NOT_FOUND: {

@@ -181,7 +181,7 @@ test('what is cancelled never runs, and cancelling is repeated without effect', 
   assert.deepEqual(await call(portico, 'DELETE', '/api/session/ses_none/inbox/msg_1'), noSession)
   assert.deepEqual(await call(portico, 'DELETE', `${path}/inbox/wrong`), {
     status: 400,
-    body: { _tag: 'InvalidRequestError', message: 'Invalid inbox ID', field: 'inboxID' },
+    body: { _tag: 'InvalidRequestError', message: 'inboxID: must be a message id (msg_…)', field: 'inboxID' },
   })
 })
 

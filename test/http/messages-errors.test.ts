@@ -81,7 +81,11 @@ test('another method, another type, and a body that is too long are refused as o
   const invalid = 'invalid_request_error'
   for (const at of [path, '/v1/messages', `${path}/count_tokens`]) {
     const [status, body] = await ask('GET', {}, undefined, at)
-    assert.deepEqual([status, body], [405, envelope(invalid, 'Method not allowed', 'invalid_request')], at)
+    assert.deepEqual(
+      [status, body],
+      [405, envelope(invalid, 'Method not allowed. Allowed here: POST', 'invalid_request')],
+      at,
+    )
   }
   const text = 'The content type must be application/json'
   assert.deepEqual(await ask('POST', { 'content-type': 'text/plain' }, '{}'), [

@@ -50,7 +50,9 @@ test('55: errors of the key set have the form of the gateway, and are not kept',
   const posted = await get({ method: 'POST', headers: { authorization: `Bearer ${TEST_KEYS.management}` } })
   assert.equal(posted.status, 405)
   assert.equal(posted.headers.get('allow'), 'GET, HEAD')
-  assert.deepEqual(await posted.json(), { error: { code: 405, message: 'Method not allowed' } })
+  assert.deepEqual(await posted.json(), {
+    error: { code: 405, message: 'Method not allowed. Allowed here: GET, HEAD' },
+  })
 })
 
 test('the metadata name the origin of PORTICO_PUBLIC_URL, else where the server listens', async () => {
@@ -72,7 +74,10 @@ test('the metadata name the origin of PORTICO_PUBLIC_URL, else where the server 
   assert.deepEqual(await (await named.fetch(path)).json(), metadata('https://portico.example:8443'))
   const posted = await plain.fetch(path, { method: 'POST' })
   assert.equal(posted.status, 405)
-  assert.deepEqual(await posted.json(), { error: 'invalid_request', error_description: 'Method not allowed' })
+  assert.deepEqual(await posted.json(), {
+    error: 'invalid_request',
+    error_description: 'Method not allowed. Allowed here: GET, HEAD',
+  })
 })
 
 test('oauth4webapi discovers the token endpoint, and reads why a token is refused', async () => {

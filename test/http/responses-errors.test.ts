@@ -16,7 +16,11 @@ const ERRORS: Readonly<
 > = {
   MODEL_NOT_FOUND: {
     said: { model: 'm' },
-    error: { code: 400, message: `${invalid}: model: The model "m" does not exist`, param: 'model' },
+    error: {
+      code: 400,
+      message: `${invalid}: model: The model "m" does not exist; GET /api/v1/models lists all models`,
+      param: 'model',
+    },
     late: ['invalid_prompt', 'invalid_request'],
   },
   REQUEST_INVALID: {

@@ -179,7 +179,11 @@ test('400: structured assistant history needs id and status, except in OpenAI’
 
 test('400: an unknown model, an unknown dialect, a session header that is too long', async () => {
   await using portico = await openPortico()
-  await refuses(portico, { model: 'nobody/nothing' }, 'model: The model "nobody/nothing" does not exist')
+  await refuses(
+    portico,
+    { model: 'nobody/nothing' },
+    'model: The model "nobody/nothing" does not exist; GET /api/v1/models lists all models',
+  )
   const invalid = 'Invalid request parameters'
   await refused(
     await post(portico, base, { 'x-stream-dialect': 'latin' }),
@@ -223,7 +227,7 @@ test('404: a preset that is not there; 405: another method', async () => {
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
   const answer = await portico.fetch('/api/v1/responses', { headers })
   assert.equal(answer.headers.get('allow'), 'POST')
-  await refused(answer, 405, 'Method not allowed')
+  await refused(answer, 405, 'Method not allowed. Allowed here: POST')
 })
 
 test('413: a body beyond the limit; 415: a body that is not JSON', async () => {

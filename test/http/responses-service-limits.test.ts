@@ -205,7 +205,7 @@ test('the service alone decides how much a request may hold, and its error names
 test('a name of a model is measured before it is looked up', async () => {
   await using portico = await openPortico()
   for (const [size, problem, reason] of [
-    [512, `The model "${x(256)}" does not exist`, 'MODEL_NOT_FOUND'],
+    [512, `The model "${x(256)}" does not exist; GET /api/v1/models lists all models`, 'MODEL_NOT_FOUND'],
     [513, characters(512), 'REQUEST_INVALID'],
   ] as const) {
     const answer = await post(portico, { model: x(size), input: 'Hello' })

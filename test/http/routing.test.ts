@@ -88,7 +88,7 @@ test('a path that is not percent-encoded UTF-8 is 400, never 500', async () => {
   for (const path of ['/api/session/%ff', '/api/session/%E0%A4%A', '/api/agent/%']) {
     const answer = await rawRequest(facade.url, { path })
     assert.equal(answer.status, 400, path)
-    const message = 'The path is not valid'
+    const message = 'The path is not percent-encoded UTF-8'
     assert.deepEqual(JSON.parse(answer.text), { _tag: 'InvalidRequestError', message, kind: 'Params' })
   }
 })
@@ -103,7 +103,11 @@ test('an id of a path is checked by its prefix, its length and for control chara
   }
   const message = await facade.fetch('/api/session/ses_1/message/evt_1')
   assert.equal(message.status, 400)
-  const invalidMessage = { _tag: 'InvalidRequestError', message: 'Invalid message ID', field: 'messageID' }
+  const invalidMessage = {
+    _tag: 'InvalidRequestError',
+    message: 'messageID: must be a message id (msg_…)',
+    field: 'messageID',
+  }
   assert.deepEqual(await message.json(), invalidMessage)
 })
 

@@ -70,7 +70,10 @@ test('a key can be set to a dialect, and to history with or without ids', async 
   await using portico = await openPortico()
   const management = { authorization: `Bearer ${PORTICO_KEYS.management}` }
   const settings = { name: 'editor', responses_dialect: 'openai', history_ids: true }
-  const made = await send(portico, '/api/v1/keys', settings, management)
+  const made = await portico.fetch('/api/v1/keys', {
+    ...{ method: 'POST', headers: { ...management, 'content-type': 'application/json' } },
+    body: JSON.stringify(settings),
+  })
   const { key, data } = (await made.json()) as Json
   assert.deepEqual([made.status, data.responses_dialect, data.history_ids], [201, 'openai', true])
   const authorization = `Bearer ${key}`
