@@ -110,6 +110,22 @@ test('session.compact: the item that waits, what becomes of it, and what is refu
   assert.equal((stats.data ?? stats).tokens.input, used)
 })
 
+test('a conversation that an unknown model is to summarize is one short line of the log, without a stack', async () => {
+  await using portico = await openPortico()
+  await json(portico, '/api/session', { id: 'ses_a', title: 'Unknown' })
+  await say(portico, 'ses_a', 'Hello')
+  await portico.post('/api/session/ses_a/model', { model: { providerID: 'portico', id: 'nope' } })
+  await json(portico, '/api/session/ses_a/compact', {})
+  await settled(portico, 'ses_a')
+  const { type, error } = (await messages(portico, 'ses_a')).findLast(({ status }) => status === 'failed') ?? {}
+  assert.deepEqual([type, error?.message], ['compaction', 'No such model is configured: portico/nope'])
+  const lines = portico.log.filter(({ msg }) => msg === 'A conversation could not be summarized')
+  assert.deepEqual(
+    lines.map(({ level, reason, sessionId, err }) => [level, reason, sessionId, err]),
+    [[40, 'MODEL_NOT_FOUND', 'ses_a', undefined]],
+  )
+})
+
 test('session.compact where there is nothing to summarize does no harm; each of many at once is answered with an item that is seen to end', async () => {
   await using portico = await openPortico()
   for (const id of ['ses_e', 'ses_f']) await json(portico, '/api/session', { id, title: 'Small' })

@@ -2,6 +2,7 @@ import { COMPACTION_INTERRUPTED } from '#services/session/domain/compaction/comp
 import { coveredBy } from '#services/session/domain/compaction/shown.ts'
 import { notKept } from '#services/session/domain/compaction/to-summarize.ts'
 import type { CompactionMessage } from '#services/session/domain/message.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Mark } from '../events/event-hub.ts'
@@ -54,9 +55,17 @@ export async function compact(
       throw new Stopped('interrupted')
     }
     if (!(error instanceof CompactionFailure)) throw error
-    logger.warn({ err: error, sessionId: session.id }, 'A conversation could not be summarized')
+    logger.warn({ ...causeOf(error), sessionId: session.id }, 'A conversation could not be summarized')
     return owned.failCompaction(running, error.error, error.usage)
   }
+}
+
+/** What to log of a failure: only an unexpected one has a stack, and a provider's message is meant for the client. */
+function causeOf(error: CompactionFailure): object {
+  const { cause } = error
+  return cause instanceof Error && !(cause instanceof Rejection)
+    ? { err: error }
+    : { reason: cause?.reason ?? error.error.type }
 }
 
 async function send(run: RunContext, messageId: string, delta: string, { seq, mark }: Begun): Promise<void> {
