@@ -17,7 +17,7 @@ test('an invalid path parameter is refused with its name and what it must be, by
     for (const invalid of names) {
       const target = path.replace(/\{(\w+)\}/g, (_, name: string) => (name === invalid ? '%01' : (VALID[name] ?? 'x')))
       const key = credentials === OF_MANAGERS ? TEST_KEYS.management : TEST_KEYS.workspace
-      const headers: HeadersInit = family === 'instance' ? {} : { authorization: `Bearer ${key}` }
+      const headers: Record<string, string> = family === 'instance' ? {} : { authorization: `Bearer ${key}` }
       const answer = await facade.fetch(target, { method: method.toUpperCase(), headers })
       const { message, error } = (await answer.json()) as { message?: string; error?: { message: string } }
       assert.equal(answer.status, 400, `${id}: ${invalid}`)

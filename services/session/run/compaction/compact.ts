@@ -63,9 +63,8 @@ export async function compact(
 /** What to log of a failure: only an unexpected one has a stack, and a provider's message is meant for the client. */
 function causeOf(error: CompactionFailure): object {
   const { cause } = error
-  return cause instanceof Error && !(cause instanceof Rejection)
-    ? { err: error }
-    : { reason: cause?.reason ?? error.error.type }
+  if (cause instanceof Rejection) return { reason: cause.reason }
+  return cause === undefined ? { reason: error.error.type } : { err: error }
 }
 
 async function send(run: RunContext, messageId: string, delta: string, { seq, mark }: Begun): Promise<void> {
