@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InstanceClient, type WireMessage } from '#test/support/instance-client.ts'
 import { linesOf } from '#test/support/lines-of.ts'
 import { dropDatabase, freshDatabaseName } from '#test/support/mongo.ts'
-import { noneAlive, processesWith, scratchDirectory } from '#test/support/processes.ts'
+import { killIfAlive, noneAlive, processesWith, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, type Service, startReplicas, startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { assertChildren, assertCompacted, assertEnded, assertKept, assertMadeOnce } from './kill-judge.ts'
@@ -83,7 +83,7 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
     await untilCalled(extended, program === HOST ? 'plugin' : 'server', signal)
     await sleep(random() * 80)
     const pids = processesWith(marker).filter(({ words }) => words.includes(program))
-    if (!signal.aborted) for (const { pid } of pids) process.kill(pid, 'SIGKILL')
+    if (!signal.aborted) for (const { pid } of pids) killIfAlive(pid)
     return signal.aborted ? 0 : pids.length
   }
 

@@ -139,6 +139,15 @@ export async function noneAlive(marker: string): Promise<void> {
   assert.fail(`processes of tools are alive: ${alive.join(' | ')}`)
 }
 
+/** Kills a process, unless it has ended since it was found. */
+export function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
 /** The processes that have a text in their command line or environment. */
 export function processesWith(text: string): { readonly pid: number; readonly words: string }[] {
   return readdirSync('/proc')

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { asOperator, type CatalogFixture, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
 import { hostsOf, states } from '#test/support/plugins.ts'
+import { killIfAlive } from '#test/support/processes.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/plugins', import.meta.url))
 
@@ -202,7 +203,7 @@ test('a process that is killed fails the calls in it, and another one begins whe
   const run = { name: 'wait', sessionId: 'ses_1', callId: 'call_1', fence: 1n, grant }
   let failure = ''
   for await (const { event } of catalog.client.runTool(run, asOperator)) {
-    if (event.case === 'progressed') for (const host of await hostsOf(catalog)) process.kill(host, 'SIGKILL')
+    if (event.case === 'progressed') for (const host of await hostsOf(catalog)) killIfAlive(host)
     else if (event.case === 'failed') failure = event.value.message
   }
   assert.match(failure, /process of the plugin has ended; what the call has done is unknown/)

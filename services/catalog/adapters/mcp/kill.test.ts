@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { asOperator, type CatalogFixture, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
 import { configureMcp, scriptedServer } from '#test/support/mcp.ts'
+import { killIfAlive } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 /** How many servers are killed, each once; the soak test kills more of them. */
@@ -37,7 +38,7 @@ async function killOne(catalog: CatalogFixture, server: ReturnType<typeof script
   }
   const calls = Promise.all([0, 1, 2, 3].map((n) => delay(n * 5).then(call)))
   await delay(moment)
-  for (const pid of await processesWith(`mcp-${name}.log`)) process.kill(pid, 'SIGKILL')
+  for (const pid of await processesWith(`mcp-${name}.log`)) killIfAlive(pid)
   await calls
   // It may not be known yet that it was killed.
   await waitFor('it to come back', call)
