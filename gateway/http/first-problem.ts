@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { schemaProblem } from '#shared/schema-problem.ts'
+import { MISSING, schemaProblem } from '#shared/schema-problem.ts'
 
 /** What is wrong with a value, and where. */
 export interface Problem {
@@ -18,10 +18,15 @@ export const STOP_AT_FIRST: z.core.ParseContext<z.core.$ZodIssue> & Pick<z.core.
 
 /**
  * The first problem of a value. Where a value may have one of several forms, the problem is that of the form that it has by its
- * type, so that the path names the member and not just the whole; where it has none of them, the union says so.
+ * type, so that the path names the member and not just the whole; where it has none of them, the union says so. An unknown member
+ * beside a missing one, which it may have been meant for, is reported together with that.
  */
 export function firstProblem({ issues }: z.core.$ZodError): Problem {
   const [issue] = issues
+  const missing = issues.find(({ message }) => message === MISSING)
+  if (issue?.code === 'unrecognized_keys' && missing !== undefined) {
+    return { path: issue.path, message: `${issue.message}, and ${missing.path.join('.')} ${MISSING}` }
+  }
   return issue === undefined ? { path: [], message: 'is not valid' } : (closest(issue) ?? issue)
 }
 

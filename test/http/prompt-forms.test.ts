@@ -40,6 +40,7 @@ test('both forms at once are 400, whichever member it is, and so is neither; not
     [{ prompt: null }, 'text: is required'],
     [{ prompt: { text: 'x', more: 1 } }, 'prompt: has the unknown member "more"'],
     [{ text: 'x', more: 1 }, 'The body has the unknown member "more"'],
+    [{ txt: 'x' }, 'The body has the unknown member "txt", and text is required'],
   ]
   for (const [body, message] of refusals) {
     const answer = await send(portico, body)
