@@ -6,7 +6,8 @@ import type { modelInfo, providerInfo } from './schemas.ts'
 const NOTHING = { headers: {}, body: {} }
 
 export function fromModel(model: Model): JsonOf<typeof modelInfo> {
-  const { modelId, providerId, displayName, contextLength, outputLimit, pricing } = model
+  const { modelId, providerId, displayName, contextLength, outputLimit, inputModalities, outputModalities, pricing } =
+    model
   const cost = pricing && {
     input: fromCost(pricing.inputNanos),
     output: fromCost(pricing.outputNanos),
@@ -17,7 +18,7 @@ export function fromModel(model: Model): JsonOf<typeof modelInfo> {
     providerID: providerId,
     name: displayName,
     api: { id: modelId, type: 'native', settings: {} },
-    capabilities: { tools: true, input: ['text'], output: ['text'] },
+    capabilities: { tools: true, input: inputModalities, output: outputModalities },
     request: NOTHING,
     variants: [],
     time: { released: 0 },

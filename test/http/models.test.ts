@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openPortico } from '#test/support/portico.ts'
+import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
+import type { Json } from '#test/support/responses.ts'
 
 const model = {
-  capabilities: { tools: true, input: ['text'], output: ['text'] },
   request: { headers: {}, body: {} },
   variants: [],
   time: { released: 0 },
@@ -19,6 +19,7 @@ test('models and providers of a location are those that are configured, and the 
   assert.equal(models.status, 200)
   const echo = {
     ...model,
+    capabilities: { tools: true, input: ['text', 'image', 'file', 'audio', 'video'], output: ['text'] },
     id: 'echo',
     providerID: 'portico',
     name: 'Echo (built in)',
@@ -27,11 +28,12 @@ test('models and providers of a location are those that are configured, and the 
     limit: { context: 1_000_000, output: 0 },
   }
   // What the bundled list says about it is not checked here.
-  const unknown = { ...model, providerID: 'openai' }
+  const capabilities = { tools: true, input: ['text', 'image', 'file'], output: ['text'] }
+  const unknown = { ...model, capabilities, providerID: 'openai' }
   const listed = (id: string) => ({ ...unknown, id, name: id, api: { id, type: 'native', settings: {} } })
   const { location: at, data } = (await models.json()) as {
     location: unknown
-    data: { id: string; cost: object[]; limit: object }[]
+    data: ({ id: string; cost: object[]; limit: object } & Json)[]
   }
   assert.deepEqual(at, location)
   const small = { name: 'Echo with a small context (built in)', limit: { context: 2_000, output: 0 } }
@@ -41,6 +43,21 @@ test('models and providers of a location are those that are configured, and the 
   const { cost, limit } = first
   assert.deepEqual(first, { ...listed(first.id), cost, limit })
   assert.equal(cost.length, 1)
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}` }
+  const { data: ofGateway } = (await (await portico.fetch('/api/v1/models', { headers })).json()) as Json
+  const [inputs, outputs] = ['input_modalities', 'output_modalities'].map((member) =>
+    Object.fromEntries(ofGateway.map(({ id, architecture }: Json) => [id, architecture[member]])),
+  )
+  const shown = data.map(({ id, providerID, capabilities: { input, output } }) => [
+    `${providerID}/${id}`,
+    input,
+    output,
+  ])
+  assert.deepEqual(
+    shown,
+    shown.map(([name]) => [name, inputs?.[String(name)], outputs?.[String(name)]]),
+    'as in /api/v1/models',
+  )
   const providers = await portico.fetch('/api/provider')
   assert.equal(providers.status, 200)
   assert.deepEqual(await providers.json(), {
