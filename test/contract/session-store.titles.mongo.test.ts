@@ -41,6 +41,16 @@ test('searches that end in the middle of many titles find the first ones of the 
       return { ...first, ...withSearchKeys(own) } as SessionDocument
     }),
   )
+  // A page of these has those of many hours.
+  for (let i = 0; i < 200; i++) {
+    const [id, title, timeUpdated] = [
+      `ses_rare_${i}`,
+      'a rare title',
+      first.timeUpdated - Math.floor(i / 4) * HOUR_MS - i,
+    ]
+    const own = { _id: keyOf(W, id), id, title, titleSearch: title, timeUpdated }
+    documents.push({ ...first, ...withSearchKeys(own) } as SessionDocument)
+  }
   await sessions.deleteMany({})
   await sessions.insertMany(documents)
   clock.advance(HOURS.length * HOUR_MS)
@@ -51,6 +61,7 @@ test('searches that end in the middle of many titles find the first ones of the 
   for (const [search, order] of [
     ['needle', 'descending'],
     ['pin', 'ascending'],
+    ['rare title', 'descending'],
   ] as const) {
     const expected = inModel(all, { search, order })
     let after: { readonly timeUpdated: number; readonly id: string } | undefined
@@ -62,6 +73,7 @@ test('searches that end in the middle of many titles find the first ones of the 
         `${order}, page ${page}`,
       )
       after = found.at(-1)
+      if (after === undefined) break
     }
   }
 })
