@@ -123,10 +123,10 @@ async function makeProject(directory: string): Promise<void> {
     plugins: local('filesystem', join(directory, '.opencode/plugins')),
   }
   await writeFile(join(directory, 'opencode.json'), JSON.stringify({ mcp }))
-  const greeter = await readFile(join(import.meta.dirname, '../examples/plugins/greeter.js'), 'utf8')
+  const greeter = await readFile(join(import.meta.dirname, '../examples/plugins/greeter.mjs'), 'utf8')
   for (let n = 0; n < PLUGINS; n++) {
     const plugin = greeter.replace("'greeter'", `'greeter${n}'`).replace("'greet'", `'greet${n}'`)
-    await writeFile(join(directory, `.opencode/plugins/greeter${n}.js`), plugin)
+    await writeFile(join(directory, `.opencode/plugins/greeter${n}.mjs`), plugin)
   }
 }
 

@@ -15,8 +15,8 @@ const greet = async (catalog: CatalogFixture) => (await runTool(catalog, 'greet'
 test('a plugin of ten lines in the user’s folder offers a tool that asks for permission', async () => {
   await using catalog = await openCatalog()
   await mkdir(join(catalog.config, 'plugins'))
-  await copyFile(join(EXAMPLES, 'greeter.js'), join(catalog.config, 'plugins', 'greeter.js'))
-  assert.deepEqual(states(await list(catalog)), { 'greeter.js': 'active' })
+  await copyFile(join(EXAMPLES, 'greeter.mjs'), join(catalog.config, 'plugins', 'greeter.mjs'))
+  assert.deepEqual(states(await list(catalog)), { 'greeter.mjs': 'active' })
   const { tools } = await catalog.client.listTools({}, asOperator)
   assert.equal(tools.at(-1)?.name, 'greet')
   const { accesses, external } = await catalog.client.prepareTool({ name: 'greet', input: { name: 'you' } }, asOperator)
@@ -87,14 +87,33 @@ test('a plugin that fails while it loads, in whatever way, is failed with its er
   await using catalog = await openCatalog({ pluginLoadSeconds: 9, pluginMemoryMib: 64 })
   const sources = Object.fromEntries(Object.entries(FAILING).map(([name, [source]]) => [`plugins/${name}`, source]))
   await writeFiles(catalog.config, sources)
-  await copyFile(join(EXAMPLES, 'greeter.js'), join(catalog.config, 'plugins', 'greeter.js'))
+  await copyFile(join(EXAMPLES, 'greeter.mjs'), join(catalog.config, 'plugins', 'greeter.mjs'))
   const answer = await list(catalog)
   const found = states(answer)
   for (const [name, [, error]] of Object.entries(FAILING)) assert.match(found[name] ?? '', error, name)
-  assert.equal(found['greeter.js'], 'active')
+  assert.equal(found['greeter.mjs'], 'active')
   for (const { failure } of answer.plugins)
     assert.ok(failure === undefined || /^err_[0-9a-f]{8}$/.test(failure.ref ?? ''))
   assert.equal(await greet(catalog), 'Hello, you!')
+})
+
+test('below a package.json with "type": "commonjs", a .mjs plugin works, and the error of a .js one says why it does not', async () => {
+  await using catalog = await openCatalog()
+  await writeFiles(catalog.config, {
+    'package.json': '{"type":"commonjs"}',
+    'plugins/exports.js': 'export default { id: "exports", setup() {} }',
+    'plugins/imports.ts': 'import "node:fs"\nexport default { id: "imports", setup() {} }',
+  })
+  await copyFile(join(EXAMPLES, 'greeter.mjs'), join(catalog.config, 'plugins', 'greeter.mjs'))
+  const found = states(await list(catalog))
+  const advice =
+    'Node reads this file as CommonJS; name it .mjs (.mts), or set "type": "module" in the nearest package.json'
+  const folder = join(catalog.config, 'plugins')
+  assert.deepEqual(found, {
+    'exports.js': `SyntaxError: ${folder}/exports.js:1: Unexpected token 'export'. ${advice}`,
+    'greeter.mjs': 'active',
+    'imports.ts': `SyntaxError: ${folder}/imports.ts:1: Cannot use import statement outside a module. ${advice}`,
+  })
 })
 
 test('a syntax error in a package that a plugin imports has its place, however much was imported before', async () => {
@@ -197,7 +216,7 @@ const TRAPS = `export default { id: 'traps', setup({ tool }) {
 test('a process that is killed fails the calls in it, and another one begins when it is needed; nothing stays', async () => {
   await using catalog = await openCatalog({ pluginHookSeconds: 1 })
   await writeFiles(catalog.config, { 'plugins/traps.js': TRAPS })
-  await copyFile(join(EXAMPLES, 'greeter.js'), join(catalog.config, 'plugins', 'greeter.js'))
+  await copyFile(join(EXAMPLES, 'greeter.mjs'), join(catalog.config, 'plugins', 'greeter.mjs'))
   await list(catalog)
   const { accesses: grant } = await catalog.client.prepareTool({ name: 'wait' }, asOperator)
   const run = { name: 'wait', sessionId: 'ses_1', callId: 'call_1', fence: 1n, grant }

@@ -6,13 +6,22 @@ import { fileURLToPath } from 'node:url'
 const MOST_FILES = 16
 const CHECK_MS = 2_000
 
+/** Syntax of ES modules that Node refuses in a file that it reads as CommonJS. */
+const OF_ES_MODULES = /^(Unexpected token 'export'|Cannot use import statement outside a module)$/
+const ADVICE =
+  'Node reads this file as CommonJS; name it .mjs (.mts), or set "type": "module" in the nearest package.json'
+
 /**
  * A SyntaxError in one of a module's files, with file and line in its message if they can be found; any other error is
  * returned unchanged.
  */
 export function locateSyntaxError(error: unknown, files: Iterable<string>): unknown {
   if (!(error instanceof SyntaxError)) return error
-  const place = placeInStack(error.stack) ?? findPlace(error.message, [...files].slice(-MOST_FILES).reverse())
+  const shown = placeInStack(error.stack)
+  if (shown !== undefined && OF_ES_MODULES.test(error.message)) {
+    return new SyntaxError(`${shown}: ${error.message}. ${ADVICE}`)
+  }
+  const place = shown ?? findPlace(error.message, [...files].slice(-MOST_FILES).reverse())
   return place === undefined ? error : new SyntaxError(`${place}: ${error.message}`)
 }
 
