@@ -4,7 +4,7 @@ import { ALL_OPERATIONS } from './all-operations.ts'
 import { AREAS } from './areas.ts'
 import { familyOf, secondPath } from './family.ts'
 
-test('each operation is in the one area that its paths lead to', async () => {
+test('each operation is in the area that its paths belong to', async () => {
   const served = await Promise.all(AREAS.map(async ({ families, load }) => ({ families, operations: await load() })))
   const strays = served.flatMap(({ families, operations }) =>
     operations.filter(({ path }) => {

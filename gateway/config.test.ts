@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { readConfig } from './config.ts'
 
-test('without settings it serves this machine only, on port 4096', () => {
+test('without settings it serves only this machine, on port 4096', () => {
   const { host, port, auth, corsOrigins, bodyLimit, promptLimit, heartbeatMs, exchangesPerMinute } = readConfig({})
   assert.deepEqual(
     { host, port, auth, corsOrigins },
@@ -50,7 +50,7 @@ test('every problem is reported at once, with the values', () => {
   )
 })
 
-test('a wrong port hides no other problem', () => {
+test('a wrong port does not hide other problems', () => {
   assert.throws(
     () => readConfig({ PORTICO_PORT: '12abc', PORTICO_AUTH: 'basic' }),
     /PORTICO_PORT: .*\n.*PORTICO_BASIC_PASSWORD: must be set for PORTICO_AUTH=basic$/,

@@ -14,7 +14,7 @@ const common = {
   errors: [],
 } as const
 
-test('what an operation says has to fit together, or it does not compile', () => {
+test('the parts of an operation have to fit together, or it does not compile', () => {
   const answer = z.strictObject({ id: z.string() })
   const params = z.object({ sessionID: z.string() })
   const path = '/api/a/{sessionID}'

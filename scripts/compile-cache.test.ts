@@ -35,7 +35,7 @@ function newFolder() {
   return folder
 }
 
-test('the second start of a program reads no types', () => {
+test('the second start of a program compiles no types', () => {
   using folder = newFolder()
   assert.deepEqual(run(folder.path, 'program.ts'), { status: 42, words: 'stripped' })
   assert.deepEqual(run(folder.path, 'program.ts'), { status: 42, words: 'cached' })
@@ -73,7 +73,7 @@ test('nor does the first start of any process once the cache is warm, which star
   }
 })
 
-test('what is loaded later than at the start is in the warm cache, too', () => {
+test('modules loaded after the start are in the warm cache, too', () => {
   const warm = readFileSync(join(root, 'scripts/warm-cache.mjs'), 'utf8')
   const later = globSync('{gateway,services}/**/*.ts', { cwd: root })
     .filter((path) => !path.endsWith('.test.ts'))

@@ -135,7 +135,7 @@ test('an installation that failed is repeated', async () => {
   assert.equal(folder.calls().length, 2)
 })
 
-test('of several starts at once one installs, and the others wait for it and say so', async () => {
+test('of several concurrent starts one installs, and the others wait for it and report that', async () => {
   using folder = newFolder()
   folder.hold()
   const all = [folder.start(), folder.start(), folder.start()]
@@ -181,7 +181,7 @@ test('the npm of this machine does the same with a lock that names nothing', asy
   assert.deepEqual([second.status, second.stderr], [0, ''])
 })
 
-test('when nothing is missing nothing is started, so that it costs little', async () => {
+test('when nothing is missing, nothing is started, so it costs little', async () => {
   using folder = newFolder()
   assert.equal(await folder.run(), 0)
   const env = { npm_execpath: '/nowhere', PATH: '/nowhere' }

@@ -18,7 +18,7 @@ test('lines are counted as `wc -l` does: 200 of the product, 300 of scripts and 
   for (const path of ['test/http/a.ts', 'gateway/a.test.ts']) assert.deepEqual(longFiles(path, lines(400)), [])
 })
 
-test('a cast by way of unknown is refused outside of adapters and tests', () => {
+test('a cast through unknown is refused outside of adapters and tests', () => {
   const text = 'const a = 1\nconst b = a as unknown as string'
   assert.deepEqual(blindCasts('services/x/domain/a.ts', text), ['services/x/domain/a.ts:2: a cast by way of unknown'])
   for (const path of ['services/x/adapters/mongo/a.ts', 'services/x/rpc/a.test.ts', 'test/support/a.ts']) {

@@ -10,7 +10,7 @@ function found(text: string): string[] {
   return findRefused('a.ts', text, refusedWords(glossary)).map((line) => line.replace(/^a\.ts:|: write .*$/g, ''))
 }
 
-test('a refused word is found in prose, in names and across lines, and is told apart from others that hold it', () => {
+test('a refused word is found in prose, in names and across lines, and distinguished from others that contain it', () => {
   assert.deepEqual(found('/** Tell them. */\nconst toldOnce = told_twice'), ['1: "Tell"', '2: "told"', '2: "told"'])
   assert.deepEqual(found('function askLeave() {} // ask\n// leave, ask-leave'), [
     '1: "askLeave"',
@@ -21,7 +21,7 @@ test('a refused word is found in prose, in names and across lines, and is told a
   assert.deepEqual(found('/** Answers the key. */'), ['1: "Answers the"'])
 })
 
-test('every word of the glossary stands in it once', () => {
+test('every word of the glossary is in it once', () => {
   const words = readFileSync(new URL('../docs/glossary.md', import.meta.url), 'utf8')
     .split('\n')
     .flatMap((line) => /^\| ([^|]+) \|/.exec(line)?.[1]?.split(', ') ?? [])

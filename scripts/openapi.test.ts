@@ -152,7 +152,7 @@ test('the document has every operation once, by its id, and the server has no ro
   assert.deepEqual(served.toSorted(), routes.toSorted())
 })
 
-test('no path takes the requests of one that comes later', () => {
+test('no path takes the requests of a later one', () => {
   const paths = [...new Set(ALL_OPERATIONS.map(({ path }) => path))]
   for (const [i, path] of paths.entries()) {
     const earlier = paths.slice(0, i).find((other) => fits(other, path))
@@ -160,7 +160,7 @@ test('no path takes the requests of one that comes later', () => {
   }
 })
 
-test('no schema says unknown, or takes any member, but for those that the contract leaves free', () => {
+test('no schema is unknown, or open to any member, except those that the contract leaves free', () => {
   const free = new Set<string>()
   walk(document, '', free)
   assert.deepEqual([...free].toSorted(), Object.values(FREE).flat().toSorted())

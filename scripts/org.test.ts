@@ -13,7 +13,7 @@ import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { silentLogger } from '#test/support/transports.ts'
 
-test('organizations are made, listed and given plans beside a running server, and get keys of their own', async () => {
+test('organizations are created, listed and given plans beside a running server, and get keys of their own', async () => {
   using folder = scratchDirectory()
   const env = { PORTICO_DATA_DIR: folder.path }
   const org = (...words: string[]) => runToEnd('scripts/org.ts', words, env)

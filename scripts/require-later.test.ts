@@ -29,7 +29,7 @@ console.log(JSON.stringify([early, answers, file.status, file.headers.get('conte
 process.exit()
 `
 
-test('Express starts without what it seldom calls, and calls it all the same', () => {
+test('Express starts without what it seldom needs, and loads it when called', () => {
   const words = ['--import', './scripts/compile-cache.mjs', '--input-type=module', '--eval', PROGRAM]
   const { stdout, stderr } = spawnSync(process.execPath, words, {
     cwd: join(import.meta.dirname, '..'),

@@ -40,7 +40,7 @@ const missing = await import('./own/none.ts' as string).catch(({ message }) => m
 process.stdout.write(JSON.stringify([c, b, createRequire(import.meta.url)('dual'), missing, globalThis.asked]))`,
 }
 
-test('a folder and a name are looked up once, and mean what Node says they do', () => {
+test('a folder and a name are resolved once, and the way Node does', () => {
   using folder = scratchDirectory()
   for (const [path, content] of Object.entries(FILES)) {
     mkdirSync(dirname(join(folder.path, path)), { recursive: true })

@@ -26,7 +26,7 @@ function group(files: readonly string[] | Readonly<Record<string, string>>): [st
   }
 }
 
-test('each test file is in one group of its part of the product, or says why it has a process of its own; these are dealt out among those', () => {
+test('each test file is in one group of its part of the product, or says why it has a process of its own; those are distributed among the groups', () => {
   const files = {
     'gateway/a.test.ts': '',
     'bench/b.test.ts': '',
@@ -61,7 +61,7 @@ test('what takes longest begins first', () => {
   ])
 })
 
-test('a part with many files has several groups, and neighbours are apart', () => {
+test('a part with many files has several groups, and neighbours are separated', () => {
   const files = Array.from({ length: 50 }, (_, i) => `test/http/${String(i).padStart(2, '0')}.test.ts`)
   const groups = group(files)
   assert.deepEqual(

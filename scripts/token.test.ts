@@ -50,7 +50,7 @@ test('keypair overwrites nothing', async () => {
   assert.equal(readFileSync(file, 'utf8'), 'precious')
 })
 
-test('rotate makes the next signing key beside a running server; again, it says the same', async () => {
+test('rotate makes the next signing key beside a running server; again, it prints the same', async () => {
   using folder = scratchDirectory()
   const env = { PORTICO_DATA_DIR: folder.path }
   const none = await token(['rotate'], env)

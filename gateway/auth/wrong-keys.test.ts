@@ -40,7 +40,7 @@ test('one line a minute is logged, without any key', () => {
   assert.equal(log.length, 2)
 })
 
-test('as many addresses as there are, memory is bounded: the longest silent ones are forgotten', () => {
+test('however many addresses there are, memory is bounded: the longest silent ones are forgotten', () => {
   const { keys, wrong } = open()
   wrong('10.0.0.1', 20)
   for (let i = 0; i < 9_999; i++) keys.add(`2001:db8:${i}::/64`)

@@ -52,7 +52,7 @@ test('a question is one message of the user, and nothing else is set', () => {
   })
 })
 
-test('every role has its message; results that follow one another are one', () => {
+test('every role has its message; consecutive results are one', () => {
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{"a": 1}' } })
   const given = [
     { role: 'system', content: [{ type: 'text', text: 'Rules' }] },
@@ -117,7 +117,7 @@ test('pictures, files, sound and videos go by address or content, with marks for
   ])
 })
 
-test('what the model thought comes back as it was, also in the pieces of a stream', () => {
+test('the model’s thoughts come back unchanged, also in the pieces of a stream', () => {
   const reasoning_details = [
     { type: 'reasoning.text', text: 'I ', index: 0 },
     { type: 'reasoning.text', text: 'think', index: 0 },
@@ -151,7 +151,7 @@ test('what the model thought comes back as it was, also in the pieces of a strea
   ])
 })
 
-test('details without numbers are kept apart by proofs, ids and formats', () => {
+test('details without numbers are distinguished by proofs, ids and formats', () => {
   const detailed = (...reasoning_details: object[]) =>
     messages([{ role: 'assistant', content: 'x', reasoning_details }])
   const thoughts = (given: unknown[]) =>
@@ -169,7 +169,7 @@ test('details without numbers are kept apart by proofs, ids and formats', () => 
   assert.deepEqual(thoughts(detailed(piece({ text: '' }))), [])
 })
 
-test('an item of the provider comes back as it was; what nobody sealed stays a thought', () => {
+test('an item of the provider comes back unchanged; an unsealed one stays a thought', () => {
   const item = { type: 'web_search_call', action: { query: 'q' } }
   const said = (data: string) =>
     messages([
@@ -189,13 +189,13 @@ test('an item of the provider comes back as it was; what nobody sealed stays a t
 
 const seal = (json: string): string => Buffer.from(json).toString('base64url')
 
-test('who speaks is named as left out; a tool repeats its call', () => {
+test('the name of a speaker is reported as left out; a tool repeats its call', () => {
   const named = (role: object) => generation({ messages: [{ content: 'x', name: 'n', ...role }] }).notApplied
   assert.deepEqual(named({ role: 'user' }), ['messages.name'])
   assert.deepEqual(named({ role: 'tool', tool_call_id: 'c' }), [])
 })
 
-test('words of a thought alone are a thought', () => {
+test('the words of a thought are enough for a thought', () => {
   for (const name of ['reasoning', 'reasoning_content']) {
     assert.deepEqual(messages([{ role: 'assistant', content: 'x', [name]: 'hm' }]), [
       [Role.ASSISTANT, [['reasoning', { text: 'hm' }], text('x')]],
@@ -203,7 +203,7 @@ test('words of a thought alone are a thought', () => {
   }
 })
 
-test('pictures, files and sources that the model gave come back', () => {
+test('pictures, files and sources from the model come back', () => {
   const citation = { url: 'https://a', title: 't', start_index: 0, end_index: 2, content: 'c' }
   const said = {
     role: 'assistant',
@@ -309,7 +309,7 @@ test('every setting has its place', () => {
   assert.deepEqual([request.routing?.only, request.routing?.maxInputNanos], [['x'], 1_000_000_000n])
 })
 
-test('of two names for one setting the newer counts, and effort has two', () => {
+test('of two names for one setting the newer wins, and effort has two', () => {
   assert.equal(generation({ max_tokens: 1, max_completion_tokens: 2 }).maxOutputTokens, 2)
   assert.equal(generation({ reasoning_effort: 'low' }).reasoning?.effort, 'low')
   assert.equal(generation({ reasoning_effort: 'low', reasoning: { max_tokens: 5 } }).reasoning?.maxTokens, 5)
@@ -318,7 +318,7 @@ test('of two names for one setting the newer counts, and effort has two', () => 
   assert.equal(generation({ session_id: 'own' }, { 'x-session-id': 'ses' }).sessionId, 'own')
 })
 
-test('log probabilities without alternatives are requested as such', () => {
+test('log probabilities may be requested without alternatives', () => {
   assert.equal(generation({ logprobs: true }).sampling?.topLogProbabilities, 0)
   assert.equal(generation({ logprobs: false }).sampling?.topLogProbabilities, undefined)
   const off = generation({ logprobs: false, stop: [], logit_bias: {} }).sampling
@@ -341,7 +341,7 @@ test('functions, custom tools and tools of the provider are offered', () => {
   assert.equal(request.toolChoice?.mode, Mode.REQUIRED)
 })
 
-test('a choice of tools names them, or narrows them down', () => {
+test('a tool choice names tools, or narrows them down', () => {
   const choice = (tool_choice: unknown) => plain(generation({ tools, tool_choice }).toolChoice)
   assert.deepEqual(choice({ type: 'function', function: { name: 'f' } }), { mode: Mode.NAMED, name: 'f' })
   assert.deepEqual(choice({ type: 'custom', custom: { name: 'g' } }), { mode: Mode.NAMED, name: 'g' })
@@ -352,7 +352,7 @@ test('a choice of tools names them, or narrows them down', () => {
   assert.equal(narrowed.toolChoice?.mode, Mode.REQUIRED)
 })
 
-test('a preset keeps settings and the system text, and passes over everything else', () => {
+test('a preset keeps settings and the system text, and ignores everything else', () => {
   const body = presetBody.parse({
     model: 'a/b',
     temperature: 1,

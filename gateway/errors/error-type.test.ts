@@ -5,7 +5,7 @@ import { toConnectError } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { errorTypeOf } from './error-type.ts'
 
-test('a failure of a provider has the type that its status says, any other that of its own status', () => {
+test('a provider’s failure has the type of the provider’s status, any other that of its own status', () => {
   const refused = toConnectError(new Rejection('PROVIDER_REFUSED', { status: '404' }), 'inference', reasons)
   assert.equal(errorTypeOf(refused, 500), 'not_found')
   assert.equal(errorTypeOf(new Error('x'), 402), 'payment_required')

@@ -34,7 +34,7 @@ const input = { messageId: 'msg_2', kind: PartRef_Kind.TOOL_INPUT, ordinal: 2, c
 const usage = { costNanos: 3_000_000_000n, tokens: { input: 1n, output: 2n } }
 const usageJson = { cost: 3, tokens: { input: 1, output: 2, reasoning: 0, cache: { read: 0, write: 0 } } }
 
-test('whoever listens also gets whether a session is busy, and what it has used', () => {
+test('a listener also learns whether a session is busy, and its usage', () => {
   const retry = { attempt: 2, startTime: timestampFromMs(5), error }
   const cases: [Init['event'], [string, unknown][]][] = [
     [{ case: 'executionStarted', value: {} }, [['session.status', { status: { type: 'busy' } }]]],
@@ -77,7 +77,7 @@ test('whoever listens also gets whether a session is busy, and what it has used'
   }
 })
 
-test('a durable event says its place in the session, a volatile one has none', () => {
+test('a durable event has its position in the session, a volatile one has none', () => {
   const base = {
     eventId: 'evt_1',
     createTime: timestampFromMs(1_234),
@@ -97,7 +97,7 @@ test('a durable event says its place in the session, a volatile one has none', (
   assert.deepEqual(whole(base), common)
 })
 
-test('an event of a kind that only a newer service knows is passed over', () => {
+test('an event of a kind that only a newer service knows is skipped', () => {
   assert.equal(whole({ sessionId: 'ses_1' }), undefined)
   const event = { case: 'inboxEnqueued', value: { item: { messageId: 'msg_1' } } } as const
   assert.equal(whole({ sessionId: 'ses_1', createTime: timestampFromMs(7), event }), undefined)

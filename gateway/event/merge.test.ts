@@ -52,7 +52,7 @@ function begin() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('the stream begins with the session, once the catalog stands too', async () => {
+test('the stream begins with the session’s events, once the catalog’s stream is open too', async () => {
   const { session, catalogs, gone, next } = begin()
   const first = next()
   session.push(connected)
@@ -105,7 +105,7 @@ test('a failure of the session before the first frame is thrown as it is', async
   gone.abort()
 })
 
-test('a client that takes nothing holds both streams back, and loses nothing', async () => {
+test('a client that reads nothing holds both streams back, and loses nothing', async () => {
   const { session, catalogs, gone, next } = begin()
   const ids = Array.from({ length: 50 }, (_, i) => String(i))
   session.push(connected, ...ids.map((id) => event(id)))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openProof, sealProof } from './thought.ts'
 
-test('a proof comes back as it was, with whoever made it, and a native one is not marked', () => {
+test('a proof comes back unchanged, with its maker, and a native one is not marked', () => {
   const native = 'anthropic-claude-v1'
   for (const format of [native, 'openai-responses-v1', undefined]) {
     for (const proof of ['abc', 'a:b:c', 'portico:x', '']) {

@@ -16,7 +16,7 @@ function askedBudget() {
   return { ask, served }
 }
 
-test('what is left is given in order, and a large share is not passed by small ones', async () => {
+test('the remaining budget is given out in order, and small requests do not overtake a large one', async () => {
   const { ask, served } = askedBudget()
   const first = await ask('first', 6)
   const large = ask('large', 8)
@@ -28,7 +28,7 @@ test('what is left is given in order, and a large share is not passed by small o
   assert.deepEqual(served, ['first', 'large', 'small'])
 })
 
-test('who wants more than there is gets all of it, alone; what was given back twice is given once', async () => {
+test('a request for more than the budget gets all of it, alone; what is returned twice counts once', async () => {
   const { ask, served } = askedBudget()
   const first = await ask('first', 1)
   const huge = ask('huge', 1_000)
@@ -43,7 +43,7 @@ test('who wants more than there is gets all of it, alone; what was given back tw
   assert.deepEqual(served, ['first', 'huge', 'next'])
 })
 
-test('whoever gives up makes way, and keeps nothing', async () => {
+test('a waiter that gives up makes way, and keeps nothing', async () => {
   const { ask, served } = askedBudget()
   const first = await ask('first', 6)
   const leaving = new AbortController()

@@ -17,14 +17,14 @@ const part = z.discriminatedUnion('type', [
 ])
 const content = z.union([z.string(), z.array(part).min(1, 'says nothing')], 'expected a string or a list')
 
-test('the problem is that of the form which the value has by its type', () => {
+test('the problem is that of the variant that fits the value’s type', () => {
   assert.deepEqual(problem(content, [{ type: 'text', text: 1 }]), ['0.text', 'expected words'])
   assert.deepEqual(problem(content, [{ type: 'picture', url: 1 }]), ['0.url', 'expected an address'])
   assert.deepEqual(problem(content, []), ['', 'says nothing'])
   assert.deepEqual(problem(z.object({ content }), { content: ['x'] })[0], 'content.0')
 })
 
-test('a value that has none of the forms gets what the union says', () => {
+test('a value that fits no variant gets the union’s own message', () => {
   assert.deepEqual(problem(content, 7), ['', 'expected a string or a list'])
   assert.deepEqual(problem(z.object({ content: z.union([content, z.null()], 'nothing fits') }), {}), [
     'content',

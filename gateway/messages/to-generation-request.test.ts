@@ -21,7 +21,7 @@ function problemOf(body: object): string | undefined {
   return issue && `${issue.path.join('.')}: ${issue.message}`
 }
 
-test('results of tools are messages of their own, systems stay where they stand, and other blocks are Anthropic’s', () => {
+test('tool results are messages of their own, system messages keep their place, and other blocks are Anthropic’s', () => {
   const ephemeral = { type: 'ephemeral', ttl: '1h' }
   const search = { type: 'search_result', source: 's', title: 't', content: [] }
   const { messages } = requestOf({
@@ -111,7 +111,7 @@ test('citations: other providers get the addresses, and Anthropic its own only',
   ])
 })
 
-test('settings: for every provider what has a meaning there, for Anthropic the words of the client', () => {
+test('settings: each provider gets what has a meaning there, Anthropic the words of the client', () => {
   const tools = [
     { name: 'f', input_schema: { type: 'object' }, input_examples: [{}], defer_loading: true },
     { type: 'bash_20250124', name: 'bash' },
@@ -160,7 +160,7 @@ test('settings: for every provider what has a meaning there, for Anthropic the w
   })
 })
 
-test('what cannot be is refused with its path', () => {
+test('an impossible value is refused with its path', () => {
   const block = (given: object) => ({ messages: [{ role: 'user', content: [given] }] })
   for (const [body, problem] of [
     [{ fallbacks: [{ model: 'a', temperature: 1 }] }, 'fallbacks.0: Unrecognized key: "temperature"'],
@@ -186,7 +186,7 @@ test('what cannot be is refused with its path', () => {
   }
 })
 
-test('what goes on as it is has at most as many levels as everything else that does', () => {
+test('what is passed on unchanged has the same maximum depth everywhere', () => {
   const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
   const source = { type: 'content', content: nested(40) }
   for (const body of [
@@ -203,7 +203,7 @@ test('what goes on as it is has at most as many levels as everything else that d
   assert.doesNotThrow(() => requestOf({ tools: [{ name: 'f', input_schema: nested(30) }] }))
 })
 
-test('a preset’s body has settings, a system and perhaps a model; what else it has means nothing', () => {
+test('a preset’s body has settings, a system and perhaps a model; anything else means nothing', () => {
   const body = presetBody.parse({
     system: [
       { type: 'text', text: 'a' },
@@ -217,7 +217,7 @@ test('a preset’s body has settings, a system and perhaps a model; what else it
   assert.equal('messages' in body, false)
 })
 
-test('a field that a service names is the member that it was made of', () => {
+test('a field that a service reports becomes the member that it came from', () => {
   const body = createMessageBody.parse({
     ...hello,
     system: 's',

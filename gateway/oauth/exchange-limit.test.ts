@@ -43,7 +43,7 @@ function exchange(limit: ExchangeLimit, times: number, network = '10.0.0.1') {
 
 const away: ReportExchanges = () => Promise.reject(new Error('away'))
 
-test('59: a client network is let through so often within any minute; the rest learns when to come back', () => {
+test('59: a client network is let through a limited number of times within any minute; the rest learn when to come back', () => {
   time.ms = 1_000_000
   const limit = new ExchangeLimit({ clock, limit: 600, report: away })
   assert.equal(exchange(limit, 300).admitted, 300)
@@ -56,7 +56,7 @@ test('59: a client network is let through so often within any minute; the rest l
   assert.equal(exchange(limit, 400).admitted, 300)
 })
 
-test('whenever they come, no minute sees more than the limit', () => {
+test('whenever requests come, no minute sees more than the limit', () => {
   let seed = 7
   const random = (n: number): number => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -93,7 +93,7 @@ test('replicas let through together at most the limit and what arrives before th
   for (const replica of replicas) assert.equal(exchange(replica, 10).admitted, 0)
 })
 
-test('with the store away each replica goes on with its own count, and reports it once the store is back', async () => {
+test('while the store is away, each replica goes on with its own count, and reports it once the store is back', async () => {
   const store = sharedStore()
   let down = true
   let failed = 0
@@ -110,7 +110,7 @@ test('with the store away each replica goes on with its own count, and reports i
   await waitFor('all is reported', () => store.total('10.0.0.1') === 600)
 })
 
-test('a jump of the clock of those who count for all takes back nothing of what a replica let through', async () => {
+test('a jump of the shared counter’s clock forgets nothing that a replica let through', async () => {
   for (const jump of [-3_600_000, -30_000, 30_000, 3_600_000]) {
     time.ms = 1_000_000
     const wall = { ahead: 0 }
@@ -144,7 +144,7 @@ test('a jump of the clock of those who count for all takes back nothing of what 
   }
 })
 
-test('as many networks as there are, memory is bounded, with the store away as well', async () => {
+test('however many networks there are, memory is bounded, also while the store is away', async () => {
   const limit = new ExchangeLimit({ clock, limit: 1, report: away })
   assert.equal(exchange(limit, 2).admitted, 1)
   for (let i = 0; i < 10_000; i++) limit.admit(`2001:db8:${i}::/64`)

@@ -9,7 +9,7 @@ import { fromMessage, message as schema } from './message.ts'
 const file = { hash: 'a'.repeat(64), size: 3 }
 const contents = new Map([[file.hash, Buffer.from('abc')]])
 
-test('a message of every kind is shown with every member, and fits its schema', () => {
+test('a message of every kind has every member, and fits its schema', () => {
   const shown = everyMessage(file).map((message) =>
     fromMessage(create(MessageSchema, messageToProto(message, contents))),
   )

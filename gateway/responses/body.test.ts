@@ -42,7 +42,7 @@ test('the schema names every member but those that the contract leaves open', ()
   assert.deepEqual(schema.required, ['input'])
 })
 
-test('checking converts nothing: what comes out is what went in, but for members that nobody knows', () => {
+test('checking converts nothing: what comes out is what went in, without unknown members', () => {
   const body = {
     model: 'm',
     input: [

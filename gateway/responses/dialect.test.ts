@@ -3,7 +3,7 @@ import test from 'node:test'
 import { KeyTerms_ResponsesDialect as DialectMessage } from '#gen/portico/identity/v1/identity_pb.js'
 import { chooseDialect } from './dialect.ts'
 
-test('the header decides on the dialect, then the key, then where and from whom the request came, then the server', () => {
+test('the header decides the dialect, then the key, then the path and sender of the request, then the server', () => {
   const sdk = { 'x-stainless-lang': 'js' }
   const nothing = { atV1: false, ofKey: undefined, byDefault: 'specification' } as const
   assert.equal(

@@ -47,7 +47,7 @@ function back(item: OutputItem): unknown {
   return plain(create(MessageSchema, toMessages({ input })[0]).parts[0])
 }
 
-test('whatever is emitted is taken back as it was', () => {
+test('whatever is emitted is accepted back unchanged', () => {
   for (const init of PARTS) {
     const part = create(PartSchema, { part: init })
     const expected = plain(part) as { part: { case: string; value: Record<string, unknown> } }
@@ -70,7 +70,7 @@ test('sources of a text come back with it', () => {
   assert.deepEqual(returned.part.value.sources, [{ ...source }])
 })
 
-test('a file that a text names comes back with its place', () => {
+test('a file that a text cites comes back with its position', () => {
   const part = create(PartSchema, { part: { case: 'text', value: { text: 'Hi' } } })
   const file = { partIndex: 0, fileId: 'file_1', fileName: 'a.md', start: 1 }
   const item = fromPart(place, part, 'completed', { sources: [{ $typeName: 'portico.inference.v1.Source', ...file }] })
@@ -78,7 +78,7 @@ test('a file that a text names comes back with its place', () => {
   assert.deepEqual(returned.part.value.sources, [{ ...file }])
 })
 
-test('a client that keeps nothing but the encrypted form of a thought keeps who made it', () => {
+test('a client that keeps only the encrypted form of a thought keeps its maker', () => {
   for (const [value, kept] of [
     [
       { text: 'hm', signature: 's', format: anthropic },

@@ -94,7 +94,7 @@ test('what the model thought, said and called is one message, and so is what its
   ])
 })
 
-test('pictures, files and sound come as bytes or as addresses', () => {
+test('pictures, files and sound are given as bytes or as addresses', () => {
   const content = [
     { type: 'input_image', image_url: 'data:image/PNG;base64,AAEC', detail: 'high' },
     { type: 'input_file', file_data: 'data:text/plain,a%20b', filename: 'a.txt' },
@@ -115,7 +115,7 @@ test('pictures, files and sound come as bytes or as addresses', () => {
   ])
 })
 
-test('marked prefixes are cached, and so is everything where the request says so', () => {
+test('marked prefixes are cached, and so is everything if the request says so', () => {
   const marked = { type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }
   const input = [{ role: 'user', content: [marked, { type: 'input_text', text: 'b' }] }]
   const body = { input, prompt_cache_options: { ttl: '1h' }, cache_control: { type: 'ephemeral' } }
@@ -124,7 +124,7 @@ test('marked prefixes are cached, and so is everything where the request says so
   assert.deepEqual(plain(generation(body).automaticCache), { hint: false })
 })
 
-test('only the allowed ones of the tools are offered', () => {
+test('only the allowed tools are offered', () => {
   const tools = ['f', 'g', 'h'].map((name) => ({ type: 'function', name, parameters: null }))
   const allowed = [{ type: 'function', name: 'h' }]
   const tool_choice = { type: 'allowed_tools', mode: 'required', tools: allowed }
@@ -144,7 +144,7 @@ test('thinking is switched by enabled, and measured by effort or tokens', () => 
   assert.deepEqual(reasoning({ effort: 'low', summary: 'auto' }), { effort: 'low', summary: 'auto' })
 })
 
-test('the session of the body comes before that of the header, and the cache key last', () => {
+test('the session of the body takes precedence over that of the header, and the cache key comes last', () => {
   assert.equal(generation({ session_id: 'body', prompt_cache_key: 'key' }, 'header').sessionId, 'body')
   assert.equal(generation({ prompt_cache_key: 'key' }, 'header').sessionId, 'header')
   assert.equal(generation({ prompt_cache_key: 'key' }).sessionId, 'key')
@@ -173,7 +173,7 @@ test('routing, and what is known and not applied', () => {
   assert.deepEqual(idle.notApplied, [])
 })
 
-test('what OpenAI alone knows goes to no other kind of provider', () => {
+test('what only OpenAI understands goes to no other kind of provider', () => {
   const own = (more: object): unknown => generation(more).extensions.map(({ format, body }) => ({ format, body }))
   const format = 'openai-responses-v1'
   const include = ['reasoning.encrypted_content', 'file_search_call.results', 'message.output_text.logprobs']
@@ -196,7 +196,7 @@ test('what OpenAI alone knows goes to no other kind of provider', () => {
   assert.deepEqual(own({ ...idle, preset: 'p' }), [{ format, body: { truncation: 'disabled' } }])
 })
 
-test('who calls is cut to what is kept of it', () => {
+test('the caller’s name is cut to what is kept of it', () => {
   const body = createResponseBody.parse({ model: 'a/b', input: 'Hello' })
   const headers = { 'http-referer': 'https://app', 'x-title': 'x'.repeat(300), 'user-agent': '' }
   const { attribution } = create(GenerationRequestSchema, toGenerationRequest(body, 'gen-1', headers))

@@ -41,7 +41,7 @@ test('settings come from the environment', () => {
   assert.deepEqual([config.processesPerCore, config.locationIdleSeconds], [2, 60])
 })
 
-test('a command sees only what is on the list: no key, no setting of Portico, nothing that a shell would run', () => {
+test('a command sees only the listed variables: no key, no setting of Portico, nothing that a shell would run', () => {
   const { environment } = readConfig({
     PATH: '/bin',
     LC_ALL: 'C.UTF-8',
@@ -65,19 +65,19 @@ test('a command does not see the folders that npm puts in front of PATH for a sc
   assert.match(readConfig({ PATH: npm }).environment.PATH ?? '', /^\/usr\/local\/sbin:/)
 })
 
-test('roots that are no map of absolute paths are refused', () => {
+test('roots that are not a map of absolute paths are refused', () => {
   for (const roots of ['{', '[]', '{"wrk_1":"/a"}', '{"wrk_1":["a"]}']) {
     assert.throws(() => readConfig({ PORTICO_PROJECT_ROOTS: roots }), ConfigError)
   }
 })
 
-test('trusted directories that are no list of absolute paths are refused', () => {
+test('trusted directories that are not a list of absolute paths are refused', () => {
   for (const directories of ['[', '{}', '"/a"', '["a"]', '[1]']) {
     assert.throws(() => readConfig({ PORTICO_TRUSTED_DIRECTORIES: directories }), ConfigError)
   }
 })
 
-test('packages of plugins come from the registry that is configured, else from that of npm', () => {
+test('packages of plugins come from the configured registry, else from npm’s', () => {
   const registryOf = (env: Record<string, string>) => readConfig(env).pluginRegistry
   const npm_config_registry = 'https://npm.example/all/'
   assert.equal(registryOf({ npm_config_registry }), 'https://npm.example/all')

@@ -16,7 +16,7 @@ const problemsOf = (env: Record<string, string>) => {
   }
 }
 
-test('nothing set means SQLite in ./data and keys that the first start makes up', () => {
+test('with nothing set, the store is SQLite in ./data and the first start generates the keys', () => {
   const store = { kind: 'sqlite', directory: resolve('data') }
   const nothing = { managementKey: undefined, apiKey: undefined, publicOrigin: undefined, encryptionKeys: [] }
   assert.deepEqual(readConfig({}), {
@@ -24,7 +24,7 @@ test('nothing set means SQLite in ./data and keys that the first start makes up'
   })
 })
 
-test('how long the audit log is kept is a number of days, and shared issuers are warned of or refused', () => {
+test('the audit log is kept for a number of days, and shared issuers cause a warning or a refusal', () => {
   const env = { PORTICO_AUDIT_DAYS: '0', PORTICO_FEDERATION_SHARED_ISSUERS: 'refuse' }
   const { auditDays, sharedIssuers } = readConfig(env)
   assert.deepEqual([auditDays, sharedIssuers], [0, 'refuse'])

@@ -102,7 +102,7 @@ function suite(name: string, create: () => Promise<Place>, options = {}): void {
       })
     })
 
-    test('of processes that start at once one makes the keys, and all serve one workspace', async () => {
+    test('of processes that start at once, one creates the keys, and all serve one workspace', async () => {
       await using place = await create()
       await using stack = new AsyncDisposableStack()
       const all = await Promise.all(Array.from({ length: 4 }, () => start(place)))

@@ -187,7 +187,7 @@ test('every problem of the variables and the file is reported at once', async ()
   ])
 })
 
-test('a file that is not there, is no JSON, names a provider twice or an unknown default model is refused', async () => {
+test('a file that is missing, is not JSON, names a provider twice or an unknown default model is refused', async () => {
   const problem = (text: string) => withFile(text, (path) => problemsOf({ PORTICO_CONFIG: path }))
   const variable = 'PORTICO_CONFIG'
   assert.deepEqual(problemsOf({ PORTICO_CONFIG: '/nowhere/portico.json' }), [

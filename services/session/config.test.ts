@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ConfigError } from '#shared/config/config-error.ts'
 import { readConfig } from './config.ts'
 
-test('what is not set has its default', () => {
+test('unset settings have their defaults', () => {
   const config = readConfig({ PORTICO_DATA_DIR: '/data' })
   assert.deepEqual(config, {
     store: { kind: 'sqlite', directory: '/data' },
@@ -13,7 +13,7 @@ test('what is not set has its default', () => {
   })
 })
 
-test('whether runs go on by themselves is a switch', () => {
+test('there is a switch for runs to go on by themselves', () => {
   for (const [value, on] of [
     ['on', true],
     ['true', true],

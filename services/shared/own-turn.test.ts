@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ownTurn } from './own-turn.ts'
 
-test('no two who wait at once go on in one turn of the event loop', async () => {
+test('no two waiters go on in the same turn of the event loop', async () => {
   let turn = 0
   const count = (): void => {
     turn++

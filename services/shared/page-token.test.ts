@@ -35,12 +35,12 @@ test('refuses a token in which any one character was changed, added or left out'
   for (const extra of ['A', '=', ' ', '\n']) refused('scope', token + extra)
 })
 
-test('refuses what never was a token, and a sound one whose payload has another shape', () => {
+test('refuses what never was a token, and a genuine one whose payload has another shape', () => {
   for (const text of ['', 'AA', '!!!', 'x'.repeat(5_000), '{"id":"ses_1"}']) refused('scope', text)
   for (const payload of [null, 1, [], { id: { $gt: '' } }]) refused('scope', encodePageToken('scope', payload))
 })
 
-test('whatever fits into an address comes back in a token that does, too', () => {
+test('whatever fits into a URL comes back in a token that does, too', () => {
   const alphabets = ['統', '😀', '\u0001', '"', '\\', 'ü', 'a'].map((first) => first.codePointAt(0) as number)
   let seed = 1
   const random = (most: number): number => {

@@ -4,7 +4,7 @@ import { Places } from '#shared/places.ts'
 
 const forever = new AbortController().signal
 
-test('so many have a place at once, the others wait in turn', async () => {
+test('that many have a place at once, and the others wait in turn', async () => {
   const places = new Places(2)
   const got: number[] = []
   const taken = [1, 2, 3, 4].map(async (number) => {
@@ -23,7 +23,7 @@ test('so many have a place at once, the others wait in turn', async () => {
   await taken[3]
 })
 
-test('whoever stops waiting loses its turn, and takes no place', async () => {
+test('a waiter that gives up loses its turn, and takes no place', async () => {
   const places = new Places(1)
   const place = await places.take(forever)
   const leaving = new AbortController()

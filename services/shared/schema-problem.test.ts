@@ -48,7 +48,7 @@ const PROBLEMS: readonly (readonly [z.ZodType, unknown, string])[] = [
   [z.string('of its own'), 7, 'of its own'],
 ]
 
-test('what is wrong with a value is said in words for people, and what a schema says itself counts instead', () => {
+test('a problem of a value is described for people, and a schema’s own message takes precedence', () => {
   for (const [schema, value, problem] of PROBLEMS) {
     const { error } = schema.safeParse(value, { error: schemaProblem })
     assert.equal(error?.issues[0]?.message, problem)

@@ -23,7 +23,7 @@ test('a mapped stream is opened at the first pull, maps each item, and ends with
   assert.deepEqual(noted, ['opened', 'left'])
 })
 
-test('whoever leaves a mapped stream closes its source, also while that is being opened', async () => {
+test('leaving a mapped stream closes its source, also while that is being opened', async () => {
   const noted: string[] = []
   for await (const item of new MappedStream(async () => counting(3, noted), String)) {
     assert.equal(item, '1')

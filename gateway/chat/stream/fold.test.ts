@@ -66,7 +66,7 @@ function streamed(...given: GenerationEvent[]): { deltas: Json[]; message: Json;
   return { deltas, message, choice, last: chunks.at(-1) as Json }
 }
 
-test('a text is written word by word, in this very form', () => {
+test('a text is written word by word, in exactly this format', () => {
   const events = [started, begin(0, Kind.TEXT), grow(0, 'a "b"'), end(0, { case: 'text', value: { text: 'a "b"' } })]
   const start = `data: {"id":"gen-1","object":"chat.completion.chunk","created":5,"model":"a/b","provider":"a",`
   const choice = (delta: string, finish = 'null', native = 'null') =>
@@ -84,7 +84,7 @@ test('a text is written word by word, in this very form', () => {
   )
 })
 
-test('a cost is shown where it is known', () => {
+test('a known cost is shown', () => {
   const { last } = streamed(finish(FinishReason.STOP, { costKnown: true, costNanos: 3_000n, outputCostNanos: 1_000n }))
   assert.deepEqual(last.usage.cost_details, {
     upstream_inference_cost: null,
@@ -116,7 +116,7 @@ test('a thought is text and detail, and its proof follows', () => {
   ])
 })
 
-test('a summary, a hidden thought and one that comes whole', () => {
+test('a summary, a hidden thought, and a thought that comes whole', () => {
   const openai = { id: 'rs_1', format: 'openai-responses-v1' }
   const { message } = streamed(
     begin(0, Kind.REASONING_SUMMARY),
@@ -136,7 +136,7 @@ test('a summary, a hidden thought and one that comes whole', () => {
   ])
 })
 
-test('calls that come in turns are known by their numbers; a custom one takes any text', () => {
+test('interleaved calls are distinguished by their numbers; a custom one takes any text', () => {
   const { deltas, message } = streamed(
     begin(0, Kind.TOOL_CALL, { callId: 'c1', toolName: 'f' }),
     begin(1, Kind.TOOL_CALL, { callId: 'c2', toolName: 'edit', custom: true }),
@@ -158,7 +158,7 @@ test('calls that come in turns are known by their numbers; a custom one takes an
   assert.equal(message.tool_calls.length, 2)
 })
 
-test('pictures, files and items of the provider come whole', () => {
+test('pictures, files and items of the provider are sent whole', () => {
   const { deltas } = streamed(
     begin(0, Kind.IMAGE),
     end(0, { case: 'image', value: { source: { case: 'data', value: Buffer.from([0, 0, 0]) }, mime: 'image/png' } }),
@@ -176,7 +176,7 @@ test('pictures, files and items of the provider come whole', () => {
   ])
 })
 
-test('sources are cited by their places in the whole content', () => {
+test('sources are cited by their positions in the whole content', () => {
   const { message } = streamed(
     begin(0, Kind.TEXT),
     grow(0, 'One. '),
@@ -196,7 +196,7 @@ test('sources are cited by their places in the whole content', () => {
   assert.deepEqual(message.annotations, [cited('https://a', '', 0, 3), cited('https://b', 'B', 5, 9, { content: 'b' })])
 })
 
-test('log probabilities stand beside the words that they are of', () => {
+test('log probabilities are sent with their words', () => {
   const token = (text: string, value: number): Token => ({
     token: text,
     logProbability: value,
@@ -219,7 +219,7 @@ test('log probabilities stand beside the words that they are of', () => {
   )
 })
 
-test('a text that never grew is said at its end', () => {
+test('a text without deltas is sent at its end', () => {
   const { deltas } = streamed(
     ...[begin(0, Kind.TEXT), end(0, { case: 'text', value: { text: 'whole' } })],
     ...[begin(1, Kind.TOOL_CALL, { callId: 'c', toolName: 'f' })],
@@ -230,7 +230,7 @@ test('a text that never grew is said at its end', () => {
   assert.deepEqual(deltas[2], { tool_calls: [{ index: 0, function: { arguments: '{}' } }] })
 })
 
-test('reasons to end are those of chat completions, beside the own word of the provider', () => {
+test('finish reasons are those of chat completions, next to the provider’s own word', () => {
   const reasons = [
     [FinishReason.STOP, 'stop'],
     [FinishReason.LENGTH, 'length'],
@@ -244,7 +244,7 @@ test('reasons to end are those of chat completions, beside the own word of the p
   }
 })
 
-test('what breaks off ends with an error and the last mark, once', () => {
+test('a stream that breaks off ends with an error and the final marker, once', () => {
   const frames = new ChatFrames(seed)
   const fold = new ChatFold(seed, frames)
   fold.add([started])

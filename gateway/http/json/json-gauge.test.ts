@@ -42,7 +42,7 @@ test('long strings of quotes, backslashes and brackets are strings, wherever a c
   }
 })
 
-test('passes what is exactly at a limit, and nothing beyond', () => {
+test('accepts what is exactly at a limit, and nothing beyond', () => {
   assert.equal(gauge(`[${'0,'.repeat(members - 1)}0]`), members)
   refused(`[${'0,'.repeat(members)}0]`, `the JSON has more than ${members} members and items`)
   refused(`[${'[],'.repeat(members)}[]]`, `the JSON has more than ${members} members and items`)
@@ -55,7 +55,7 @@ test('passes what is exactly at a limit, and nothing beyond', () => {
   refused(wide(width + 1), `the JSON has an object with more than ${width} members`)
 })
 
-test('what is no JSON is never taken for less than it opens and lists', () => {
+test('malformed JSON is never counted as less than it opens and lists', () => {
   refused(']'.repeat(200) + '['.repeat(depth + 1), `the JSON is nested more than ${depth} levels deep`)
   refused(','.repeat(members + 1), `the JSON has an object with more than ${width} members`)
   refused(

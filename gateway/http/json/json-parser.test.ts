@@ -59,7 +59,7 @@ test('refuses and reads the rare forms as JSON.parse does', async () => {
   assert.equal(Object.getPrototypeOf(value), Object.prototype, 'a member is no prototype')
 })
 
-test('lets others have their turn, and stops when nobody waits any more', async () => {
+test('yields to others, and stops when nobody waits any more', async () => {
   const text = `[${Array.from({ length: 400_000 }, (_, i) => `{"k${i}":1}`).join()}]`
   let turns = 0
   let parsed = false
@@ -82,7 +82,7 @@ test('lets others have their turn, and stops when nobody waits any more', async 
   assert.equal(asked, 3)
 })
 
-test('lets others have their turn within one long string and within long space, too', async () => {
+test('yields to others within one long string and within long white space, too', async () => {
   const many = '0,'.repeat(20_000)
   const texts = [`[${many}${' '.repeat(3e7)}1]`, `[${many}1]${'\n'.repeat(3e7)}`, `[${many}"${'a'.repeat(3e7)}"]`]
   texts.push(`[${many}"${'\\"'.repeat(1.5e7)}"]`, `{"a":[${many}1],"${'\\u00e4'.repeat(5e6)}":1}`)
@@ -97,7 +97,7 @@ test('lets others have their turn within one long string and within long space, 
   }
 })
 
-test('strings and spaces are read as JSON.parse does wherever others have their turn', async () => {
+test('strings and white space are read as by JSON.parse, wherever it yields', async () => {
   for (const length of [1_990, 1_998, 1_999, 2_000, 2_001, 2_002, 4_001]) {
     for (const unit of ['a', ' ', '\\"', '\\\\', '\\u00e4', '😀']) {
       const text = unit.repeat(length)

@@ -42,7 +42,7 @@ function streamed(...events: GenerationEvent[]): { events: Json[]; message: Json
   return { events: all.slice(2, -2), message }
 }
 
-test('calls whose arguments come in turns are blocks one after the other', () => {
+test('calls with interleaved arguments are blocks one after the other', () => {
   const call = (callId: string, toolName: string, args: string) =>
     ({ case: 'toolCall', value: { callId, name: toolName, arguments: args } }) as const
   const { events, message } = streamed(
@@ -93,7 +93,7 @@ test('a thought of another kind of provider carries its kind in its opaque text;
   ])
 })
 
-test('pictures, files and items come whole, those of others hidden; empty texts are no blocks', () => {
+test('pictures, files and items are sent whole, those of others hidden; empty texts are not blocks', () => {
   const item = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }
   const { events, message } = streamed(
     begin(0, Kind.TEXT),
@@ -119,7 +119,7 @@ test('pictures, files and items come whole, those of others hidden; empty texts 
   assert.equal(message.stop_reason, 'pause_turn')
 })
 
-test('sources are citations, also where they come after the text; tools of any text are called with it', () => {
+test('sources are citations, even if they come after the text; free-form tools are called with a text', () => {
   const { message } = streamed(
     begin(0, Kind.TEXT),
     grow(0, 'Leases end.'),
@@ -141,7 +141,7 @@ test('sources are citations, also where they come after the text; tools of any t
   assert.deepEqual([message.stop_reason, message.stop_sequence], ['stop_sequence', 'END'])
 })
 
-test('every end has a reason of Anthropic’s', () => {
+test('every end has one of Anthropic’s reasons', () => {
   for (const [reason, rawReason, expected] of [
     [FinishReason.STOP, 'end_turn', 'end_turn'],
     [FinishReason.STOP, 'stop_sequence', 'stop_sequence'],

@@ -161,7 +161,7 @@ test('a picture is an item of its own', () => {
   assert.deepEqual(output, [item])
 })
 
-test('calls that grow side by side are sent one by one, in the order in which they began', () => {
+test('calls that grow concurrently are sent one by one, in the order in which they began', () => {
   const { events, output } = streamed(
     begin(0, Kind.TOOL_CALL, 'c0', 'f'),
     begin(1, Kind.TOOL_CALL, 'c1', 'g'),

@@ -66,7 +66,7 @@ test('a call of a custom tool has events and an item of its own', () => {
   ])
 })
 
-test('an item of a hosted tool stays as it is, with the events of its kind', () => {
+test('an item of a hosted tool stays unchanged, with the events of its kind', () => {
   const item = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }
   const { events } = streamed(
     'openai',
@@ -83,7 +83,7 @@ test('an item of a hosted tool stays as it is, with the events of its kind', () 
   ])
 })
 
-test('a message says from its start what it is said for', () => {
+test('a message has its phase from the start', () => {
   const { events } = streamed(
     'openai',
     event({ case: 'partStarted', value: { index: 0, kind: Kind.TEXT, phase: 'commentary' } }),

@@ -97,7 +97,7 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
 }
 
 for (const [name, [imports, attempt, failure]] of Object.entries(ATTEMPTS)) {
-  test(`${name} that gets no descriptors says so, and ends nothing else`, linux, async () => {
+  test(`${name} that gets no descriptors reports it, and ends nothing else`, linux, async () => {
     const answers = await withFew(imports, attempt)
     const begins = answers.indexOf('done')
     assert.ok(begins > 0, String(answers))
@@ -106,7 +106,7 @@ for (const [name, [imports, attempt, failure]] of Object.entries(ATTEMPTS)) {
   })
 }
 
-test('who kills all of a group waits for descriptors to look with', linux, async () => {
+test('a kill of a whole group waits for descriptors to look with', linux, async () => {
   const tag = longSleep()
   const program = `
     import { closeSync, openSync } from 'node:fs'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sameAccesses, savePatternsOf } from './access.ts'
 
-test('accesses are the same whatever their order', () => {
+test('accesses are equal whatever their order', () => {
   const [a, b] = [
     { action: 'read', resources: ['x', 'y'] },
     { action: 'edit', resources: ['z'] },

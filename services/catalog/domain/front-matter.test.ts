@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { splitFrontMatter } from './front-matter.ts'
 
-test('front matter is what stands between the first two fences', () => {
+test('front matter is the text between the first two fences', () => {
   const cases: readonly (readonly [text: string, matter: string, body: string])[] = [
     ['---\na: 1\nb: 2\n---\n\nText\n', 'a: 1\nb: 2', 'Text'],
     ['\uFEFF---\r\na: 1\r\n---\r\nText\r\nmore', 'a: 1', 'Text\nmore'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { detectMime, isText } from './mime.ts'
 
-test('content says what it is, whatever its name', () => {
+test('content determines its type, whatever its name', () => {
   const cases: readonly (readonly [hexOrText: string, mime: string])[] = [
     ['89504e470d0a1a0a', 'image/png'],
     ['ffd8ffe0', 'image/jpeg'],
@@ -19,7 +19,7 @@ test('content says what it is, whatever its name', () => {
   for (const [hex, mime] of cases) assert.equal(detectMime(Buffer.from(hex, 'hex')), mime, hex)
 })
 
-test('a cut character at the end is no reason not to be text, when more may follow', () => {
+test('a character cut off at the end may still be text, if more may follow', () => {
   const cut = Buffer.from('ä').subarray(0, 1)
   assert.equal(isText(cut), false)
   assert.equal(isText(cut, true), true)

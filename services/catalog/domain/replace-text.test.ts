@@ -11,7 +11,7 @@ test('refuses a passage that is there several times, unless all are meant', () =
   assert.deepEqual(replaceText('aXbXc', 'X', 'Y', true), { type: 'replaced', text: 'aYbYc', count: 2 })
 })
 
-test('says when the passage is not there', () => {
+test('reports when the passage is missing', () => {
   assert.deepEqual(replaceText('abc', 'X', 'Y', true), { type: 'missing' })
 })
 

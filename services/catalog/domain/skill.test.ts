@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { skillList } from './skill.ts'
 
-test('the list of skills has a bound, and says how many it leaves out', () => {
+test('the list of skills is bounded, and says how many it leaves out', () => {
   const skills = Array.from({ length: 256 }, (_, i) => ({
     ...{ id: `s${i}`, name: `s${i}`, description: 'd'.repeat(1_000), text: '', path: '' },
   }))

@@ -8,7 +8,7 @@ catalogTest('gets an agent by id, and the default one without', async (catalog) 
   assert.equal((await catalog.client.getAgent({}, asOperator)).agent?.agentId, 'build')
 })
 
-catalogTest('an unknown agent, and a default one where there is none, is AGENT_NOT_FOUND', async (catalog) => {
+catalogTest('an unknown agent, or a missing default one, is AGENT_NOT_FOUND', async (catalog) => {
   const disabled = ['build', 'plan'].map((id) => [id, { disabled: true }])
   await writeFiles(catalog.project, { 'opencode.json': JSON.stringify({ agents: Object.fromEntries(disabled) }) })
   for (const agentId of ['nobody', 'build', '', '__proto__']) {

@@ -269,7 +269,7 @@ catalogTest('what cannot be read is skipped and logged, and the rest counts', as
   )
 })
 
-catalogTest('front matter that takes long to read is skipped, and holds nobody up', async (catalog) => {
+catalogTest('front matter that takes long to read is skipped, and delays nobody', async (catalog) => {
   const room = (256 << 10) - 20
   const file = (matter: string) => `---\n${matter.slice(0, room)}\n---\nText.`
   await writeFiles(catalog.config, {
@@ -285,7 +285,7 @@ catalogTest('front matter that takes long to read is skipped, and holds nobody u
   assert.ok(held < 500, `${held} ms`)
 })
 
-catalogTest('rules for all agents that cannot be read ask for everything', async (catalog) => {
+catalogTest('unreadable rules for all agents require permission for everything', async (catalog) => {
   const permissions = [{ action: 'bash', resource: '*', effect: 'forbid' }]
   await writeFiles(catalog.project, { 'opencode.json': JSON.stringify({ permissions }) })
   assert.deepEqual(rulesOf(await find(catalog, 'build')), [...DEFAULTS, '* * ASK'])

@@ -83,7 +83,7 @@ const FAILING = {
   ],
 } as const
 
-test('a plugin that fails while it loads, in whatever way, is failed with its error, and the others work', async () => {
+test('a plugin that fails while it loads, in whatever way, gets the status failed with its error, and the others work', async () => {
   await using catalog = await openCatalog({ pluginLoadSeconds: 9, pluginMemoryMib: 64 })
   const sources = Object.fromEntries(Object.entries(FAILING).map(([name, [source]]) => [`plugins/${name}`, source]))
   await writeFiles(catalog.config, sources)
@@ -116,7 +116,7 @@ test('below a package.json with "type": "commonjs", a .mjs plugin works, and the
   })
 })
 
-test('a syntax error in a package that a plugin imports has its place, however much was imported before', async () => {
+test('a syntax error in a package that a plugin imports is reported with its place, however much was imported before', async () => {
   await using catalog = await openCatalog()
   const names = Array.from({ length: 40 }, (_, i) => `module${i}.js`)
   await writeFiles(catalog.config, {
@@ -130,7 +130,7 @@ test('a syntax error in a package that a plugin imports has its place, however m
   assert.match(error, /^SyntaxError: \/.*\/node_modules\/many\/bad\.js:2: Unexpected token ';'$/)
 })
 
-test('hooks change prompts, calls and instructions; one that fails leaves its input as it was, and is called no more', async () => {
+test('hooks change prompts, calls and instructions; one that fails leaves its input unchanged, and is not called again', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'opencode.json': JSON.stringify({
@@ -168,7 +168,7 @@ test('hooks change prompts, calls and instructions; one that fails leaves its in
   )
 })
 
-test('a plugin is loaded again when a file changes that it imports, also one that was missing or broken', async () => {
+test('a plugin is reloaded when a file that it imports changes, also one that was missing or broken', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'plugins/own.ts': `import name from '../lib/name.ts'

@@ -68,7 +68,7 @@ test('of skills with one id the nearest counts: the home, the configuration, the
   assert.equal((await listed(catalog, project))[0], 'one: d5', 'what lies below is not of a location above')
 })
 
-test('a file that is no skill is logged, and counts as it was', async () => {
+test('a file that is not a skill is logged, and counts as it was before', async () => {
   await using catalog = await openCatalog()
   const write = (text: string) => writeFiles(catalog.project, { '.agents/skills/one/SKILL.md': text })
   await write(skill('good'))
@@ -116,7 +116,7 @@ catalogTest(
   },
 )
 
-test('what is nearly a skill is one, or is logged once with its path and what to do', async () => {
+test('a near-skill is accepted, or logged once with its path and what to do', async () => {
   await using catalog = await openCatalog()
   const { project, config } = catalog
   await writeFiles(project, {
@@ -152,7 +152,7 @@ test('links are followed within the project, and not out of it', async () => {
   assert.deepEqual(await listed(catalog), ['one: inside', 'own: own'])
 })
 
-test('at most 256 of a location count, the nearest ones, and those that lie too deep do not', async () => {
+test('at most 256 of a location count, the nearest ones, and those nested too deep do not', async () => {
   await using catalog = await openCatalog()
   const { project, config } = catalog
   const many = (folder: string, count: number) =>

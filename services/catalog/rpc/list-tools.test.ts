@@ -14,7 +14,7 @@ catalogTest('lists the tools in a fixed order, each with a closed schema', async
   }
 })
 
-catalogTest('lists none for a directory that is not there', async ({ client }) => {
+catalogTest('lists none for a missing directory', async ({ client }) => {
   await assert.rejects(
     client.listTools({ directory: '/none-of-this' }, asOperator),
     rejection('LOCATION_NOT_FOUND', { directory: '/none-of-this' }),

@@ -9,7 +9,7 @@ async function prepare({ client }: CatalogFixture, name: string, input: JsonObje
   return [...accesses.map(({ action, resources }) => [action, ...resources]), savePatterns]
 }
 
-catalogTest('says the action and the paths relative to the location', async (catalog) => {
+catalogTest('returns the action and the paths relative to the location', async (catalog) => {
   await writeFiles(catalog.project, { 'src/a.ts': '' })
   const cases: readonly (readonly [string, JsonObject, string[][]])[] = [
     ['read', { path: 'src/../src/a.ts' }, [['read', 'src/a.ts']]],
@@ -31,7 +31,7 @@ catalogTest('names a path outside of the location absolutely', async (catalog) =
   assert.deepEqual(await prepare(catalog, 'read', { path: '../outside/x' }), [['read', path], [path]])
 })
 
-catalogTest('names what a link leads to as well, so that a rule for it is not passed by', async (catalog) => {
+catalogTest('names the target of a link as well, so that a rule for it is not bypassed', async (catalog) => {
   await writeFiles(catalog.project, { '.env': 'secret' })
   await symlink('.env', join(catalog.project, 'harmless.txt'))
   await symlink(join(catalog.outside, 'not-yet'), join(catalog.project, 'dangling'))
@@ -47,7 +47,7 @@ catalogTest('names what a link leads to as well, so that a rule for it is not pa
   assert.deepEqual((await prepare(catalog, 'read', { path: 'door/a/b' })).slice(0, 1), inDoor)
 })
 
-catalogTest('to search one file is to read it', async (catalog) => {
+catalogTest('searching one file counts as reading it', async (catalog) => {
   await writeFiles(catalog.project, { '.env': 'secret' })
   assert.deepEqual(await prepare(catalog, 'grep', { pattern: 'a', path: '.env' }), [
     ['grep', '.env'],

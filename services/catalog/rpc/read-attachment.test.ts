@@ -23,7 +23,7 @@ async function read({ client }: CatalogFixture, uri: string) {
   return [mime, name, mime.startsWith('image/') ? Buffer.from(data).toString('hex') : Buffer.from(data).toString()]
 }
 
-catalogTest('reads data: in canonical base64 and percent-encoded; its content says what it is', async (catalog) => {
+catalogTest('reads data: in canonical base64 and percent-encoded; its content determines its type', async (catalog) => {
   assert.deepEqual(await read(catalog, 'data:text/html;base64,aGVsbG8='), ['text/plain', undefined, 'hello'])
   assert.deepEqual(await read(catalog, 'data:,h%C3%A4%25+b'), ['text/plain', undefined, 'hä%+b'])
   const png = `data:text/plain;base64,${PNG.toString('base64')}`
@@ -95,7 +95,7 @@ catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {
 /** How many milliseconds of CPU time examining 20 MiB may take within a turn; a mistake would take seconds. */
 const MOST_MS = 500
 
-test('20 MiB of whatever content hold nobody up, also when several are read at once', async () => {
+test('20 MiB of any content delay nobody, also when several are read at once', async () => {
   // Encoding in between would be counted, too.
   const connect = async (...routes: Routes[]) => ({
     transport: createLocalTransport(...routes),

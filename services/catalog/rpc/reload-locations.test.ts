@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { reasonOf } from '#shared/reasons.ts'
 import { asOperator, asWorkspace, openCatalog, writeFiles } from '#test/support/catalog.ts'
 
-test('a reload is one of the locations that the caller may use, each with an event', async () => {
+test('a reload covers the locations that the caller may use, each with an event', async () => {
   await using bare = await openCatalog()
   const own = join(bare.project, 'own')
   await mkdir(own)
@@ -35,7 +35,7 @@ async function assertFails(catalog: Awaited<ReturnType<typeof openCatalog>>, ...
   })
 }
 
-test('configuration that cannot be read fails a reload, and counts as it was; a skill is passed by', async () => {
+test('unreadable configuration fails a reload, and counts as it was before; an unreadable skill is skipped', async () => {
   await using catalog = await openCatalog()
   const whole = '{"permissions":[{"action":"bash","resource":"*","effect":"deny"}]}'
   await writeFiles(catalog.project, { 'opencode.json': whole, '.claude/skills/one/SKILL.md': 'One.' })
@@ -57,7 +57,7 @@ test('configuration that cannot be read fails a reload, and counts as it was; a 
   assert.deepEqual(await read(), before)
 })
 
-test('a reload loads plugins anew whose modules are the same', async () => {
+test('a reload reloads plugins even if their modules are unchanged', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.outside, {
     'plugin.mjs': `import { existsSync } from 'node:fs'

@@ -121,13 +121,13 @@ test('git runs once for a repository and its HEAD, not once for a call', async (
   }
 })
 
-catalogTest('a HEAD that is a pipe makes no repository', async (catalog) => {
+catalogTest('a directory whose HEAD is a pipe is not a repository', async (catalog) => {
   await mkdir(join(catalog.project, '.git'))
   execFileSync('mkfifo', [join(catalog.project, '.git/HEAD')])
   assert.equal((await locationOf(catalog)).id, 'global')
 })
 
-test('a repository that git cannot read in time, or without git, makes the directory invalid', async () => {
+test('a repository that git cannot read in time, or that there is no git for, makes the directory invalid', async () => {
   const bin = await mkdtemp(join(tmpdir(), 'portico-git-'))
   try {
     for (const [script, problem] of [
@@ -179,7 +179,7 @@ catalogTest('a missing directory is LOCATION_NOT_FOUND', async (catalog) => {
   await assert.rejects(locationOf(catalog, directory), rejection('LOCATION_NOT_FOUND', { directory }))
 })
 
-catalogTest('what is no absolute path of a directory is LOCATION_INVALID', async (catalog) => {
+catalogTest('what is not an absolute path of a directory is LOCATION_INVALID', async (catalog) => {
   await writeFiles(catalog.project, { file: '' })
   const cases = [
     ['relative', 'relative', 'it must be an absolute path'],

@@ -65,7 +65,7 @@ catalogTest(
   },
 )
 
-catalogTest('no grant opens what lies outside of the location', async (catalog) => {
+catalogTest('no grant opens what is outside of the location', async (catalog) => {
   await writeFiles(catalog.outside, { secret: 'secret' })
   await symlink(catalog.outside, join(catalog.project, 'door'))
   await symlink(join(catalog.outside, 'new'), join(catalog.project, 'dangling'))
@@ -91,7 +91,7 @@ catalogTest('no grant opens what lies outside of the location', async (catalog) 
   await assert.rejects(readFile(join(catalog.outside, 'new')), { code: 'ENOENT' })
 })
 
-catalogTest('a command reports how far it is, and at last its exit code', async (catalog) => {
+catalogTest('a command reports its progress, and finally its exit code', async (catalog) => {
   const { text, metadata, progress } = await runTool(catalog, 'bash', {
     command: 'echo first; echo wrong >&2; sleep 0.6; echo second; exit 3',
   })
@@ -144,7 +144,7 @@ for (const [how, command] of Object.entries(PRINTING)) {
   })
 }
 
-catalogTest('a reader who stops pulling does not stop the work', async (catalog) => {
+catalogTest('a reader that stops reading does not stop the work', async (catalog) => {
   const request = { sessionId: 'ses_1', callId: 'call_1', fence: 1n, name: 'bash' }
   const command = 'echo a; sleep 0.4; echo b; sleep 0.4; echo c; sleep 0.1; touch done'
   const grant = [{ action: 'bash', resources: [command] }]
@@ -173,7 +173,7 @@ catalogTest('a call that names no session or call, or no fence, is REQUEST_INVAL
   }
 })
 
-catalogTest('a call that cannot be is rejected before anything starts, and its id stays free', async (catalog) => {
+catalogTest('an impossible call is rejected before anything starts, and its id stays free', async (catalog) => {
   await assert.rejects(consume(catalog, { name: 'none' }), rejection('TOOL_NOT_FOUND', { name: 'none' }))
   const problem = "the input must have required property 'command'"
   await assert.rejects(consume(catalog, { name: 'bash' }), rejection('TOOL_INPUT_INVALID', { name: 'bash', problem }))

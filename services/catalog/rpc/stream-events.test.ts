@@ -112,7 +112,7 @@ test('a skill that is written, changed or removed is an event of its own within 
   }
 })
 
-catalogTest('what is written anew with the same content is no event', async (catalog) => {
+catalogTest('rewriting a file with the same content causes no event', async (catalog) => {
   await writeFiles(catalog.project, { '.opencode/agents/own.md': agentFile('one') })
   const before = await generationOf(catalog)
   using events = await listen(catalog)
@@ -126,7 +126,7 @@ catalogTest('what is written anew with the same content is no event', async (cat
   assert.equal(await describe(catalog), 'two', 'the first event is that of the first change')
 })
 
-catalogTest('a file that is half written counts as it was, also what it forbids', async (catalog) => {
+catalogTest('a half-written file counts as it was before, including what it forbids', async (catalog) => {
   const whole = JSON.stringify({
     permissions: [{ action: 'bash', resource: '*', effect: 'deny' }],
     agents: { own: {} },
@@ -152,7 +152,7 @@ catalogTest('a file that is half written counts as it was, also what it forbids'
   )
 })
 
-test('a key sees the events of its own roots only', async () => {
+test('a key sees only the events of its own roots', async () => {
   await using bare = await openCatalog()
   await mkdir(join(bare.project, 'own'))
   await using catalog = await openCatalog({ roots: { wrk_1: [join(bare.project, 'own')] } })

@@ -4,7 +4,7 @@ import { EventHub, type HubItem } from './event-hub.ts'
 
 const event = (directory: string, id = 'evt_1') => ({ id, timeCreated: 1, directory, type: 'agents-updated' }) as const
 
-test('events of one location that a slow reader has not taken are one, in the order of the first', async () => {
+test('a location’s events that a slow reader has not taken merge into one, in the place of the first', async () => {
   const hub = new EventHub()
   const stream = hub.subscribe((directory) => directory !== '/hidden', new AbortController().signal)
   assert.deepEqual((await stream.next()).value, { type: 'ready' })
@@ -24,7 +24,7 @@ test('a reader that falls behind receives missed, and then what came after', asy
   await stream.return(undefined)
 })
 
-test('an event that takes the place of one that waits drops none, however many wait', async () => {
+test('an event that replaces a waiting one drops none, however many wait', async () => {
   const hub = new EventHub()
   const stream = hub.subscribe(() => true, new AbortController().signal)
   await stream.next()

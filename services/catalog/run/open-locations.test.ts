@@ -67,7 +67,7 @@ const look = async (directory: string) => at(directory)
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a directory has one object, and its generation is the same as long as it offers the same', async (t) => {
+test('a directory has one object, whose generation is the same as long as it offers the same', async (t) => {
   const { world, locations } = begin(t)
   const open = locations.open(at('/a'))
   assert.equal(locations.open(at('/a')), open)
@@ -83,7 +83,7 @@ test('a directory has one object, and its generation is the same as long as it o
   assert.equal((await open.generation()).id, id)
 })
 
-test('a generation that is not kept any more, or never was, is LOCATION_GENERATION_GONE', async (t) => {
+test('a generation that is no longer kept, or never was, is LOCATION_GENERATION_GONE', async (t) => {
   const { world, locations } = begin(t)
   const open = locations.open(at('/a'))
   const ids: string[] = []
@@ -236,7 +236,7 @@ test('what changed while a location was closed is an event when it is opened aga
   )
 })
 
-test('of two readings that overlap the one that began later counts', async (t) => {
+test('of two overlapping readings, the one that began later counts', async (t) => {
   const { world, locations, events } = begin(t)
   const open = locations.open(at('/a'))
   await open.generation()
@@ -266,7 +266,7 @@ test('a directory that belongs to another project is opened anew', async (t) => 
   assert.equal(world.open.size, 0)
 })
 
-test('a reload builds all wanted locations anew at the same time, and says so of each', async (t) => {
+test('a reload rebuilds all wanted locations at the same time, and reports each', async (t) => {
   const { world, locations, events } = begin(t)
   for (const directory of ['/a', '/b', '/hidden']) await locations.open(at(directory)).generation()
   const [before, hidden] = [locations.open(at('/a')), locations.open(at('/hidden'))]
@@ -289,7 +289,7 @@ test('a reload builds all wanted locations anew at the same time, and says so of
   assert.equal((await locations.open(at('/a')).generation()).agents as unknown, 2)
 })
 
-test('a location that cannot be built anew stays as it was, and all that failed are named', async (t) => {
+test('a location that cannot be rebuilt stays as it was, and all that failed are named', async (t) => {
   const { world, locations, events } = begin(t)
   const open = locations.open(at('/a'))
   const { id } = await open.generation()

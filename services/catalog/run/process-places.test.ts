@@ -18,7 +18,7 @@ function begin(size: number, starts = size) {
   return { asked, taken, take }
 }
 
-test('who finds no place free takes that of the process that has been idle for longest, once it has ended', async () => {
+test('when no place is free, that of the longest idle process is taken, once it has ended', async () => {
   const { asked, taken, take } = begin(3)
   const [a, b, c] = await Promise.all([take('a'), take('b'), take('c')])
   for (const place of [a, b, c]) place.use()[Symbol.dispose]()
@@ -60,7 +60,7 @@ test('no more processes are asked to leave than are waited for, and each only on
   assert.deepEqual(asked, ['a', 'b'])
 })
 
-test('who gives up leaves the queue, and a place that is given back twice is one', async () => {
+test('a waiter that gives up leaves the queue, and a place that is returned twice counts once', async () => {
   const { taken, take } = begin(1)
   const gone = new AbortController()
   const a = await take('a')
@@ -79,7 +79,7 @@ test('who gives up leaves the queue, and a place that is given back twice is one
   await assert.rejects(last)
 })
 
-test('few start at a time: the next one when one has started, has ended, or has taken too long', async (t) => {
+test('few start at a time: the next one starts when another has started, has ended, or has taken too long', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { taken, take } = begin(5, 1)
   const waiting = new AbortController()

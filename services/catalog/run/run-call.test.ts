@@ -101,7 +101,7 @@ test('a reader who leaves ends a tool that prints', async () => {
   await calls[Symbol.asyncDispose]()
 })
 
-test('of the progress only the newest is kept for a slow reader, and the outcome comes last', async () => {
+test('only the newest progress is kept for a slow reader, and the outcome comes last', async () => {
   const calls = new ToolCalls()
   const goOn = Promise.withResolvers<void>()
   const run: Run = async (_, progress) => {

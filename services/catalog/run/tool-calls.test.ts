@@ -49,7 +49,7 @@ test('the last 10,000 ended calls of a session are remembered', async () => {
   ;(await calls.begin('w', 's', 'call_0', 1n)).settle(false)
 })
 
-test('closing aborts what runs, waits for it, and admits nothing', async () => {
+test('closing aborts running calls, waits for them, and admits no more', async () => {
   const calls = new ToolCalls()
   const call = await calls.begin('w', 's', 'c', 1n)
   let closed = false

@@ -45,7 +45,7 @@ test('it lives for 900 s, never longer than the subject token or the target key,
   assert.equal(lifeOf({ keyExpires: NOW + 30_000, subjectExpires: SECONDS + 10 }), 10)
 })
 
-test('what would live for less than a second is not made', () => {
+test('a token that would live for less than a second is not made', () => {
   assert.equal(lifeOf({ subjectExpires: SECONDS + 1 }), 1)
   assert.equal(lifeOf({ subjectExpires: SECONDS + 1 }, NOW + 1), undefined)
   assert.equal(lifeOf({ subjectExpires: SECONDS + 0.9 }), undefined)

@@ -19,7 +19,7 @@ test('a signature is converted as node:crypto converts it, whatever zeros its nu
   assert.ok(lengths.size >= 3, 'numbers of several lengths')
 })
 
-test('numbers that begin with zeros, or are none but zeros, are written in the one way of DER', () => {
+test('numbers that begin with zeros, or consist of zeros, are written in the single form of DER', () => {
   const plain = Buffer.alloc(64)
   assert.deepEqual(derSignature(plain), Buffer.from('3006020100020100', 'hex'))
   plain[31] = 0x80

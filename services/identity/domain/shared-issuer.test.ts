@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedIssuerWarning } from './shared-issuer.ts'
 
-test('a policy on a shared issuer is warned of unless its subject is pinned', () => {
+test('a policy on a shared issuer causes a warning unless its subject is pinned', () => {
   for (const url of [
     'https://token.actions.githubusercontent.com',
     'https://gitlab.com',
@@ -31,7 +31,7 @@ test('the issuer of one organization is not shared, also at the host of a shared
   }
 })
 
-test('a beginning names somebody once their name has ended', () => {
+test('a prefix identifies somebody once it contains the whole name', () => {
   for (const [url, beginning, names] of [
     ['https://token.actions.githubusercontent.com', 'repo:', false],
     ['https://token.actions.githubusercontent.com', 'repo:acme', false],

@@ -11,7 +11,7 @@ const candidate = (kid: string) => ({ kid, x: 'x', y: 'y', sealed: new Uint8Arra
 const kidsOf = (keys: readonly SigningKey[] | undefined) => keys?.map(({ kid }) => kid)
 const first = keysAfter([], candidate('one'), { now: NOW }) ?? []
 
-test('the very first key signs at once, also where a clock is behind', () => {
+test('the very first key signs at once, even if a clock is behind', () => {
   assert.deepEqual(kidsOf(first), ['one'])
   assert.equal(signerAt(first, NOW)?.kid, 'one')
   assert.equal(signerAt(first, NOW - 60_000)?.kid, 'one')
@@ -30,7 +30,7 @@ test('a key is published before it signs, for longer than the key set may be kep
   assert.equal(nextSigner(keys, used), undefined)
 })
 
-test('while one is on its way no other is made, however often one is wanted', () => {
+test('while one key is upcoming no other is made, however often one is requested', () => {
   const keys = keysAfter(first, candidate('two'), { now: NOW, wanted: true }) ?? []
   assert.equal(keysAfter(keys, candidate('three'), { now: NOW + 1, wanted: true }), undefined)
   const used = keys[1]?.timeUsed ?? 0

@@ -25,7 +25,7 @@ const presentToken = ({ client }: TestIdentity, token: string) =>
   client.authenticate({ credential: { case: 'accessToken', value: token } })
 
 forEachTransport((name, connect) => {
-  test(`a key answers its organization, workspace, id and kind (${name})`, async () => {
+  test(`a key yields its organization, workspace, id and kind (${name})`, async () => {
     await using identity = await openIdentity(connect)
     for (const kind of [Principal_Kind.WORKSPACE, Principal_Kind.PERSONAL, Principal_Kind.MANAGEMENT]) {
       const { keyId, secret } = await identity.create({ kind })

@@ -28,7 +28,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await refusalOf(client.checkApiKey({ keyId }, as('workspace', keyId))), refused)
   })
 
-  test(`a key of another workspace is as good as none (${name})`, async () => {
+  test(`a key of another workspace counts as unknown (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { keyId } = await identity.create()
     const { organizationId } = identity

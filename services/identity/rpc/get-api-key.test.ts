@@ -6,7 +6,7 @@ import { refusalOf } from '#test/support/rejects.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 
 forEachTransport((name, connect) => {
-  test(`management keys are the operator's: to another one they are not there, but each gets itself (${name})`, async () => {
+  test(`management keys are the operator's: others do not see them, but each sees itself (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
     const kind = Principal_Kind.MANAGEMENT

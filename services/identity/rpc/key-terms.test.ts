@@ -26,7 +26,7 @@ const shown = (message: KeyTerms | undefined) => {
 }
 
 forEachTransport((name, connect) => {
-  test(`what admits a key says its terms, however it is presented (${name})`, async () => {
+  test(`authentication returns the terms of a key, however it is presented (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { client, as } = identity
     const { keyId, secret } = await identity.create({ terms })

@@ -10,7 +10,7 @@ import { AuditRetention } from './audit-retention.ts'
 const DAY_MS = 86_400_000
 const clock = { ...systemClock, now: () => 100 * DAY_MS }
 
-test('a start removes what is too old, some at a time, until nothing is left', async () => {
+test('a start removes expired entries, some at a time, until nothing is left', async () => {
   const calls: [number, number][] = []
   const left = [500, 500, 3, 0]
   const audit = {

@@ -8,7 +8,7 @@ const nothing = { tools: [], hostedTools: [] }
 const marked = (messages: readonly Message[], more: object = {}) =>
   withCacheMarker({ messages, ...nothing, ...more }, { ttl: '1h' })
 
-test('a marker stands at the very end, unless there is one', () => {
+test('a marker is set at the very end, unless there is one', () => {
   const conversation = [said('a'), said('b')]
   const once = marked(conversation)
   assert.deepEqual(once, [said('a'), said('b', { cache: { ttl: '1h' } })])
@@ -17,7 +17,7 @@ test('a marker stands at the very end, unless there is one', () => {
   assert.deepEqual(marked([{ role: 'user', parts: [] }]), [{ role: 'user', parts: [] }])
 })
 
-test('it stands on the last piece that can be cached, and never on one for which a provider would refuse it', () => {
+test('it is set on the last piece that can be cached, and never on one where a provider would refuse it', () => {
   const untaken: Part[] = [
     { type: 'text', text: '' },
     { type: 'text', text: ' \n' },

@@ -51,7 +51,7 @@ test('no price makes a cost that does not fit into the ledger', () => {
   assert.equal(outputCostOf({ ...nothing, outputTokens: 10n ** 9n }, dear), 10n ** 16n)
 })
 
-test('more cached tokens than input cost themselves alone', () => {
+test('with more cached tokens than input, only the cached ones are charged', () => {
   assert.equal(costOf({ ...nothing, inputTokens: 1n, cacheReadTokens: 10n }, pricing), 1n)
 })
 
@@ -79,7 +79,7 @@ test('what a cache keeps for an hour, and searches, have prices of their own; a 
   assert.equal(outputCostOf(usage, pricing, { percent: 50 }), 20n)
 })
 
-test('a cost is known where prices say all of it', () => {
+test('a cost is known if all its prices are', () => {
   const priced = { ...pricing, webSearchNanos: 1n, fileSearchNanos: 1n }
   for (const [terms, isKnown, whenPriced] of [
     [{}, true, true],

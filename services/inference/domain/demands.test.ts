@@ -13,7 +13,7 @@ const pricing = { inputNanos: 2n, outputNanos: 3n, cacheReadNanos: 0n, cacheWrit
 const open = { collects: false, retainsNothing: true, distillable: true, quantization: 'fp8' }
 const endpoint = { providerId: 'openai', modelId: 'a', pricing, policy: open, without: ['sampling.seed'] } as const
 
-test('an endpoint is held to each demand, and what is not known of it does not meet one', () => {
+test('an endpoint is held to each demand, and an unknown property does not meet one', () => {
   const unknown = { providerId: 'openai', modelId: 'a', pricing: undefined }
   for (const [demand, met, unmet] of [
     [{ only: ['other', 'OpenAI'] }, true, []],
@@ -37,7 +37,7 @@ test('an endpoint is held to each demand, and what is not known of it does not m
   }
 })
 
-test('what tokens of a long input cost is held to the maximum where the input is long', () => {
+test('for a long input, the price of long inputs is held to the maximum', () => {
   const long = [{ ...pricing, inputNanos: 4n, outputNanos: 6n, aboveTokens: 900n }]
   const tiered = { ...endpoint, pricing: { ...pricing, long } }
   for (const [length, demand, unmet] of [

@@ -6,14 +6,14 @@ import { foreignLeftOut, notAppliedWarnings, settingsLeftOut } from './left-out.
 
 const fieldsOf = (warnings: readonly { readonly field: string }[]): string[] => warnings.map(({ field }) => field)
 
-test('a setting is named only where the request makes it', () => {
+test('a setting is reported only if the request makes it', () => {
   const request = generationRequest({ prediction: 'x', speed: 'standard', serviceTier: 'auto' })
   assert.deepEqual(fieldsOf(settingsLeftOut(request, ['prediction', 'speed', 'service_tier', 'verbosity'])), [
     'prediction',
   ])
 })
 
-test('what is opaque goes to the kind of provider that made it, or to any where its maker is not known', () => {
+test('opaque content goes to the kind of provider that made it, or to any if its maker is unknown', () => {
   const parts: readonly Part[] = [
     { type: 'text', text: 'Hello' },
     { type: 'reasoning', text: 'hm', signature: 's', format: 'a' },
@@ -39,7 +39,7 @@ test('what is opaque goes to the kind of provider that made it, or to any where 
   assert.deepEqual(fieldsOf(foreignLeftOut(request, undefined)), none)
 })
 
-test('what a message says to one kind of provider is named for the others', () => {
+test('what a message says to one kind of provider is reported as left out for the others', () => {
   const hurry = { role: 'system', parts: [], providerMetadata: { b: { clear_at: 'never' } } } as const
   const request = generationRequest({ messages: [{ role: 'user', parts: [{ type: 'text', text: 'a' }] }, hurry] })
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['messages[1]'])

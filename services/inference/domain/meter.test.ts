@@ -29,7 +29,7 @@ const estimated = (inputTokens: bigint, outputTokens: bigint): Usage => ({
   ...{ inputTokens, outputTokens, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n, estimated: true },
 })
 
-test('what broke off counts what passed, a token for 3 bytes, and no less than was reported by then', () => {
+test('an answer that broke off counts the bytes that passed, 3 a token, and no less than was reported by then', () => {
   const started: GenerationEvent = { type: 'started', warnings: [] }
   const extended: GenerationEvent = { type: 'part-extended', index: 0, text: 'Zoë waits' }
   const brokenOff = (isSpent: boolean, ...events: GenerationEvent[]) => {
@@ -58,7 +58,7 @@ test('after a usage that cannot be true the one before it still counts', () => {
   assert.deepEqual([meter.implausible, last.usage], [true, usual])
 })
 
-test('searches count only beside a usage that can be true, and make one untrue that nobody can have made', () => {
+test('searches count only with a plausible usage, and an impossible number of them makes it implausible', () => {
   for (const [usage, webSearches, isTrue] of [
     [usual, 2n, true],
     [usual, 10n ** 12n, false],
@@ -79,7 +79,7 @@ test('an answer to an input without tokens is estimated', () => {
   assert.deepEqual(last.usage, { ...usual, inputTokens: 7n, cacheReadTokens: 0n, estimated: true })
 })
 
-test('an output that nobody can have written in so few tokens is estimated', () => {
+test('an output that cannot have been written in so few tokens is estimated', () => {
   const text: GenerationEvent = { type: 'part-extended', index: 0, text: 'x'.repeat(12_000) }
   for (const [outputTokens, expected] of [
     [0n, { ...usual, outputTokens: 4_000n, estimated: true }],
@@ -100,7 +100,7 @@ test('the largest usage that is believed costs what fits into the ledger', () =>
   assert.ok(last.costNanos < 2n ** 63n && last.outputCostNanos < 2n ** 63n)
 })
 
-test('the cost is that of the configured price, else what the provider says, else that of the list, else it is not known', () => {
+test('the cost is that of the configured price, else what the provider reports, else that of the list, else unknown', () => {
   const cost = { nanos: 7n, outputNanos: 5n }
   const events: GenerationEvent[] = [{ type: 'usage', usage: usual, cost }, finished]
   const free = { inputNanos: 0n, outputNanos: 0n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
@@ -115,7 +115,7 @@ test('the cost is that of the configured price, else what the provider says, els
   assert.deepEqual(said(undefined, [{ type: 'usage', usage: usual }, finished]), [0n, 0n, false])
 })
 
-test('a tier that no price is for makes the cost an estimate, which says so; what the provider says counts before it', () => {
+test('a tier without a price makes the cost an estimate, marked as one; what the provider reports takes precedence', () => {
   const pricing = { inputNanos: 1_000_000n, outputNanos: 1_000_000n, cacheReadNanos: 1_000_000n, cacheWriteNanos: 0n }
   const tiers = { pricePercent: 250, tierPercents: new Map(Object.entries({ priority: 250, flex: 50 })) }
   const cost = { nanos: 7n, outputNanos: 5n }

@@ -9,7 +9,7 @@ const list = modelListOf([
   { id: 'router', protocol: 'openai', knowsVariants: true, models: [entry('a/b')] },
 ])
 
-test('a name means a listed model, or one that its provider passes on, and the ending of a variant is left off', () => {
+test('a name means a listed model, or one that its provider passes on, and the suffix of a variant is left off', () => {
   for (const [name, expected, variant] of [
     ['one/a', ['one/a']],
     ['a', ['one/a', 'two/a']],

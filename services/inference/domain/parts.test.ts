@@ -9,7 +9,7 @@ function deltasOf(writer: PartWriter): string[] {
   return writer.take().flatMap((event) => (event.type === 'part-extended' ? [event.text] : []))
 }
 
-test('a character that comes in two halves goes on as one', () => {
+test('a character that arrives in two halves is passed on as one', () => {
   const writer = new PartWriter()
   const part = writer.start('text')
   for (const text of ['a\ud83d', '\ude00b', '\ud83d', '\ude00']) writer.extend(part, text)
@@ -25,7 +25,7 @@ test('half a character that stays alone becomes a replacement character, in a de
   assert.deepEqual([deltasOf(writer).join(''), part.text], ['\ufffdx\ufffd\ufffd', '\ufffdx\ufffd\ufffd'])
 })
 
-test('an item, or a note, that is nested deeper than a request may say it is left out, and the answer goes on', () => {
+test('an item, or a note, that is nested deeper than a request may contain is left out, and the answer goes on', () => {
   const writer = new PartWriter()
   const part = writer.start('text')
   assert.deepEqual(
@@ -47,7 +47,7 @@ function deep(levels: number): JsonObject {
   return object
 }
 
-test('what an answer holds is bounded: texts of any part, proofs, hidden thoughts, and parts themselves', () => {
+test('an answer is bounded: texts of any part, proofs, hidden thoughts, and parts themselves', () => {
   const sizes: Record<string, (writer: PartWriter) => void> = {
     text: (writer) => writer.extend(writer.start('text'), 'x'.repeat(LIMIT)),
     several: (writer) => {
@@ -80,14 +80,14 @@ test('what an answer holds is bounded: texts of any part, proofs, hidden thought
   }
 })
 
-test('a cut leaves no half of a character', () => {
+test('a cut leaves no half character', () => {
   const writer = new PartWriter()
   const part = writer.start('text')
   writer.extend(part, `x${'😀'.repeat(LIMIT)}`)
   assert.equal(part.text.isWellFormed() && !part.text.includes('\ufffd'), true)
 })
 
-test('log probabilities come with the text of their tokens, also where a character comes in two halves', () => {
+test('log probabilities come with the text of their tokens, even if a character arrives in two halves', () => {
   const writer = new PartWriter()
   const part = writer.start('text')
   const token = (text: string) => ({ token: text, logProbability: -1, alternatives: [] })
@@ -119,7 +119,7 @@ test('log probabilities beyond half a million are left out, and the text goes on
   assert.equal(writer.full, false)
 })
 
-test('a call of a custom tool and a thought carry what the provider says of them', () => {
+test('a call of a custom tool and a thought carry the provider’s extras', () => {
   const writer = new PartWriter()
   const call = writer.start('tool-call', { callId: 'c', toolName: 'patch', custom: true, namespace: 'files' })
   Object.assign(call, { signature: 's', format: 'f' })

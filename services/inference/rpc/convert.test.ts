@@ -69,7 +69,7 @@ const events: readonly MeteredEvent[] = [
   { type: 'finished', reason: 'stop', ...end, serviceTier: 'flex', usage },
 ]
 
-test('whatever a generation says comes whole, none of it left behind', () => {
+test('everything in a generation is converted, none of it left behind', () => {
   const generation = generationToProto(events, served)
   const expected = {
     model: 'p/m',

@@ -85,7 +85,7 @@ const whole = {
   providerTimeouts: { totalMs: 1, headersMs: 2, chunkMs: 3 },
 } satisfies MessageInitShape<typeof GenerationRequestSchema>
 
-test('whatever a request says reaches the domain, none of it left behind', () => {
+test('everything in a request reaches the domain, none of it left behind', () => {
   for (const { localName } of GenerationRequestSchema.fields) assert.ok(localName in whole, localName)
   // Members about how it is served are parsed elsewhere.
   const { model: _1, showPreset: _2, automaticCache, toolChoice, responseFormat, messages, tools, ...rest } = whole

@@ -62,7 +62,7 @@ const FAULTS: Readonly<
   'ends well': [streams(hello + chatEnd()), 'usage'],
 }
 
-test('however a provider ends a stream, one row is closed with what was used, and nothing is held', async () => {
+test('however a provider ends a stream, one row is closed with its usage, and nothing stays reserved', async () => {
   let fault: (response: ServerResponse) => unknown = () => {}
   await using stub = await startStub((response) => fault(response))
   const models = [{ id: 'gpt', displayName: 'gpt', contextLength: undefined, pricing }]
@@ -107,7 +107,7 @@ test('however a provider ends a stream, one row is closed with what was used, an
   )
 })
 
-test('a failed answer is paid for as the provider says, streamed and whole', async () => {
+test('a failed answer is paid for as the provider reports, streamed and whole', async () => {
   let answer: (response: ServerResponse) => unknown = () => {}
   await using stub = await startStub((response) => answer(response))
   const shared = { baseUrl: stub.url, apiKey: undefined, headers: {} }
@@ -175,7 +175,7 @@ test('a caller that hung up before the provider was called pays nothing; one tha
   }
 })
 
-test('a row is settled as lost where its use is unknown', async () => {
+test('a row is settled as lost if its usage is unknown', async () => {
   const abandoned: unknown[] = []
   const meter = new Meter(pricing, 7n)
   Object.defineProperty(meter, 'costNanos', {

@@ -50,7 +50,7 @@ test('rows that wait are closed at once when another one is opened', async () =>
   assert.equal(calls.length, 1)
 })
 
-test('while the store is away the write is tried again, and rows that end meanwhile do not wait for it', async () => {
+test('while the store is away the write is retried, and rows that end meanwhile do not wait for it', async () => {
   const { calls, ledger } = openLedger(async (call) => {
     if (call === 1) throw storeUnavailable('away')
   })
@@ -77,7 +77,7 @@ test('a row that cannot be written keeps no other one open, and is given up', as
   assert.deepEqual([written, abandoned], [['a', 'c'], [['wrk_1', 'bad', true]]])
 })
 
-test('once disposal has waited long enough a store that is away is not tried any more', async (t) => {
+test('once disposal has waited long enough, a store that is away is not tried again', async (t) => {
   const abandoned: unknown[] = []
   const { ledger } = openLedger(() => Promise.reject(storeUnavailable('away')))
   const abandon = (...row: unknown[]): void => void abandoned.push(row)
@@ -92,7 +92,7 @@ test('once disposal has waited long enough a store that is away is not tried any
   assert.deepEqual(abandoned, [['wrk_1', 'a', true]])
 })
 
-test('disposal closes what waits, and waits for what is being written', async () => {
+test('disposal closes waiting rows, and waits for those being written', async () => {
   const written: number[] = []
   const { calls, ledger } = openLedger(async (call) => {
     await new Promise(setImmediate)

@@ -60,7 +60,7 @@ test('a provider learns of a session only a salted hash, the same for each of it
   assert.match(digest, /^[\w-]{43}$/)
 })
 
-test('of several endpoints one with room for the request serves it; where none has, the first', async () => {
+test('of several endpoints, one with room for the request serves it; if none has, the first', async () => {
   await using stub = await startStub(answers(200, fixture('openai-text.json')))
   const provider = (id: string, contextLength: number) => {
     const models = [{ id: 'gpt', displayName: 'GPT', contextLength, pricing: undefined }]

@@ -35,7 +35,7 @@ test('an admission is work, unless the session has an owner', () => {
   assert.deepEqual(changedBy({}, parked), [])
 })
 
-test('what a run writes while it gets on changes nothing for those who wait', () => {
+test('what a run writes as it proceeds changes nothing for waiters', () => {
   const record = { message: assistant('msg_step'), events: [] }
   assert.deepEqual(
     changedBy(leased, (revision) => recordStep(revision, undefined, record)),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { titleIn } from './title.ts'
 
-test('a title is the first line that says something, without what stands around it', () => {
+test('a title is the first line with words, without its surroundings', () => {
   assert.equal(titleIn('\n  \n# "A  `title`" \n\nMore'), 'A  `title')
   assert.equal(titleIn('**Bold**'), 'Bold')
   assert.equal(titleIn('C#'), 'C#')
@@ -12,7 +12,7 @@ test('a title is the first line that says something, without what stands around 
 })
 
 // A regular expression takes minutes for each.
-test('an answer of many spaces is not slow', () => {
+test('an answer of many spaces is handled fast', () => {
   const spaces = ' '.repeat(1_000_000)
   assert.equal(titleIn(`a${spaces}b`)?.length, 100)
   assert.equal(titleIn(spaces), undefined)

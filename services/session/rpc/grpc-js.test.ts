@@ -6,7 +6,7 @@ import { createGrpcJsClient } from '#test/support/grpc-js.ts'
 import { key, openSessionService } from '#test/support/session-service.ts'
 import { silentLogger, testSecret } from '#test/support/transports.ts'
 
-test('a stock grpc-js client makes a session, prompts it and follows its events', async () => {
+test('a stock grpc-js client creates a session, prompts it and follows its events', async () => {
   await using service = await openSessionService()
   const options = { host: '127.0.0.1', port: 0, secret: testSecret, logger: silentLogger }
   await using server = await serve({ ...options, routes: [service.routes] })

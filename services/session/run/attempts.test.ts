@@ -49,7 +49,7 @@ test('a run whose process was killed five times in one step has failed, and the 
   await assertAfresh(after)
 })
 
-test('a run that gets on between the kills goes on, and so does one that was given up in order', async () => {
+test('a run that makes progress between the kills goes on, and so does one that was released in order', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(hangs())
@@ -76,7 +76,7 @@ test('a run that gets on between the kills goes on, and so does one that was giv
   assert.deepEqual(await ends(after), [['SUCCEEDED', undefined]])
 })
 
-test('a run that fails each time for a reason nobody foresaw has failed in the end, once', async () => {
+test('a run that fails each time for an unforeseen reason fails in the end, once', async () => {
   await using service = await openSessionService()
   await service.create()
   const tool = hangingTool()

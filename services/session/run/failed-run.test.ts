@@ -15,7 +15,7 @@ interface Line {
   readonly msg: string
 }
 
-test('a run that fails leaves one warning, with its reason and nothing that anybody said', async () => {
+test('a run that fails leaves one warning, with its reason and no content of the conversation', async () => {
   const log: string[] = []
   const logger = pino({ base: null }, { write: (line: string) => void log.push(line) })
   await using service = await openSessionService({ logger })

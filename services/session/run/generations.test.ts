@@ -97,7 +97,7 @@ test('a generation that is gone before the model is called begins the step anew 
   assert.equal(await tools.service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a call whose generation is gone is not run: the model sees why, and the next step has the present one', async () => {
+test('a call whose generation is gone is not run: the model sees why, and the next step has the current one', async () => {
   const seen: Seen[] = []
   const tools: RealTools = await openRealTools(
     watched(seen, async (method) => {

@@ -54,7 +54,7 @@ test('an agent that may edit everything does not rewrite its own rules without a
   assert.equal(await textOf(tools, 'plain.txt'), 'changed', 'what is not guarded is written without asking')
 })
 
-test('permission given for always is for that file, in every session of the project, and for no other', async () => {
+test('permission given for good is for that file, in every session of the project, and for no other', async () => {
   await using tools = await openGuarded()
   const { service } = tools
   await tools.create()
@@ -72,7 +72,7 @@ test('permission given for always is for that file, in every session of the proj
   assert.equal(await textOf(tools, '.opencode/agents/b.md'), undefined)
 })
 
-test("permission for a file of one directory is none for that file's namesake in another", async () => {
+test('permission for a file in one directory does not cover its namesake in another', async () => {
   await using tools = await openGuarded()
   const { service, catalog } = tools
   await tools.create()
@@ -123,7 +123,7 @@ for (const agent of ['plan', 'explore']) {
   })
 }
 
-test('plan has explore work for it, and nobody else', async () => {
+test('the agent plan may delegate to explore only', async () => {
   await using tools = await openRealTools()
   const { service } = tools
   await tools.create({ agent: 'plan' })

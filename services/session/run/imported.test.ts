@@ -6,7 +6,7 @@ import { Compaction_Status, ShellCommand_Status } from '#gen/portico/session/v1/
 import { asKey, openSessionService } from '#test/support/session-service.ts'
 import { text } from '#test/support/session-turns.ts'
 
-test('the model sees of an imported conversation what follows its last summary, commands and instructions included', async () => {
+test('of an imported conversation the model sees what follows its last summary, commands and instructions included', async () => {
   await using service = await openSessionService()
   const { client, peers } = service
   const createTime = timestampFromMs(1)

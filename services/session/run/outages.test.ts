@@ -147,7 +147,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     await waitFor('the first lease to be given back', async () => (await nextAttempt(fixture)) === 2)
   })
 
-  test('a process that work holds up for longer than its lease has used an attempt each time', async () => {
+  test('a process that its own work holds up for longer than its lease uses an attempt each time', async () => {
     const { clock, jump } = lateClock()
     await using fixture = await open(clock)
     const { own, begun, used } = fixture
@@ -162,7 +162,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     }
   })
 
-  test('a process that is given no time for longer than its lease has nothing counted, however often', async () => {
+  test('a process that gets no CPU time for longer than its lease uses no attempt, however often', async () => {
     const { clock, jump } = lateClock()
     await using fixture = await open(clock)
     const { own, begun } = fixture
@@ -177,7 +177,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     }
   })
 
-  test('a lease that was had so late that it is over does not count', async () => {
+  test('a lease that was obtained too late to be valid does not count', async () => {
     await using fixture = await open()
     const { lease, tenure, drained } = await fixture.own(systemClock.monotonic() - LEASE_MS)
     assert.equal(lease.acquisitions, 1)
@@ -236,7 +236,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     assert.equal(await nextAttempt(fixture), 2)
   })
 
-  test('a call that always fails while the store is there is an attempt, and holds no slot meanwhile', async () => {
+  test('a call that always fails while the store is up is an attempt, and holds no slot meanwhile', async () => {
     for (const failure of [storeUnavailable('slow'), storeUnavailable('malformed', { damaged: true })]) {
       await using fixture = await open()
       fixture.state.failure = failure
@@ -248,7 +248,7 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     }
   })
 
-  test('a call is repeated without end while the store is known to be away, and no longer than that', async () => {
+  test('a call is repeated for as long as the store is known to be away, and no longer', async () => {
     let calls = 0
     let ok = false
     const port = {

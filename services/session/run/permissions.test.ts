@@ -55,7 +55,7 @@ test('a call that the rules deny is refused without asking, and the model is sho
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a call that needs permission waits for it, and says what for', async () => {
+test('a call that needs permission waits for it, and shows what for', async () => {
   await using service = await openSessionService()
   const [request] = await asking(service, look('call_1'))
   const { requestId, messageId, createTime, expireTime, ...rest } = request as PermissionRequest
@@ -94,7 +94,7 @@ async function waitFor(service: SessionFixture, callId: string): Promise<Permiss
   })
 }
 
-test('leave given for always answers other requests that it covers, and later calls', async () => {
+test('permission given for good answers other requests that it covers, and later calls', async () => {
   await using service = await openSessionService()
   const requests = await asking(service, look('a', 'src'), look('b', 'src/x'), look('c', 'doc'))
   service.peers.turns.push(calls(look('d', 'src/y')))
@@ -110,7 +110,7 @@ test('leave given for always answers other requests that it covers, and later ca
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('leave given for always holds in the other sessions of the project', async () => {
+test('permission given for good holds in the other sessions of the project', async () => {
   await using service = await openSessionService()
   const [request] = await asking(service, look('a'))
   await reply(service, request, Reply.ALWAYS)
@@ -122,7 +122,7 @@ test('leave given for always holds in the other sessions of the project', async 
   assert.equal(service.peers.started.length, 2)
 })
 
-test('a rejection without a word refuses every waiting call and ends the run', async () => {
+test('a rejection without a message refuses every waiting call and ends the run', async () => {
   await using service = await openSessionService()
   const [request] = await asking(service, look('a'), look('b'))
   service.peers.turns.push(text('never said'))
@@ -149,7 +149,7 @@ test('a rejection with a message shows it to the model, and the run goes on', as
 })
 
 for (const first of ['read the README instead', '']) {
-  test(`one rejection without a word ends the run and parks what waits, be it the ${first ? 'last' : 'first'} of the step`, async () => {
+  test(`one rejection without a message ends the run and parks what waits, be it the ${first ? 'last' : 'first'} of the step`, async () => {
     await using service = await openSessionService()
     const later = Promise.withResolvers<void>()
     let prepared = 0
@@ -171,7 +171,7 @@ for (const first of ['read the README instead', '']) {
   })
 }
 
-test('a request that nobody answers is refused when its time is over, and the run goes on', async () => {
+test('a request without an answer is refused when its time is up, and the run goes on', async () => {
   await using service = await openSessionService({ permissionTimeoutMs: 50 })
   await service.create()
   service.peers.rules.push(ASK)
@@ -186,7 +186,7 @@ test('a request that nobody answers is refused when its time is over, and the ru
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a request whose time is over while its answer is read was answered by nobody', async () => {
+test('a request whose time is up while its answer is read counts as unanswered', async () => {
   for (let looks = 1; looks <= 14; looks++) {
     let left = Infinity
     const now = (): number => systemClock.now() + (--left < 0 ? 60 : 0)
@@ -233,7 +233,7 @@ test('a rejection that was accepted in time counts, however late it is read', as
   assert.ok(seen.includes(true))
 })
 
-test('an interrupt withdraws what waits for a permission', async () => {
+test('an interrupt withdraws waiting permission requests', async () => {
   await using service = await openSessionService()
   await asking(service, look('a'))
   await service.client.interruptSession({ sessionId: 'ses_1' }, asKey)

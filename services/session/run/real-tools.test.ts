@@ -35,7 +35,7 @@ async function assertInterrupted(service: SessionFixture): Promise<void> {
 }
 
 for (const [how, command] of Object.entries(PRINTING)) {
-  test(`a command that prints ${how} is interrupted, and nothing of it is left when the run ends`, async () => {
+  test(`a command that prints ${how} is interrupted, and leaves nothing behind when the run ends`, async () => {
     await using tools = await openRealTools()
     const { catalog, service } = tools
     await tools.create()

@@ -4,7 +4,7 @@ import { writeFiles } from '#test/support/catalog.ts'
 import { openRealTools } from '#test/support/real-tools.ts'
 import { text } from '#test/support/session-turns.ts'
 
-test('how long a provider may take is what the settings of the agent say, in whole milliseconds', async () => {
+test('the time limit of a provider is that of the agent’s settings, in whole milliseconds', async () => {
   await using tools = await openRealTools()
   const { catalog, service } = tools
   await tools.create()

@@ -185,7 +185,7 @@ test('where runs do not go on by themselves, one that was cut off ends as interr
   ])
 })
 
-test('where runs do not go on by themselves, one that this process lost to itself does', async () => {
+test('where runs do not go on by themselves, one that this process lost to itself still does', async () => {
   let jumped = 0
   const clock = { now: () => systemClock.now() + jumped, monotonic: () => systemClock.monotonic() }
   await using service = await openSessionService({ clock, leaseMs: 600_000, pollMs: 20, autoResume: false })
@@ -234,7 +234,7 @@ test('where runs do not go on by themselves, a prompt at the start is run all th
   ])
 })
 
-test('where runs do not go on by themselves, a stop parks them too, and inputs that no run has begun for', async () => {
+test('where runs do not go on by themselves, a stop parks them too, along with inputs without a run', async () => {
   await using service = await openSessionService({ maxRuns: 1, autoResume: false })
   await service.create()
   await service.create('ses_2')

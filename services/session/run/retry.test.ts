@@ -56,7 +56,7 @@ test('the wait that a provider requests is honoured', async () => {
   assert.deepEqual(service.pauses, [30_000])
 })
 
-test('what another try cannot mend is not tried again', async () => {
+test('what a retry cannot mend is not retried', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('PROVIDER_REFUSED', { provider: 'test', message: 'too long', status: '400' }))
@@ -67,7 +67,7 @@ test('what another try cannot mend is not tried again', async () => {
   assert.equal(await service.outcome(), Outcome.FAILED)
 })
 
-test('a limit that does not pay for a step fails it; a rate of the key is waited for', async () => {
+test('a limit that does not pay for a step fails it; a rate limit of the key is waited for', async () => {
   await using service = await openSessionService()
   await service.create()
   const dear = { limit: 'key', problem: 'the request may cost 2 US dollars, and 1 are left' }
@@ -83,7 +83,7 @@ test('a limit that does not pay for a step fails it; a rate of the key is waited
   assert.deepEqual([service.pauses, await service.outcome()], [[30_000], Outcome.SUCCEEDED])
 })
 
-test('a key that is not valid any more fails the run', async () => {
+test('a key that is no longer valid fails the run', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('CREDENTIAL_REFUSED'))
@@ -93,7 +93,7 @@ test('a key that is not valid any more fails the run', async () => {
   assert.equal(idle?.case === 'idle' && idle.value.error?.type, 'credential.refused')
 })
 
-test('an answer that ends without its end is an answer that failed', async () => {
+test('an answer without its final event has failed', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(async function* () {
@@ -105,7 +105,7 @@ test('an answer that ends without its end is an answer that failed', async () =>
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a stream that breaks after its last message is a whole answer, which is paid once', async () => {
+test('a stream that breaks after its last message is a whole answer, charged once', async () => {
   for (const broken of [fails('PROVIDER_UNAVAILABLE', AWAY), fails('PROVIDER_REFUSED', AWAY), hangs()]) {
     await using service = await openSessionService()
     await service.create()
@@ -124,7 +124,7 @@ test('a stream that breaks after its last message is a whole answer, which is pa
   }
 })
 
-test('a repetition that is cut half-way is no answer, whatever came before it', async () => {
+test('a repetition that is cut off halfway is not an answer, whatever came before it', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(fails('PROVIDER_UNAVAILABLE', AWAY, 'Half'), async function* () {

@@ -51,7 +51,7 @@ test('a prompt is answered: events in order, deltas between the durable ones, me
   assert.deepEqual(plain(session?.tokens), { input: 8n, output: 4n, reasoning: 1n, cacheRead: 2n, cacheWrite: 0n })
 })
 
-test('the key that admitted the prompt pays, and the step names the request in the ledger', async () => {
+test('the key that admitted the prompt pays, and the step has the id of its request in the ledger', async () => {
   await using service = await openSessionService()
   await service.create()
   await service.prompt('Hi')
@@ -150,7 +150,7 @@ test('the tool calls of one step run at the same time, and each has its result',
   ])
 })
 
-test('calls of one answer without ids, or with one id for two, are distinguished', async () => {
+test('calls of one answer without ids, or with a shared id, are distinguished', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.turns.push(calls({ id: '', name: 'look' }, { id: 'x', name: 'look' }, { id: 'x', name: 'look' }))
@@ -199,7 +199,7 @@ test('what goes wrong with a call is shown to the model, and the run goes on', a
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a file that a tool answers is kept, shown with its content and sent to the model', async () => {
+test('a file that a tool returns is kept, shown with its content and sent to the model', async () => {
   await using service = await openSessionService()
   await service.create()
   const data = new Uint8Array([1, 2, 3])
@@ -238,7 +238,7 @@ test('a steer during a step enters before the next provider call; a queued input
   assert.deepEqual(order, ['msg_1', 'assistant', 'msg_steer', 'assistant', 'idle', 'msg_queued', 'assistant', 'idle'])
 })
 
-test('reasoning goes back to the model that had it, with what the provider wants untouched', async () => {
+test('reasoning goes back to its model, with the provider’s data untouched', async () => {
   await using service = await openSessionService()
   await service.create()
   const thought = { summary: 'I thought', signature: 'sig', encrypted: 'enc', id: 'rs_1' }
@@ -268,7 +268,7 @@ test('reasoning goes back to the model that had it, with what the provider wants
   assert.equal(service.peers.requests[2]?.reasoning?.effort, 'high')
 })
 
-test('in the last step that its agent may do, the model learns so and calls no tools', async () => {
+test('in the last step that its agent may take, the model learns so and calls no tools', async () => {
   await using service = await openSessionService()
   await service.create()
   service.peers.steps = 2
@@ -285,7 +285,7 @@ test('in the last step that its agent may do, the model learns so and calls no t
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('an unknown agent fails the run and says so', async () => {
+test('an unknown agent fails the run and is named', async () => {
   await using service = await openSessionService()
   await service.create('ses_1', 'nobody')
   await service.prompt('Hi')

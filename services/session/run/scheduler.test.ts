@@ -56,7 +56,7 @@ test('sessions that wait are owned up to a bound, and the others are taken when 
   assert.equal(taken(), 4)
 })
 
-test('a workspace whose sessions wait up to its bound keeps those of others from nothing', async () => {
+test('a workspace whose sessions wait up to its bound does not block those of others', async () => {
   const { scheduler, ends, owners, taken } = schedule(100, 1, 5, false, 3)
   await using _ = scheduler
   await waitFor('five sessions', () => ends.length === 5)
@@ -82,7 +82,7 @@ test('drained, it takes no more, and lets a run that works come to its end', asy
   assert.equal(taken(), 1)
 })
 
-test('drained, it waits no longer than it may, and not at all for runs that only wait', async () => {
+test('drained, it waits no longer than allowed, and not at all for runs that only wait', async () => {
   for (const [works, ms] of [
     [true, 30],
     [false, 3_600_000],

@@ -58,7 +58,7 @@ test('however many wait, each change is read once', async () => {
   assert.deepEqual([reads.length, listeners.size], [3, 0])
 })
 
-test('what a read found that had begun before is no answer: neither to a change nor to one who comes later', async () => {
+test('a read that had begun before does not count: neither for a change nor for a later waiter', async () => {
   const { watch, reads, change, end } = open()
   const first = watch.until(session, never, ifIdle)
   await waitFor('the first read', () => reads.length === 1)
@@ -94,7 +94,7 @@ test('one who leaves leaves the others waiting, at once', async () => {
   assert.equal(await stays, 'idle')
 })
 
-test('a read that fails fails for all who wait for it, and is made again for the next', async () => {
+test('a failing read fails for all its waiters, and is repeated for the next', async () => {
   const { watch, listeners, change, end } = open()
   const fails = [1, 2, 3].map(() => assert.rejects(watch.until(session, never, ifIdle), { message: 'away' }))
   await end(1, new Error('away'))
@@ -106,7 +106,7 @@ test('a read that fails fails for all who wait for it, and is made again for the
   assert.equal(await again, 'idle')
 })
 
-test('it is read again after a while though nothing is said to have changed', async () => {
+test('it is read again after a while even without a notice of change', async () => {
   const states = ['busy', 'busy', 'idle']
   const watch = new SharedWatch({
     pollMs: 1,

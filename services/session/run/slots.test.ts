@@ -18,7 +18,7 @@ function queue(slots: Slots) {
   }
 }
 
-test('no more are given than there are, and who waited longest comes first', async () => {
+test('no more slots are given than there are, and the longest waiter comes first', async () => {
   const { held, take } = queue(new Slots(2))
   const a = await take('a')
   const b = await take('b')
@@ -87,7 +87,7 @@ test('the parts of a run share its slot, which is given up when all of them rest
   last[Symbol.dispose]()
 })
 
-test('a part that waits twice at once, or in a wait, is one part', async () => {
+test('a part that waits twice at once, or within a wait, is one part', async () => {
   const { held, take } = queue(new Slots(1))
   const a = await take('a')
   const b = take('b')
@@ -105,7 +105,7 @@ test('a part that waits twice at once, or in a wait, is one part', async () => {
   await Promise.all(twice)
 })
 
-test('who gives up waiting throws the reason of its signal, and holds nobody up', async () => {
+test('a waiter that gives up throws the reason of its signal, and holds nobody up', async () => {
   const { held, take } = queue(new Slots(1))
   const a = await take('a')
   const stop = new AbortController()

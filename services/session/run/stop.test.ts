@@ -8,7 +8,7 @@ import { calls, hangingTool, hangs, text } from '#test/support/session-turns.ts'
 
 const interrupt = (service: SessionFixture) => service.client.interruptSession({ sessionId: 'ses_1' }, asKey)
 
-test('an interrupt stops the provider; what was said stays, and the run ends as interrupted by the user', async () => {
+test('an interrupt stops the provider; the text so far stays, and the run ends as interrupted by the user', async () => {
   await using service = await openSessionService()
   await service.create()
   let stopped = false

@@ -164,7 +164,7 @@ test('a takeover tries until the catalog has ended what ran, and writes nothing 
   assert.equal(await after.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a catalog that never ends what ran keeps no run for ever: it has failed, and says what nobody knows', async () => {
+test('a catalog that never ends what ran does not keep a run for ever: it fails, and reports what is unknown', async () => {
   await using service = await openSessionService()
   await service.create()
   const tool = hangingTool()

@@ -108,7 +108,7 @@ suite('two session services on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal(await one.outcome(), Outcome.SUCCEEDED)
   })
 
-  test('leave that the other one is given reaches the owner, and events reach both', async () => {
+  test('permission given through the other one reaches the owner, and events reach both', async () => {
     const peers = scriptedPeers()
     const [one, two, both] = await openTwo(peers)
     await using _ = both

@@ -36,7 +36,7 @@ async function hanging(service: SessionFixture, sessionId: string): Promise<void
 const reply = (service: SessionFixture, sessionId: string, requestId: string, answer = PermissionReply.ONCE) =>
   service.client.replyPermissionRequest({ sessionId, requestId, reply: answer }, asKey)
 
-test('while one session waits for somebody, another runs to its end', async () => {
+test('while one session waits for a person, another runs to its end', async () => {
   await using service = await openSessionService(oneAtATime)
   service.peers.rules.push({ action: 'look', resource: '*', effect: Effect.ASK })
   const requestId = await asking(service, 'ses_1')
@@ -85,7 +85,7 @@ test('while one session waits for a plugin or an MCP server, another runs to its
   }
 })
 
-test('a hundred sessions that wait for somebody keep nobody from running', async () => {
+test('a hundred sessions that wait for a person keep no other from running', async () => {
   await using service = await openSessionService(oneAtATime)
   service.peers.rules.push({ action: 'look', resource: '*', effect: Effect.ASK })
   const ids = Array.from({ length: 100 }, (_, i) => `ses_${String(i).padStart(3, '0')}`)

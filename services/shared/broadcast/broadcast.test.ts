@@ -62,7 +62,7 @@ test('each item is pulled once, and all readers get it in order', async () => {
   assert.equal(shared.last, '12')
 })
 
-test('nothing is pulled that nobody waits for, and one that waits is enough', async () => {
+test('nothing is pulled without a waiting reader, and one is enough', async () => {
   const { shared, emit, pulled } = stream()
   emit('+10')
   await shared.opened
@@ -74,7 +74,7 @@ test('nothing is pulled that nobody waits for, and one that waits is enough', as
   assert.deepEqual(await take(slow, 3), ['+11', '+12', '+13'])
 })
 
-test('a reader that joins gets what stands after its position, and of the rest what comes from now on', async () => {
+test('a reader that joins gets what follows its position, or, without one, what comes from now on', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened
@@ -116,7 +116,7 @@ test('what lies before a gap is no longer covered', async () => {
   assert.ok(!shared.covers('11') && shared.covers('12') && shared.knows('12'))
 })
 
-test('a reader passes over what it does not want, and is not woken by it', async () => {
+test('a reader skips what it does not want, and is not woken by it', async () => {
   const { shared, emit } = stream()
   emit('+10')
   await shared.opened
@@ -148,7 +148,7 @@ for (const [what, count, size] of [
   })
 }
 
-test('of what everybody has taken only the newest is kept', async () => {
+test('of what everybody has read, only the newest is kept', async () => {
   const { shared, emit } = stream()
   emit('+10000')
   await shared.opened

@@ -16,7 +16,7 @@ const schema = z.object({
   ROOTS: jsonVariable(z.record(z.string(), z.array(z.string()))).default({}),
 })
 
-test('reports every problem in one error, naming the variables, and values where they are no secret', () => {
+test('reports every problem in one error, naming the variables, and values that are not secret', () => {
   const env = { PORT: '12abc', LIMIT: '11', SWITCH: 'yes', SECRET: 'hunter2', ROOTS: '{"a":[1]}' }
   assert.throws(
     () => readEnvironment(schema, env),
@@ -67,7 +67,7 @@ test('reports the problems of all readers of one environment together, each once
   )
 })
 
-test('an unknown setting is a warning beside what is wrong; a name is suggested only where it is much like it', () => {
+test('an unknown setting is a warning next to the errors; a name is suggested only if it is very similar', () => {
   const read = (env: Record<string, string | undefined>) =>
     readEnvironment(z.object({ PORTICO_HOST: z.string().default('a'), PORTICO_PORT: portVariable() }), env)
   const message = [

@@ -61,7 +61,7 @@ function valuesOf(field: DescField, depth: number): fc.Arbitrary<unknown> {
   return is64.includes(field.scalar) ? fc.bigInt({ min: 0n, max: 9n }) : fc.integer({ min: 0, max: 9 })
 }
 
-test('what is made of whatever is given is what create makes', () => {
+test('the result is always what `create` makes', () => {
   assert.ok(messages.length > 100)
   for (const message of messages) {
     assert.deepEqual(makeMessage(message, undefined), create(message), message.typeName)

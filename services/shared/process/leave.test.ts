@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leave } from './leave.ts'
 
-test('all are unready at once; after that time they drain side by side, each with all of its time', async () => {
+test('all become unready at once; after that time they drain in parallel, each with its full time', async () => {
   const seen: string[] = []
   const both = Promise.withResolvers<void>()
   let draining = 0

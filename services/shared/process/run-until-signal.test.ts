@@ -44,7 +44,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-test('signals that come together are one: npm repeats the one that the terminal gave', async () => {
+test('signals that come together count as one: npm repeats the terminal’s', async () => {
   const process = run(`${ALIVE} resources.defer(() => new Promise((done) => setTimeout(done, 100))); say('up')`)
   await said(process)
   process.child.kill('SIGINT')

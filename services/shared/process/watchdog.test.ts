@@ -44,7 +44,7 @@ const SPINS = {
 }
 
 for (const [name, code] of Object.entries(SPINS)) {
-  test(`a process that turns on ${name} is ended, with one line that says so`, async () => {
+  test(`a process that spins on ${name} is ended, with one line that says so`, async () => {
     const process = run(1_000, code)
     assert.deepEqual(await process.ended, [null, 'SIGKILL'])
     const [up, line, ...more] = process.output().trimEnd().split('\n')
@@ -68,7 +68,7 @@ test('the first process of a container, to which its own signals mean nothing, e
   assert.match(process.output(), /^up\n\{"level":"fatal",.*"pid":1,.*\}\n$/)
 })
 
-test('an output that takes nothing does not keep a process that spins', async () => {
+test('a blocked output does not keep a spinning process alive', async () => {
   const code = `process.stdout.write('x'.repeat(1 << 20)); ${SPINS['a loop']}`
   const { child, up, ended } = run(500, code)
   await up
@@ -122,7 +122,7 @@ describe('a process that does nothing', { concurrency: true }, () => {
 
 const STAND = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);'
 
-test('while a process opens, its event loop may stand ten times as long, and only then', async () => {
+test('while a process opens, and only then, its event loop may block ten times as long', async () => {
   const opened = run(400, '', [], [], STAND)
   assert.deepEqual([await opened.ended, opened.output()], [[0, null], 'up\n'])
   const spinning = run(200, '', [], [], 'for (;;);')

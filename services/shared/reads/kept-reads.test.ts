@@ -52,13 +52,13 @@ test('what was read is kept until something is committed, here or by another pro
   assert.equal(words.state.reads, 4)
 })
 
-test('what was not there is looked for again', async () => {
+test('what was missing is looked up again', async () => {
   await using words = await open()
   await words.file.write(() => words.file.statement('DELETE FROM words').run())
   assert.deepEqual([words.read(), words.read(), words.state.reads], [undefined, undefined, 2])
 })
 
-test('what was read in the midst of a transaction that is undone is not kept', async () => {
+test('what was read during a transaction that is rolled back is not kept', async () => {
   await using words = await open()
   const undone = words.file.write(() => {
     words.set('never')

@@ -41,7 +41,7 @@ test('a caller that comes while one read is under way and another one waits sees
   assert.equal(state.begun, 2)
 })
 
-test('of reads that are under way at once none is taken for a later one', async () => {
+test('of concurrent reads, none is mistaken for a later one', async () => {
   const { state, read } = newReads()
   const first = read('a')
   const second = read('a')

@@ -32,7 +32,7 @@ test('a page has the default size, at most the maximum, and never none or a nega
     assert.throws(() => parsePageSize(size, 50, 100), invalid('page_size', 'must be at least 1'))
 })
 
-test('what is required is not empty', () => {
+test('a required field is not empty', () => {
   assert.equal(parseRequired('name', ' '), ' ')
   assert.throws(() => parseRequired('name', ''), invalid('name', 'must not be empty'))
 })

@@ -51,7 +51,7 @@ async function database() {
   }
 }
 
-test('processes that start at once on an empty database make its form once', options, async () => {
+test('processes that start at once on an empty database create its schema once', options, async () => {
   await using store = await database()
   const runs: number[] = []
   const counted = [FIRST, SECOND].map(
@@ -103,7 +103,7 @@ test(
   },
 )
 
-test('migrating makes nothing where there is no data', options, async () => {
+test('migrating creates nothing where there is no data', options, async () => {
   await using store = await database()
   await migrateMongo(store.one, schemaOf(FIRST, SECOND), () => {})
   assert.deepEqual(await store.one.db.listCollections().toArray(), [])

@@ -41,19 +41,19 @@ test('a server too busy to list its dead transactions is queried again until it 
   assert.deepEqual(killed, [[{ id: 'gone' }]])
 })
 
-test('it is looked once a second at most', async () => {
+test('it looks once a second at most', async () => {
   const { end, killed, looked } = scripted([])
   assert.deepEqual([await end(), await end()], [false, false])
   assert.deepEqual([looked(), killed], [1, []])
 })
 
-test('a server that does not allow it is left alone', async () => {
+test('a server that does not permit it is left alone', async () => {
   const { end, looked } = scripted(new MongoServerError({ message: 'not authorized', code: 13 }))
   assert.equal(await end(), false)
   assert.equal(looked(), 1)
 })
 
-test('a transaction that meets a conflict is run again, however the server says so', async () => {
+test('a transaction that meets a conflict is run again, however the server reports it', async () => {
   const session = {
     startTransaction() {},
     async commitTransaction() {},

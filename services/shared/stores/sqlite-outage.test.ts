@@ -101,7 +101,7 @@ test('nothing is written to a file that was removed or replaced while it was ope
   assert.match(String(line?.msg), /texts\.sqlite was removed or replaced while it was open$/)
 })
 
-test('what is no SQLite file, or has damaged pages where a start reads, is one line that names it', () => {
+test('a file that is not SQLite, or has damaged pages where a start reads, is one line that names it', () => {
   using directory = folder()
   const path = join(directory.path, 'texts.sqlite')
   writeFileSync(path, 'no database, but long enough to be taken for one. '.repeat(100))

@@ -58,7 +58,7 @@ test('writes of one turn share a commit and are not seen before it; each gets it
   assert.deepEqual(other.prepare('SELECT count(*) AS count FROM parent').get()?.count, 3)
 })
 
-test('a job that throws undoes only itself, and gets back what it threw', async () => {
+test('a job that throws rolls back only itself, and gets back what it threw', async () => {
   await using store = await openFile()
   const failure = new Error('refused')
   const results = await Promise.allSettled([
@@ -78,7 +78,7 @@ test('a job that throws undoes only itself, and gets back what it threw', async 
   assert.deepEqual(store.ids(), [1, 3])
 })
 
-test('jobs have savepoints only where one throws that may have written; then all run again, and what they left in memory counts no more', async (t) => {
+test('jobs have savepoints only if one throws that may have written; then all run again, and what they left in memory no longer counts', async (t) => {
   let undone = 0
   await using opened = await openFile({ undone: () => undone++ })
   const { file, ids } = opened
@@ -101,7 +101,7 @@ test('jobs have savepoints only where one throws that may have written; then all
   assert.deepEqual([ids(), ran, savepoints(), undone], [[1, 2, 3, 4], [1, 2, 3, 1, 3, 1, 4], 3, 1])
 })
 
-test('a job that refuses before it writes has nobody run again', async () => {
+test('a job that refuses before it writes makes no other run again', async () => {
   await using opened = await openFile()
   const { file, ids } = opened
   const ran: number[] = []
@@ -130,7 +130,7 @@ test('a job that refuses before it writes has nobody run again', async () => {
   )
 })
 
-test('who refused in a transaction that began anew stays refused', async () => {
+test('a job that refused in a restarted transaction stays refused', async () => {
   await using store = await openFile()
   let calls = 0
   const refusing = store.file.decideAndWrite(
@@ -161,7 +161,7 @@ test('when the commit fails every job of the turn rejects and nothing is kept; t
   assert.deepEqual(store.ids(), [4])
 })
 
-test('what was resolved is there after the file was opened again', async () => {
+test('whatever resolved is there after the file was reopened', async () => {
   await using store = await openFile()
   await store.insert(1)
   await store.file[Symbol.asyncDispose]()
@@ -236,7 +236,7 @@ test('a process that is killed lets go of its exclusive file, and what it had wr
   assert.equal(again.statement('SELECT id FROM parent').get()?.id, 7)
 })
 
-test('what a failing disk does not undo is undone before the next write, and nobody waits for ever', async (t) => {
+test('a rollback that a failing disk prevents is made before the next write, and nobody waits for ever', async (t) => {
   await using store = await openFile()
   const { exec } = DatabaseSync.prototype
   const rollBack = t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, sql: string) {

@@ -83,7 +83,7 @@ test('a store that goes and comes back is reported by one line each, and is unus
   )
 })
 
-test('a store that can not be written from the beginning is unusable until it can', async () => {
+test('a store that cannot be written from the beginning is unusable until it can', async () => {
   for (const probeMs of [5, 1_000_000]) {
     const { store, watch, lines } = open({ probeMs })
     using _ = watch
@@ -100,7 +100,7 @@ test('a store that can not be written from the beginning is unusable until it ca
   assert.deepEqual([watch.state(), lines], [{ ok: true }, []])
 })
 
-test('two failures in a row are none', async () => {
+test('two failures in a row do not count', async () => {
   const { store, watch } = open({})
   using _ = watch
   let changes = 0
@@ -117,7 +117,7 @@ test('two failures in a row are none', async () => {
   assert.deepEqual([watch.state(), changes], [{ ok: true }, 0])
 })
 
-test('a call that fails because of the store says so, and has the store probed at once', async () => {
+test('a call that fails because of the store reports it, and has the store probed at once', async () => {
   const { store, watch, port } = open({ probeMs: 1_000_000 })
   using _ = watch
   assert.equal(await port.work(), 'done')
@@ -182,7 +182,7 @@ test('a store that was just written is not probed, and one that was only read is
   })
 })
 
-test('what the watch says belongs to no request', async () => {
+test('the log lines of the watch belong to no request', async () => {
   const { store, watch, port, lines } = open({ probeMs: 1_000_000 })
   using _ = watch
   store.failure = AWAY

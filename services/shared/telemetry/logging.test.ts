@@ -46,7 +46,7 @@ test('censors members named like secrets, at the top, one level down and among h
   assert.equal(headers.authorization, 'hush', 'what was given has changed')
 })
 
-test('censors what an error has beside its message, and leaves other values as they are', () => {
+test('censors an error’s members besides its message, and leaves other values as they are', () => {
   const { lines, logger } = capture()
   const headers = { cookie: 'hush', accept: '*/*' }
   const error = Object.assign(new Error('refused'), { token: 'hush', headers, request: { token: 'seen' } })
@@ -82,7 +82,7 @@ test('once a flush has ended all lines are written, in order', async () => {
   )
 })
 
-test('a log on a full disk stops nobody', { skip: !existsSync('/dev/full') }, async () => {
+test('a log on a full disk blocks nobody', { skip: !existsSync('/dev/full') }, async () => {
   const program = `import { createLogger } from ${JSON.stringify(new URL('logging.ts', import.meta.url).href)}
     const logger = createLogger({ service: 'session', level: 'info' })
     const timer = setInterval(() => logger.info('x'.repeat(2_000)), 1)

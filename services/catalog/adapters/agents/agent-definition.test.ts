@@ -51,7 +51,7 @@ test('a thousand locations hold a bounded number of watches, notice changes, and
   await waitFor('the watches are released', () => watchers.size === 0)
 })
 
-test('what lies beside the places of agents is no signal', async (t) => {
+test('files beside the places of agents cause no signal', async (t) => {
   const { open } = await begin(t)
   const location = await open('project')
   await location.digest()
@@ -83,7 +83,7 @@ test('locations of one project share the watches of what they share', async (t) 
   assert.equal(watchers.size, 0)
 })
 
-test('a location that is closed while it is opened leaves no watch', async (t) => {
+test('a location that is closed while it is being opened leaves no watch', async (t) => {
   const { watchers, open } = await begin(t)
   const location = await open('project')
   const reading = location.digest()
@@ -96,7 +96,7 @@ test('a location that is closed while it is opened leaves no watch', async (t) =
   assert.equal(watchers.size, 0)
 })
 
-test('a file that vanishes while it is looked for is passed by', { skip: process.platform !== 'linux' }, async (t) => {
+test('a file that vanishes while it is looked for is skipped', { skip: process.platform !== 'linux' }, async (t) => {
   const { folder, open } = await begin(t)
   const location = await open('project')
   const path = join(folder, 'vanished.md')

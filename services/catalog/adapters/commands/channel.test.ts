@@ -16,7 +16,7 @@ for (const supervisor of await supervisors(PATH)) {
 }
 
 for (const [name, start] of starters) {
-  test(`a channel carries both directions apart from the output, and our end of it is an end (${name})`, async () => {
+  test(`a channel carries both directions apart from the output, and closing our end ends it (${name})`, async () => {
     const options = { shell: '/bin/sh', command: 'cat <&4 >&4; echo over >&2', directory: '/', environment: { PATH } }
     await using command = await start({ ...options, channel: true })
     command.channel?.end('hello')

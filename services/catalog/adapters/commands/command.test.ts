@@ -107,7 +107,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     assert.match(big.text, /^\s*100001\na\na\n$/)
   })
 
-  test('only the shell has the words of the command among its own: who looks for them finds no supervisor', async () => {
+  test('only the shell has the words of the command in its arguments: a search for them finds no supervisor', async () => {
     const tag = longSleep()
     const { command, printed } = await begin(start, `: ${tag}; echo up; sleep 1000; :`)
     await printed('up')
@@ -117,7 +117,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     await command[Symbol.asyncDispose]()
   })
 
-  test('nothing of it goes on when what it waits for is ended first', async () => {
+  test('nothing of it goes on when what it waits for ends first', async () => {
     using folder = scratchDirectory()
     const tag = longSleep()
     const waiting = `(setsid sleep ${tag}; : > ${folder.path}/on) &`
@@ -128,7 +128,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     assert.deepEqual(readdirSync(folder.path), [])
   })
 
-  test('nothing stays of many at once: no process, no zombie, no descriptor', async () => {
+  test('many at once leave nothing behind: no process, no zombie, no descriptor', async () => {
     await run(start, 'true')
     const [children, open] = [ownChildren(), descriptors()]
     await Promise.all(Array.from({ length: 8 }, () => run(start, '(sleep 0.05 &) ; (true &) ; echo a')))
@@ -138,7 +138,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     await waitFor('the end of all', over, () => ({ children: more(), descriptors: descriptors(), open }))
   })
 
-  test('many that are started faster than they are counted end', async () => {
+  test('many that are started faster than they are counted all end', async () => {
     const tag = longSleep()
     // Each of 6 starts another one 40 times in a row; at most 240 at a time.
     const bomb = `spawn() { n=0; while [ $n -lt 40 ]; do n=$((n+1)); (${reaped ? 'env -i setsid' : 'setsid'} sleep ${tag} &); done; }
@@ -149,7 +149,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     assert.deepEqual(await processesWith(tag), [])
   })
 
-  test('a directory that is not there, and a system that starts nothing, are reported', async () => {
+  test('a missing directory, and a system that starts nothing, are reported', async () => {
     const options = { shell: '/bin/sh', command: 'true', directory: '/nowhere', environment: { PATH } }
     await assert.rejects(start(options), { name: 'ToolError', kind: 'not_started' })
   })
@@ -166,7 +166,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     ['inner', '$PPID'],
     ['outer', outer],
   ] as const) {
-    test(`a command that kills its ${which} supervisor ends, with all that hides`, async () => {
+    test(`a command that kills its ${which} supervisor ends, with all that hides from it`, async () => {
       const tag = longSleep()
       const { command } = await begin(start, `${hide(tag)}; kill -9 ${victims}; sleep ${tag}`)
       await assert.rejects(command.ended, { kind: 'supervision_lost' })
@@ -234,7 +234,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     await command[Symbol.asyncDispose]()
   })
 
-  describe('of which the server is killed', { concurrency: true }, () => {
+  describe('whose server is killed', { concurrency: true }, () => {
     for (const [title, last] of Object.entries(LAST_DEEDS)) {
       test(`when this process is killed${title}, nothing that a command started stays`, async () => {
         using folder = scratchDirectory()

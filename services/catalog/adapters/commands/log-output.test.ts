@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { logOutput } from './log-output.ts'
 
-test('of what is printed a part is logged each minute, and that the rest is left out', (t) => {
+test('a part of the output is logged each minute, with a note that the rest is left out', (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
   const output = new PassThrough()

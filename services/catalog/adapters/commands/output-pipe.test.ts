@@ -39,7 +39,7 @@ test('what a killed process left of a pipe goes at the next start', async () => 
   assert.deepEqual(readdirSync(folder.temporary), [])
 })
 
-test('a start leaves alone the pipes of processes that are alive, and what is no pipe of ours', async () => {
+test('a start leaves the pipes of living processes alone, and what is not one of our pipes', async () => {
   using folder = withMkfifo('while ! [ -e "$3.go" ]; do sleep 0.02; done; PATH=/usr/bin:/bin exec mkfifo "$@"')
   const opening = openOutputPipe(folder.temporary, folder.path)
   await waitFor('the folder of the pipe', () => readdirSync(folder.temporary).length === 1)

@@ -7,7 +7,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 import { ReapedCommand } from './reaped-command.ts'
 import { startProcess } from './start-process.ts'
 
-test('of many processes that are wanted at once, one is started in a turn of the event loop', async () => {
+test('of many processes wanted at once, one is started per turn of the event loop', async () => {
   let turn = 0
   let counting: NodeJS.Immediate
   const count = (): void => {
@@ -26,7 +26,7 @@ test('of many processes that are wanted at once, one is started in a turn of the
   assert.equal(new Set(started.map(({ turn }) => turn)).size, 10)
 })
 
-test('a supervisor that says nothing after its start is given up and ended', async (t) => {
+test('a supervisor that is silent after its start is given up and ended', async (t) => {
   const tag = longSleep()
   const silent = { program: '/bin/sh', words: ['-c', `exec sleep ${tag}`] }
   t.mock.timers.enable({ apis: ['setTimeout'] })

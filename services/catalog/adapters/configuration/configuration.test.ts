@@ -33,7 +33,7 @@ async function begin(t: TestContext, trusted: readonly string[] = []) {
   return { folder, open, read, signals }
 }
 
-test('documents come low precedence first, each with its path; the user’s own are trusted', async (t) => {
+test('documents are in order of rising precedence, each with its path; the user’s own are trusted', async (t) => {
   const { folder, read } = await begin(t)
   const files = [
     ...['config/opencode.json', 'config/opencode.jsonc', 'project/opencode.json', 'project/app/opencode.json'],
@@ -59,7 +59,7 @@ test('a project’s documents are trusted below a trusted directory, by real pat
   assert.deepEqual((await read()).length, 2)
 })
 
-test('a document that cannot be read counts as it was, else not at all; a change is a signal', async (t) => {
+test('an unreadable document counts as it was before, or else not at all; a change is a signal', async (t) => {
   const { folder, open, read, signals } = await begin(t)
   await writeFiles(folder, { 'project/opencode.json': '{"a":1}', 'project/opencode.jsonc': '[]' })
   const documents = await open.read()

@@ -10,7 +10,7 @@ import { replaceFile } from './replace-file.ts'
 const kind = (name: string) => (error: unknown) => error instanceof ToolError && error.kind === name
 
 // A link may be planted between a check and its use; here that always happens.
-test('a link put in the way after the look is found out, for reading', async () => {
+test('a link put in the way after the check is detected, for reading', async () => {
   await using catalog = await openCatalog()
   const { project, outside } = catalog
   await writeFiles(outside, { 'dir/secret': 'secret' })
@@ -29,7 +29,7 @@ test('a link put in the way after the look is found out, for reading', async () 
   await assert.rejects(readDirectoryInside(project, dir), (error) => error instanceof ToolError)
 })
 
-test('a link put in the way after the look is found out, for writing', async () => {
+test('a link put in the way after the check is detected, for writing', async () => {
   await using catalog = await openCatalog()
   const { project, outside } = catalog
   await mkdir(join(project, 'a/b'), { recursive: true })

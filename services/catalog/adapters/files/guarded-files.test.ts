@@ -14,7 +14,7 @@ async function guardOf({ client, project }: CatalogFixture, path: string, tool: 
   return access?.guardedPath
 }
 
-catalogTest('what decides what agents may do is guarded, at any depth, whatever it is called by', async (catalog) => {
+catalogTest('the files that decide what agents may do are guarded, at any depth, under any name', async (catalog) => {
   await writeFiles(catalog.project, { 'opencode.json': '{}', '.opencode/agents/a.md': '' })
   const { project } = catalog
   for (const path of [
@@ -115,7 +115,7 @@ catalogTest(
   },
 )
 
-catalogTest('modules of plugins are guarded wherever they lie, and so is what they import', async (catalog) => {
+catalogTest('modules of plugins are guarded wherever they are, and so is what they import', async (catalog) => {
   const { project, config } = catalog
   const plugins = ['../project/src/own.mjs', join(project, 'src/later.ts')]
   await writeFiles(config, { 'opencode.json': JSON.stringify({ plugins }) })
@@ -220,7 +220,7 @@ catalogTest('a link to a repository that is not there yet is guarded where it le
   assert.equal(await guardOf(catalog, 'meta/hooks/pre-commit'), join(project, 'meta/hooks/pre-commit'))
 })
 
-test("the user's configuration is guarded for whoever works in a directory that holds it", async () => {
+test("the user's configuration is guarded even in a directory that contains it", async () => {
   await using catalog = await openCatalog()
   const home = join(catalog.project, '..')
   const write = async (path: string) => {

@@ -48,7 +48,7 @@ test('a deeper file decides after a higher one, and only below itself', () => {
   )
 })
 
-test('the name of a directory is no pattern', () => {
+test('the name of a directory is not a pattern', () => {
   for (const base of ['a[b]', 'x*', '!no', '#c', 'with space', 'q?']) {
     assertExcluded(rulesOf({ [base]: '*.log\n/top' }), '', 'ab/a.log xy/top other/a.log')
     const rules = rulesOf({ [base]: '*.log\n/top' })

@@ -166,7 +166,7 @@ test('of the requests that a remote server sends a few are replied to at the sam
   assert.ok(most <= 8 && all < 1_000, `${all} replies, ${most} at the same time`)
 })
 
-test('a redirect is followed within the server, and to nobody else: what is configured as headers is for it alone', async (t) => {
+test('a redirect is followed only within the server: the configured headers are for it alone', async (t) => {
   const asked: string[] = []
   const serve = async (name: string, moved: Record<string, string>): Promise<string> => {
     const server = createServer(async (request, response) => {

@@ -13,7 +13,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 /** How many servers are killed, each once; the soak test kills more of them. */
 const SERVERS = Number(process.env.MCP_KILLS ?? 6)
 
-test('servers that are killed at random moments: no call is sent twice, each has an outcome, and no process is left', async (t) => {
+test('when servers are killed at random moments, no call is sent twice, each has an outcome, and no process is left', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-mcp-kill-'))
   t.after(() => rm(folder, { recursive: true }))
   {

@@ -55,7 +55,7 @@ test('a server without tools gets no request, and an answer that is not a list i
   }
 })
 
-test('what cannot be offered is left out, and what is shown is short and well-formed', async () => {
+test('tools that cannot be offered are left out, and what is shown is short and well-formed', async () => {
   const { found } = await listed(() => ({
     tools: [
       ...[null, 'x', tool(1), tool(''), tool('a\u0000b'), tool('x'.repeat(257)), tool('none', { inputSchema: null })],

@@ -32,7 +32,7 @@ async function begin(t: TestContext, overrides: Partial<Config> = {}) {
 const toolNames = async ({ client }: CatalogFixture) =>
   (await client.listTools({}, asOperator)).tools.map(({ name }) => name).filter((name) => name.includes('_'))
 
-test('a tool of a plugin that has the name of a server’s does not hide it', async (t) => {
+test('a plugin’s tool does not hide a server’s tool of the same name', async (t) => {
   const { catalog, server } = await begin(t)
   await configureMcp(catalog.config, { s: server.entry })
   await writeFiles(catalog.config, {
@@ -45,7 +45,7 @@ test('a tool of a plugin that has the name of a server’s does not hide it', as
   assert.match((await runTool(catalog, 's_pid_2', {})).text, /^\d+$/)
 })
 
-test('a server that ends during a call: it failed, was sent once, and the server comes back with its tools', async (t) => {
+test('when a server ends during a call, the call failed, was sent once, and the server comes back with its tools', async (t) => {
   const { catalog, server } = await begin(t)
   await configureMcp(catalog.config, { s: server.entry })
   assert.deepEqual(await toolNames(catalog), ['s_wait', 's_die', 's_grow', 's_env', 's_bad', 's_pid'])
@@ -109,7 +109,7 @@ test('an abort reaches the server, progress is passed on, and an answer of any k
   assert.equal(JSON.parse((await runTool(catalog, 's_env', {})).text).OWN, 'v')
 })
 
-test('tools that a server has from now on count at the next step, with an event', async (t) => {
+test('new tools of a server count from the next step, with an event', async (t) => {
   const { catalog, server } = await begin(t)
   await configureMcp(catalog.config, { s: server.entry })
   const leave = new AbortController()
@@ -197,7 +197,7 @@ test('a project’s file below a trusted directory names servers', async (t) => 
   assert.equal((await mcpServers(catalog)).s?.status, Status.CONNECTED)
 })
 
-test('more servers than places: who is idle makes room, its tools stay, and a call starts it again', async (t) => {
+test('with more servers than places, an idle one makes room, its tools stay, and a call starts it again', async (t) => {
   const { catalog, server } = await begin(t, { processesPerCore: 1 })
   const count = availableParallelism() + 1
   await configureMcp(
@@ -223,7 +223,7 @@ test('a location that nobody uses gives its processes back; its tools are there 
   assert.notEqual(pid, former)
 })
 
-test('a location that is built anew has its servers anew, and the former ones end', async (t) => {
+test('a location that is rebuilt has new servers, and the former ones end', async (t) => {
   const { catalog, server, folder } = await begin(t)
   await configureMcp(catalog.config, { s: server.entry })
   await toolNames(catalog)

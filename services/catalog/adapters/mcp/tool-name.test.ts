@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { offeredName } from './tool-name.ts'
 
-test('the names of tools fit providers, are the same in every process, and none is another’s', () => {
+test('the names of tools fit providers, are the same in every process, and are unique', () => {
   assert.equal(offeredName('files', 'read_file'), 'files_read_file')
   assert.equal(offeredName('a_b', 'c'), 'a-b__c_0c1d18f5e74d2786')
   const pairs = [

@@ -70,7 +70,7 @@ test('installs a package with its dependencies, each version where Node finds it
   )
 })
 
-test('what a package would run is never run, and its programs are linked nowhere', async (t) => {
+test('a package’s scripts are never run, and its programs are linked nowhere', async (t) => {
   const { root, registry, run } = await begin(t, [])
   const script = `touch ${join(root, 'trace')}`
   const scripts = Object.fromEntries(['preinstall', 'install', 'postinstall', 'prepare'].map((name) => [name, script]))
@@ -104,7 +104,7 @@ test('git, addresses, files and folders are refused, also as dependencies of dep
   assert.deepEqual(await readdir(join((await run()).folder, 'node_modules')), ['acme'])
 })
 
-test('a tarball whose content differs from its integrity is refused, and so is one that has none', async (t) => {
+test('a tarball whose content differs from its integrity is refused, and so is one without any', async (t) => {
   const sent = tarballOf([{ path: 'package/index.js', content: 'other' }])
   const { refusal } = await begin(t, [
     acme({ dependencies: { leaf: '1' } }),
@@ -115,7 +115,7 @@ test('a tarball whose content differs from its integrity is refused, and so is o
   assert.match(await refusal('unsigned'), /no integrity for unsigned@1\.0\.0/)
 })
 
-test('a tarball that holds links, devices or ways out of its folder is refused', async (t) => {
+test('a tarball with links, devices or paths out of its folder is refused', async (t) => {
   const hostile: readonly TarEntry[] = [
     { path: 'package/link', type: 'SymbolicLink', linkpath: '/etc/passwd' },
     { path: 'package/link', type: 'Link', linkpath: '../../outside' },
@@ -159,7 +159,7 @@ test('what is too large, too many or too deep is refused', async (t) => {
   await run()
 })
 
-test('only what a package says to bring along is taken from its own node_modules; a shrinkwrap decides nothing', async (t) => {
+test('only bundled dependencies are taken from a package’s own node_modules; a shrinkwrap decides nothing', async (t) => {
   const elsewhere = { lockfileVersion: 1, dependencies: { leaf: { version: 'git+file:///srv/leaf.git' } } }
   const files = {
     'node_modules/mine/index.js': '',
@@ -181,7 +181,7 @@ test('only what a package says to bring along is taken from its own node_modules
   )
 })
 
-test('what is for other platforms is left out where it is optional, and refused where it is not', async (t) => {
+test('packages for other platforms are left out if they are optional, and refused if not', async (t) => {
   const { run, refusal } = await begin(t, [
     acme({ optionalDependencies: { native: '1' } }),
     { name: 'native', version: '1.0.0', manifest: { os: ['nowhere'] } },
@@ -190,7 +190,7 @@ test('what is for other platforms is left out where it is optional, and refused 
   assert.match(await refusal('native'), /Unsupported platform/)
 })
 
-test('what the registry does not have is said by name', async (t) => {
+test('what the registry does not have is reported by name', async (t) => {
   const { refusal } = await begin(t, [acme({ dependencies: { gone: '1' } })])
   assert.match(await refusal(), /does not have it: .*gone/)
   assert.match(await refusal('acme@2'), /acme@2/)

@@ -56,7 +56,7 @@ async function defaultOf({ entry }: { readonly entry: string }): Promise<unknown
   return (await import(entry)).default
 }
 
-test('what is installed starts without a registry, also in the next process; a newer version is seen by a check and comes by an update', async (t) => {
+test('what is installed starts without a registry, also in the next process; a check finds a newer version, and an update installs it', async (t) => {
   const the = await begin(t)
   the.publish('1.0.0')
   const first = await the.packages.load('acme@^1', never)
@@ -97,7 +97,7 @@ test('what is installed starts without a registry, also in the next process; a n
   assert.equal(await defaultOf(await the.packages.load('acme@^1', never)), 'acme 1.1.0')
 })
 
-test('what is not installed fails without a registry, and is tried again after half a minute', async (t) => {
+test('what is not installed fails without a registry, and is retried after half a minute', async (t) => {
   const the = await begin(t)
   the.publish('1.0.0')
   await the.registry.stop()
@@ -113,7 +113,7 @@ test('what is not installed fails without a registry, and is tried again after h
   }
 })
 
-test('two that load a specifier at once share an installation, which goes on when one of them leaves; a stop ends it', async (t) => {
+test('two callers that load a specifier at once share an installation, which goes on when one of them leaves; a stop ends it', async (t) => {
   const the = await begin(t)
   for (const name of ['acme', 'other']) the.publish('1.0.0', name)
   const { promise, resolve } = Promise.withResolvers<void>()

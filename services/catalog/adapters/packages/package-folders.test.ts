@@ -54,7 +54,7 @@ test('a sweep removes what no living process may use; those of other containers 
   assert.deepEqual((await readdir(place)).sort(), [...alive, basename(path), 'current.json', 'something'].sort())
 })
 
-test('what somebody damaged is not there', async (t) => {
+test('a damaged installation counts as missing', async (t) => {
   const { folders, install } = await begin(t)
   const { path } = await install('1.0.0')
   for (const text of ['{', '[]', '{"folder":1}', '{"folder":"../..","version":"1.0.0","integrity":""}']) {

@@ -36,7 +36,7 @@ function begin({ places = new ProcessPlaces(2, 2), failures = 0 } = {}) {
   return { slot, started, ends, places }
 }
 
-test('all who use it at once use one process, and the next one after its end another', async () => {
+test('concurrent users share one process, and the next one after its end uses another', async () => {
   const { slot, started, ends } = begin()
   const uses = await Promise.all([slot.use(), slot.use()])
   const [first] = started
@@ -82,7 +82,7 @@ test('a process whose predecessor takes its time to end does not end in its stea
   await slot[Symbol.asyncDispose]()
 })
 
-test('a process that the system cannot start now is tried again, later each time, and says why it is not there', async (t) => {
+test('a process that the system cannot start is retried, later each time, and the reason is reported', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { slot, started } = begin({ failures: 2 })
   const using = slot.use()

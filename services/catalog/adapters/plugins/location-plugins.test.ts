@@ -10,7 +10,7 @@ import { waitFor } from '#test/support/wait-until.ts'
 
 const REPORTS = `export default { id: 'reports', setup: ({ options, hook }) => hook('instructions', () => JSON.stringify(options)) }`
 
-test('a project that is not trusted says nothing of a plugin that is', async () => {
+test('an untrusted project says nothing about a trusted plugin', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'plugins/reports.js': REPORTS,
@@ -116,7 +116,7 @@ test('a plugin sees of the environment what a command sees', async () => {
   assert.equal(text, 'CATALOG_TOOL_CALL,HOME,PATH,PWD')
 })
 
-test('more locations than places for processes: who is idle makes room, its tools stay, and a call starts it again', async () => {
+test('with more locations than places for processes, an idle one makes room, its tools stay, and a call starts it again', async () => {
   await using catalog = await openCatalog({ processesPerCore: 1 })
   await writeFiles(catalog.config, { 'plugins/where.js': WHERE })
   const directories = Array.from({ length: availableParallelism() + 1 }, (_, i) => join(catalog.project, String(i)))

@@ -7,7 +7,7 @@ import { writeFiles } from '#test/support/catalog.ts'
 import { TrustedDirectories } from '../configuration/trusted-directories.ts'
 import { findPlugins } from './plugin-files.ts'
 
-test('64 plugins of a location run; what a project that is not trusted names takes nobody’s place, and the rest is listed', async (t) => {
+test('64 plugins of a location run; those of an untrusted project take no place from others, and the rest are listed', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'portico-plugins-'))
   t.after(() => rm(home, { recursive: true }))
   await writeFiles(home, { 'config/plugins/guard.js': '' })

@@ -19,7 +19,7 @@ const FAILING = {
   'hangs.js': ['await new Promise(() => {})', /hook instructions took longer than 4 s/],
 } as const
 
-test('a plugin that fails in a hook, in whatever way, is failed with its error, and the others work', async () => {
+test('a plugin that fails in a hook, in whatever way, gets the status failed with its error, and the others work', async () => {
   await using catalog = await openCatalog({ pluginHookSeconds: 4, pluginMemoryMib: 64 })
   for (const [name, [body]] of Object.entries(FAILING)) {
     const source = plugin(name.replace('.js', ''), `hook('instructions', async () => { ${body} })`)
@@ -39,7 +39,7 @@ test('a plugin that fails in a hook, in whatever way, is failed with its error, 
   assert.equal(found['good.js'], 'active')
 })
 
-test('what a plugin makes of the text of a call is cut, also of one that failed', async () => {
+test('what a plugin makes of the text of a call is cut, also for a failed call', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, {
     'plugins/long.js': plugin('long', `hook('tool.after', () => ({ text: 'y'.repeat(1.5e6) }))`),
@@ -57,7 +57,7 @@ const UNUSABLE: Readonly<Record<string, readonly [string, string]>> = {
   'agent.js': [`agents: ['build', 'nobody']`, 'there is no agent nobody'],
 }
 
-test('a plugin whose hook makes something of a prompt that no prompt is has failed, and others change it', async () => {
+test('a plugin whose hook returns something that is not a prompt has failed, and others change the prompt', async () => {
   await using catalog = await openCatalog()
   for (const [name, [change]] of Object.entries(UNUSABLE)) {
     const source = plugin(name.replace('.js', ''), `hook('prompt', () => ({ ${change} }))`)
@@ -76,7 +76,7 @@ test('a plugin whose hook makes something of a prompt that no prompt is has fail
   assert.equal(found['works.js'], 'active')
 })
 
-test('a call of a tool whose plugin does not work says so, and not that its input is wrong', async () => {
+test('a call of a tool whose plugin does not work reports that, and not that its input is wrong', async () => {
   await using catalog = await openCatalog()
   const tool = `tool({ name: 'act', description: 'Acts.', inputSchema: { type: 'object' }, execute() {} })`
   await writeFiles(catalog.config, {
@@ -94,7 +94,7 @@ test('a call of a tool whose plugin does not work says so, and not that its inpu
   )
 })
 
-test('of two plugins with one id the second one does not work, until the first one is gone', async () => {
+test('of two plugins with one id, the second does not work until the first is gone', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, { 'plugins/a.js': plugin('same', ''), 'plugins/b.js': plugin('same', '') })
   const list = async () => states(await catalog.client.listPlugins({}, asOperator))

@@ -83,7 +83,7 @@ test('a process that is silent after its start is pinged after 16 seconds if any
   await host[Symbol.asyncDispose]()
 })
 
-test('what a former thread of a plugin still says is not said by its successor', async () => {
+test('messages of a plugin’s former thread are not taken for its successor’s', async () => {
   await using opened = await openHost({
     'old.mjs': `import { writeFileSync } from 'node:fs'
       writeFileSync('began', '')
@@ -112,7 +112,7 @@ test('what a former thread of a plugin still says is not said by its successor',
   )
 })
 
-test('plugins load a few at once, and the time that each may take to load begins when it does', async () => {
+test('plugins load a few at a time, and the time limit of each starts when it begins to load', async () => {
   const source = (id: string) => `export default {
     id: '${id}',
     setup: () => new Promise((resolve) => setTimeout(resolve, 1_500)),
@@ -133,7 +133,7 @@ test('plugins load a few at once, and the time that each may take to load begins
   assert.deepEqual(observed, ['one begins', 'one is ready', 'two begins', 'two is ready'])
 })
 
-test('what is printed without end is read slowly', async () => {
+test('endless output is read slowly', async () => {
   let read = 0
   const files = {
     'prints.mjs': `import { writeSync } from 'node:fs'

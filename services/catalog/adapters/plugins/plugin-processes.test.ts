@@ -71,7 +71,7 @@ const GUILTY: Readonly<Record<string, readonly [string, RegExp]>> = {
 }
 
 for (const [what, [tool, error]] of Object.entries(GUILTY)) {
-  test(`of several in a process none is failed because one ${what}; that one is, where it is alone`, async () => {
+  test(`of several plugins in a process none is failed because one ${what}; that one is if it is alone`, async () => {
     await using catalog = await openCatalog({ pluginMemoryMib: 64 })
     await writeFiles(catalog.config, { 'plugins/guilty.js': plugin('guilty', tool), 'plugins/innocent.js': INNOCENT })
     await stateOf(catalog)
@@ -87,7 +87,7 @@ for (const [what, [tool, error]] of Object.entries(GUILTY)) {
   })
 }
 
-test('a process that is stopped is ended, and nobody is failed for it: neither for a hook nor for a tool', async () => {
+test('a suspended process is ended, and no plugin is failed for it, neither for a hook nor for a tool', async () => {
   await using catalog = await openCatalog({ pluginHookSeconds: 1 })
   const stop = `execSync('kill -STOP ' + process.pid)`
   const hook = (body: string) => `hook('instructions', () => { ${body} })`
@@ -105,7 +105,7 @@ test('a process that is stopped is ended, and nobody is failed for it: neither f
   assert.equal((await hostsOf(catalog)).length, 1)
 })
 
-test('a plugin that waits in native code is failed as one in a loop is, and what others take meanwhile is watched', async () => {
+test('a plugin that waits in native code is failed like one in a loop, and the time of the others is watched meanwhile', async () => {
   await using catalog = await openCatalog({ pluginHookSeconds: 4, pluginMemoryMib: 64 })
   const seconds = longSleep()
   const fill = `fill() {
@@ -125,7 +125,7 @@ test('a plugin that waits in native code is failed as one in a loop is, and what
   await waitFor('the end of what it waits for', async () => (await processesWith(seconds)).length === 0)
 })
 
-test('what a plugin has started ends when it is failed, once the others in its process are idle', async () => {
+test('a failed plugin’s processes end once the others in its process are idle', async () => {
   await using catalog = await openCatalog()
   const seconds = longSleep()
   const start = `spawn('sleep', ['${seconds}'])
@@ -152,7 +152,7 @@ test('what a plugin has started ends when it is failed, once the others in its p
   assert.match((await stateOf(catalog))['guilty.js'] ?? '', /no more/)
 })
 
-test('a call that its plugin is changed during has failed, and what it has done is unknown', async () => {
+test('a call during which its plugin changes has failed, and what it has done is unknown', async () => {
   await using catalog = await openCatalog()
   await writeFiles(catalog.config, { 'plugins/innocent.js': INNOCENT })
   await stateOf(catalog)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readMessage, readMetadata, readResult } from './said.ts'
 
-test('what a thread said is read when it is a message of at most 64 levels', () => {
+test('a thread’s output is read if it is a message of at most 64 levels', () => {
   const message = { type: 'result', id: 1, value: { a: '[[{"', b: [] } }
   assert.deepEqual(readMessage(JSON.stringify(message)), message)
   const deep = (levels: number) => `{"type":"result","id":1,"value":${'['.repeat(levels)}${']'.repeat(levels)}}`
@@ -21,7 +21,7 @@ test('half of a character, which providers refuse, is replaced', () => {
   })
 })
 
-test('a result is a text, pieces, or nothing; what can be shown of it is bounded', () => {
+test('a result is a text, pieces, or nothing; what is shown of it is bounded', () => {
   const text = (value: string) => ({ type: 'text', text: value }) as const
   assert.deepEqual(readResult(null).content, [text('(no output)')])
   assert.deepEqual(readResult({ content: [] }).content, [text('(no output)')])

@@ -31,14 +31,14 @@ test('output can be opened by name, and keeps its order', async () => {
   assert.equal((await runTool(catalog, 'bash', { command })).text, 'a\nb\nc\nc')
 })
 
-test('a command that is killed says by what', async () => {
+test('a killed command reports its signal', async () => {
   await using catalog = await openCatalog()
   const { text, metadata } = await runTool(catalog, 'bash', { command: 'echo a; kill -SEGV $$' })
   assert.equal(text, 'a\n(ended by SIGSEGV)')
   assert.deepEqual(metadata, { signal: 'SIGSEGV', bytes: 2, truncated: false })
 })
 
-test('a command without output says so', async () => {
+test('a command without output reports that', async () => {
   await using catalog = await openCatalog()
   assert.equal((await runTool(catalog, 'bash', { command: 'true' })).text, '(no output)')
 })
@@ -53,7 +53,7 @@ test('output is capped: the beginning and the end are kept', async () => {
   assert.deepEqual(metadata, { exit_code: 0, bytes: 5_000_012, truncated: true })
 })
 
-test('after its time a command is ended, and what it printed is reported', async () => {
+test('a command is ended after its time, and its output is reported', async () => {
   await using catalog = await openCatalog()
   const tag = longSleep()
   const { failure, text } = await runTool(catalog, 'bash', {
@@ -65,7 +65,7 @@ test('after its time a command is ended, and what it printed is reported', async
   assert.deepEqual(await processesWith(tag), [])
 })
 
-test('a command that can end in order may, before it is killed', async () => {
+test('a command may end in an orderly way before it is killed', async () => {
   await using catalog = await openCatalog()
   const command = "trap 'echo tidy; exit' TERM; echo up; sleep 100 & wait"
   const { text } = await runTool(catalog, 'bash', { command, timeout: 300 })
@@ -106,7 +106,7 @@ test('closing the service ends what runs', async () => {
   await running
 })
 
-test('when the server is killed with SIGKILL, nothing of a call stays alive', linux, async () => {
+test('when the server is killed with SIGKILL, nothing of a call survives', linux, async () => {
   await using catalog = await openCatalog()
   const tag = longSleep()
   const command = `sleep ${tag} & nohup sleep ${tag} & setsid sleep ${tag} & trap '' TERM HUP; echo up; sleep ${tag}; sleep ${tag}`
@@ -134,7 +134,7 @@ test('when the server is killed with SIGKILL, nothing of a call stays alive', li
   assert.deepEqual(await processesWith(tag), [])
 })
 
-test('of many commands that are called at once 32 run at a time, and all run', async () => {
+test('of many concurrent commands 32 run at a time, and all run', async () => {
   await using catalog = await openCatalog()
   const command = 'mkdir r$$ && ls | grep -c ^r > n$$; while [ ! -e go ]; do sleep 0.05; done; rmdir r$$'
   const running = async () => (await readdir(catalog.project)).filter((name) => name.startsWith('r')).length

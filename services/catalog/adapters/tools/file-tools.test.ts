@@ -41,7 +41,7 @@ toolTest('read answers at most 2,000 lines and 50 KiB, and cuts long lines, in f
   assert.equal((await runTool(catalog, 'read', { path: 'sparse' })).failure?.type, 'binary_file')
 })
 
-toolTest('read shows images and refuses other binary files, directories and what is no file', async (catalog) => {
+toolTest('read shows images and refuses other binary files, directories and special files', async (catalog) => {
   await writeFile(join(catalog.project, 'i.txt'), PNG)
   await writeFile(join(catalog.project, 'b.txt'), Buffer.from([1, 0, 2]))
   await writeFile(join(catalog.project, 'large'), PNG)
@@ -78,7 +78,7 @@ toolTest('list sorts names, marks directories and links, and says when there are
   assert.ok(many.text.endsWith('n1999\n\n(2001 names; only the first are shown)'))
 })
 
-toolTest('glob and grep pass by .git, node_modules, links and what .gitignore excludes', async (catalog) => {
+toolTest('glob and grep skip .git, node_modules, links and what .gitignore excludes', async (catalog) => {
   await writeFiles(catalog.project, {
     '.gitignore': '*.log\ndist/\n',
     '.git/a.ts': 'match',
@@ -168,7 +168,7 @@ toolTest('write through a link within the location changes what it leads to', as
   assert.equal(await readFile(join(catalog.project, 'real'), 'utf8'), 'new')
 })
 
-toolTest('write refuses directories, what is no file, and ways that are none', async (catalog) => {
+toolTest('write refuses directories, special files, and paths that cannot be created', async (catalog) => {
   await writeFiles(catalog.project, { file: '', 'dir/x': '' })
   execFileSync('mkfifo', [join(catalog.project, 'pipe')])
   const failures = { '.': 'is_directory', dir: 'is_directory', 'file/x': 'not_a_directory', pipe: 'not_a_file' }
@@ -199,7 +199,7 @@ toolTest('edit replaces a passage, once or everywhere, and says what is wrong ot
   assert.equal(await readFile(join(catalog.project, 'a'), 'utf8'), '$1 $1 $1')
 })
 
-toolTest('edits of one file at once all count', async (catalog) => {
+toolTest('concurrent edits of one file all count', async (catalog) => {
   const words = Array.from({ length: 20 }, (_, index) => `<${index}>`)
   await writeFiles(catalog.project, { a: words.join(' ') })
   const edits = words.map((word) => runTool(catalog, 'edit', { path: 'a', old_string: word, new_string: 'x' }))

@@ -20,7 +20,7 @@ async function run<I>(tool: Tool<I>, directory: string, input: I, signal = new A
 
 const timedOut = new DOMException('Too late', 'TimeoutError')
 
-test('a search whose time is over answers what it has found, and says that it stopped', async () => {
+test('a search whose time is up returns what it has found, and reports that it stopped', async () => {
   using scratch = scratchDirectory()
   await using threads = new SearchThreads()
   await writeFiles(scratch.path, { a: 'found\nother\nfound', b: `${'a'.repeat(200)}!`, c: 'found' })
@@ -92,7 +92,7 @@ test('one thread serves searches that follow each other; one in which a search w
   assert.notEqual(other, first)
 })
 
-test('at most eight search at once; who waits for a thread gets the next one, or leaves with its signal', async () => {
+test('at most eight search at once; a waiting search gets the next thread, or leaves with its signal', async () => {
   await using threads = new SearchThreads()
   const never = new AbortController().signal
   const taken = await Promise.all(Array.from({ length: 8 }, () => threads.take(never)))
@@ -123,7 +123,7 @@ test('a thread that is about to end is not taken, and is counted until it has en
   await ended
 })
 
-test('a search says whether memory was what it lacked', async () => {
+test('a search reports when it lacked memory', async () => {
   await using threads = new SearchThreads()
   const never = new AbortController().signal
   const search = async (act: (thread: SearchThread) => void, source: string) => {

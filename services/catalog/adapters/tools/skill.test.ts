@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { asOperator, openCatalog, rejection, runTool, writeFiles } from '#test/support/catalog.ts'
 
-test('the tool is there where skills are, and shows the text of one and where its files lie', async () => {
+test('the tool exists if there are skills, and shows the text of one and where its files are', async () => {
   await using catalog = await openCatalog()
   const { client, project } = catalog
   const names = async () => (await client.listTools({}, asOperator)).tools.map(({ name }) => name)
@@ -28,7 +28,7 @@ test('the tool is there where skills are, and shows the text of one and where it
   )
 })
 
-test('it reads files of a skill of the user, too, as what is read, and nothing beside it', async () => {
+test('it also reads the files of a user’s skill, as reads, and nothing else', async () => {
   await using catalog = await openCatalog()
   const { client, config, project, outside } = catalog
   await writeFiles(config, {

@@ -6,7 +6,7 @@ import { GuardedFiles } from '../files/guarded-files.ts'
 import { objectSchema, type Tool, textOf } from './tool.ts'
 import { ToolBox } from './tool-box.ts'
 
-test('the time of a call begins when it may begin, and its place is given back when it has ended', async () => {
+test('the time of a call begins when it may start, and its place is given back when it has ended', async () => {
   let given = 0
   const tool: Tool<object> = {
     ...{ name: 'late', description: '', inputSchema: objectSchema({}, []) },

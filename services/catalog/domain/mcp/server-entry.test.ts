@@ -27,7 +27,7 @@ test('servers are named by OpenCode’s key, and a later entry takes the place o
   ])
 })
 
-test('what an untrusted document names is refused, with what to do; of what a trusted one names it says nothing', () => {
+test('a server in an untrusted document is refused, with what to do; one in a trusted document is left alone', () => {
   const own = document({ a: local, b: { ...local, enabled: false } })
   const before = readMcpEntries([own])
   for (const a of [{ enabled: false }, { ...local, command: ['evil'] }, 'x', null]) {
@@ -79,7 +79,7 @@ test('an entry that is malformed is refused with what is wrong, and the others s
   })
 })
 
-test('a location has 50 servers at most, of which untrusted documents take none away, and a list of them has an end', () => {
+test('a location has at most 50 servers, from which untrusted documents take none away, and a list of them has an end', () => {
   const many = (name: string) => Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`${name}${i}`, local]))
   const entries = readMcpEntries([document(many('u'), false), document(many('t'))])
   assert.deepEqual([entries.length, entries[99]?.name, entries[100]?.name], [200, 'u99', 't0'])

@@ -20,7 +20,7 @@ test('a schema of a usual tool is passed on as it is, without what names its dia
   assert.deepEqual(readToolSchema({}), { type: 'object', properties: {} })
 })
 
-test('what a provider would refuse is left out: foreign keywords, wrong values, references that lead nowhere or elsewhere', () => {
+test('what a provider would refuse is left out: foreign keywords, wrong values, references to nowhere or elsewhere', () => {
   const properties = {
     a: { type: 'strin', pattern: '(', minimum: '1', unknown: 1 },
     b: { $ref: 'https://example.com/schema' },
@@ -47,7 +47,7 @@ test('a pattern that takes for ever is neither tried nor a problem', () => {
   assert.deepEqual(readToolSchema({ properties: { a: { pattern } } }).properties, { a: { pattern } })
 })
 
-test('a schema that is too deep, too large, leads to itself, or is of no object cannot be offered', () => {
+test('a schema that is too deep, too large, recursive, or not of an object cannot be offered', () => {
   const deep = (levels: number): JsonValue => (levels === 0 ? {} : { items: deep(levels - 1) })
   const wide = Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [`p${i}`, {}]))
   for (const schema of [

@@ -20,7 +20,7 @@ test('each package is a target once; one that may run nowhere has its problem', 
   ])
 })
 
-test('a text names every failure, however many there are and however long they are', () => {
+test('a message names every failure, however many there are and however long they are', () => {
   const problems = Array.from({ length: 20 }, (_, i) => ({ target: `plugin-${i}`, problem: 'x'.repeat(500) }))
   const text = joinProblems(problems)
   assert.ok(text.length <= 1_000)

@@ -20,7 +20,7 @@ const TREES = [
   { allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }], $defs: { a: {} } },
 ]
 
-test('a schema that leads to itself for one value is refused, and one that does so for a part of it is not', () => {
+test('a schema that refers to itself for the same value is refused, and one that does so for a part of it is not', () => {
   for (const loop of LOOPS) {
     assert.throws(() => checkSchema({ type: 'object', ...loop }, 'it'), /it has a reference to itself/)
   }

@@ -43,7 +43,7 @@ test('ordinary conditions are accepted and evaluated', () => {
   }
 })
 
-test('a condition that fails is an error and no yes, unless the rest decides', () => {
+test('a failing condition is an error and not a yes, unless the rest decides', () => {
   const { stackTraceLimit } = Error
   assert.equal(read('scopes[5] == "read"').evaluate(claims), 'error')
   assert.equal(read('!(scopes[5] == "read")').evaluate(claims), 'error')
@@ -53,7 +53,7 @@ test('a condition that fails is an error and no yes, unless the rest decides', (
   assert.equal(Error.stackTraceLimit, stackTraceLimit, 'errors of others keep their stacks')
 })
 
-test('what a condition looks at is known', () => {
+test('the claims that a condition reads are known', () => {
   const used = (text: string) => {
     const { usesScopes, usesTokenType } = read(text)
     return [usesScopes, usesTokenType]
@@ -63,7 +63,7 @@ test('what a condition looks at is known', () => {
   assert.deepEqual(used('scopes.map(s, s + token_type) == [subject]'), [true, true])
 })
 
-test('a condition pins the subject where it is true for subjects only that it names', () => {
+test('a condition pins the subject if it is true only for subjects that it names', () => {
   const names = (beginning: string) => /^repo:[^/]+\//.test(beginning)
   for (const text of [
     'subject == "repo:acme/app"',
@@ -102,7 +102,7 @@ test('a condition pins the subject where it is true for subjects only that it na
   }
 })
 
-test('whoever misspells a name is shown the one that they may have meant', () => {
+test('a misspelt name gets a suggestion', () => {
   for (const [text, problem] of [
     ['subjekt == "a"', 'is not a condition: Unknown variable: subjekt (line 1, character 1) (did you mean subject?)'],
     ['"a" in scope', 'is not a condition: Unknown variable: scope (line 1, character 8) (did you mean scopes?)'],
@@ -121,7 +121,7 @@ test('whoever misspells a name is shown the one that they may have meant', () =>
   }
 })
 
-test('what is not in the list is refused when a condition is saved, with its place', () => {
+test('anything not on the list is refused when a condition is saved, with its position', () => {
   for (const [text, problem] of [
     ['subject.matches("^(a+)+$")', 'must not use matches() (line 1, character 8)'],
     ['subject == "a" &&\n  dyn(subject).matches("a")', 'must not use matches() (line 2, character 15)'],
@@ -176,7 +176,7 @@ test('what implementations of CEL evaluate differently is refused when a conditi
   }
 })
 
-test('what is no text of a condition, is not typed right or is no yes or no is refused', () => {
+test('a condition that does not parse, is wrongly typed or is not a yes or no is refused', () => {
   for (const [text, problem] of [
     ['', 'is not a condition: Unexpected token: EOF (line 1, character 1)'],
     ['subject ==', 'is not a condition: Unexpected token: EOF (line 1, character 11)'],
@@ -223,7 +223,7 @@ test('a condition that could take too long on the largest claims is refused, wit
   assert.match(problemOf(`subject == "a" || scopes.exists(s, ${many('size(s) == 1', 6, ' || ')})`), /character 19\)$/)
 })
 
-test('what was read is kept, up to a bound of characters', () => {
+test('parsed conditions are kept, up to a number of characters', () => {
   const small = new CelConditions()
   const first = small.read('subject == "a"')
   assert.equal(small.read('subject == "a"'), first)

@@ -8,7 +8,7 @@ import { CelConditions } from './cel-conditions.ts'
 const CONDITIONS = Number(process.env.PORTICO_TEST_RUNS ?? '3000')
 const SEED = Number(process.env.PORTICO_TEST_SEED ?? '1')
 
-test('an accepted condition says of any claims what another implementation of CEL says of them', () => {
+test('an accepted condition gives the same verdict on any claims as another implementation of CEL', () => {
   const [conditions, other, writer] = [new CelConditions(), celEnv(), new ConditionWriter(SEED)]
   const results = new Map<unknown, number>()
   for (let accepted = 0, written = 0; accepted < CONDITIONS; written += 1) {

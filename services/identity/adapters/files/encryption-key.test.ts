@@ -30,7 +30,7 @@ test('two folders have two keys', () => {
   assert.notEqual(folderEncryptionKey(one.path, false), folderEncryptionKey(two.path, false))
 })
 
-test('one that is missing while something was encrypted with it is not made anew', () => {
+test('a missing key that something was encrypted with is not replaced', () => {
   using folder = scratchDirectory()
   const path = encryptionKeyPath(folder.path)
   const missing = `${path} is missing, which the signing keys in the store are encrypted with: restore it`
@@ -38,7 +38,7 @@ test('one that is missing while something was encrypted with it is not made anew
   assert.deepEqual(readdirSync(folder.path), [])
 })
 
-test('a file that holds no key is left as it is', () => {
+test('a file that is not a key is left unchanged', () => {
   using folder = scratchDirectory()
   const path = encryptionKeyPath(folder.path)
   for (const text of ['', 'secret\n', 'a\nb\n']) {

@@ -130,7 +130,7 @@ test('the discovery document names the issuer exactly, and a key set at an allow
   assert.match(await problemOf(fetched(issuer, { rules })), /cannot be reached \(DEPTH_ZERO_SELF_SIGNED_CERT\)/)
 })
 
-test('what was saved is checked again when it is fetched: the settings may permit less by then', async () => {
+test('a saved address is checked again when it is fetched: the settings may permit less by then', async () => {
   await using issuer = await startIssuer()
   issuer.answer = publishes(issuer.url, () => [key])
   assert.match(await problemOf(fetched(issuer, { rules: rulesOf([]) })), /not an IP address/)
@@ -139,7 +139,7 @@ test('what was saved is checked again when it is fetched: the settings may permi
   assert.equal(issuer.connections, 0)
 })
 
-test('a discovery document has at most 64 KB and a key set 256 KB: longer ones are cut while they arrive', async () => {
+test('a discovery document has at most 64 KB and a key set 256 KB: longer ones are cut off on arrival', async () => {
   await using issuer = await startIssuer()
   let sent = 0
   const endless: TestIssuer['answer'] = (_path, response) => {
@@ -216,7 +216,7 @@ test('an endpoint that hangs before, in or after its head, or drips, is left whe
   }
 })
 
-test('a server that accepts and says nothing, not even TLS, is left as well', async () => {
+test('a server that accepts and stays silent, without even TLS, is left as well', async () => {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => {
     sockets.add(socket)
@@ -333,7 +333,7 @@ test('the address that is connected is the one that was checked: a name is resol
   assert.equal(issuer.seen.length, 1)
 })
 
-test('of several checked addresses one that answers is connected', async () => {
+test('of several checked addresses, one that answers is used', async () => {
   await using issuer = await startIssuer()
   const url = `https://localhost:${issuer.port}`
   issuer.answer = publishes(url, () => [key])
@@ -349,7 +349,7 @@ test('each request has a connection of its own', async () => {
   assert.deepEqual([issuer.seen.length, issuer.connections], [4, 4])
 })
 
-test('a certificate has to be valid for the host, by the authority of the network, whatever the environment says', async () => {
+test('a certificate has to be valid for the host, by the network’s authority, whatever the environment says', async () => {
   await using issuer = await startIssuer(makeCertificate(['issuer.example']))
   await using other = await startIssuer()
   issuer.answer = publishes(issuer.url, () => [key])
@@ -398,7 +398,7 @@ test('no proxy of the environment is used', async () => {
   assert.deepEqual([stdout.trim(), issuer.seen.length, asked], ['1', 1, 1])
 })
 
-test('a token file goes to its host and the two paths of a Kubernetes API server only, and is read each time', async () => {
+test('the token in a file is sent only to its host and the two paths of a Kubernetes API server, and is read each time', async () => {
   await using issuer = await startIssuer()
   using folder = scratchDirectory()
   const tokenFile = join(folder.path, 'token')

@@ -36,7 +36,7 @@ test('never more than 32 run at once, nor 4 of one organization; all get their t
   }
 })
 
-test('what waits is taken out by its signal, and what runs goes on', async () => {
+test('a waiting fetch is removed by its signal, and a running one goes on', async () => {
   const slots = new FetchSlots(1, 1)
   const { promise, resolve } = Promise.withResolvers<string>()
   const superseded = new AbortController()

@@ -132,7 +132,7 @@ test('a failing endpoint is fetched once for each step of the back-off: 1 s, dou
   assert.equal(await tested.found(issuer, named('two')), 'unavailable for 1 s')
 })
 
-test('an unknown kid is no reason to fetch from a failing endpoint either', async () => {
+test('an unknown kid does not make a failing endpoint be fetched from either', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const issuer = issuerOf(server)
@@ -189,7 +189,7 @@ test('known keys are fetched again before they are old, and a withdrawn key is n
   assert.deepEqual(await tested.found(issuer, named('two')), [])
 })
 
-test('an issuer may say that its keys are fresh for less than 10 minutes, down to one', async () => {
+test('an issuer may declare its keys fresh for less than 10 minutes, down to one', async () => {
   for (const [cacheControl, freshMs] of [
     ['max-age=120', 120_000],
     ['no-store', 60_000],
@@ -215,7 +215,7 @@ test('an issuer may say that its keys are fresh for less than 10 minutes, down t
   }
 })
 
-test('whoever had to wait for keys gets to know it, and nobody who found them, fresh or not', async () => {
+test('a caller that had to wait for keys learns so, and one that found them, fresh or not, does not', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const waited = async (hint = named('one')) => {
@@ -230,7 +230,7 @@ test('whoever had to wait for keys gets to know it, and nobody who found them, f
   assert.equal(await waited(named('two')), true)
 })
 
-test('known keys that are fresh no more are waited for only shortly', async () => {
+test('known keys that are no longer fresh are waited for only briefly', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server, { patience: { unknownMs: NEVER_MS, knownMs: 10 } })
   const issuer = issuerOf(server)
@@ -241,7 +241,7 @@ test('known keys that are fresh no more are waited for only shortly', async () =
   await waitFor('the request to arrive', () => server.open === 1)
 })
 
-test('an endpoint that hangs is given up, and whoever waits is answered', async () => {
+test('a hanging endpoint is given up, and its waiters are answered', async () => {
   await using server = await startIssuer()
   server.answer = () => {}
   await using given = openKeys(server, { fetchMs: 50 })
@@ -252,7 +252,7 @@ test('an endpoint that hangs is given up, and whoever waits is answered', async 
   assert.deepEqual(answer, { kind: 'unavailable', problem: 'the keys are still being fetched', retryAfterSeconds: 1 })
 })
 
-test('what one organization says of an issuer is nothing to another one', async () => {
+test('what one organization says about an issuer does not concern another', async () => {
   await using server = await publisher(one)
   await using other = await startIssuer()
   other.answer = (_path, response) => json(response, { keys: [{ ...two, kid: 'one' }] })
@@ -295,7 +295,7 @@ test('a changed issuer counts from its next use on: its earlier keys, failures a
   assert.equal(tested.recorded.length, 2)
 })
 
-test('of a deleted issuer nothing waits to be fetched any more, and nothing is known', async () => {
+test('nothing of a deleted issuer waits to be fetched, or is kept', async () => {
   await using server = await startIssuer()
   server.answer = () => {}
   await using tested = openKeys(server)
@@ -400,7 +400,7 @@ test('fetches of earlier revisions of an issuer wait no more, and an earlier one
   )
 })
 
-test('padded key sets of two organizations take no key from a third', async () => {
+test('oversized key sets of two organizations evict no key of a third', async () => {
   await using server = await publisher(one)
   await using tested = openKeys(server)
   const known = issuerOf(server)
@@ -444,7 +444,7 @@ test('each fetch is recorded: when it ended, why it failed, when the next one ma
   await attempts({ time: time + 603_000, failure: unusable, timeNextTry: undefined })
 })
 
-test('what is recorded is a line of at most 300 characters, and an exchange goes on where it cannot be recorded', async () => {
+test('the record is a line of at most 300 characters, and an exchange goes on if it cannot be written', async () => {
   await using server = await publisher(one)
   const clock = { now: () => 0, monotonic: () => 0 }
   const failures: string[] = []
@@ -475,7 +475,7 @@ test('a stop ends what is being fetched and waits for its record', async () => {
   await waitFor('their connections are closed', () => server.open === 0)
 })
 
-test('why an issuer cannot be saved names the field', async () => {
+test('the reason why an issuer cannot be saved names the field', async () => {
   await using server = await startIssuer()
   await using tested = openKeys(server)
   const problem = (url: string, keySource: KeySource) => tested.keys.problemOf(issuerOf({ url }, { keySource }))

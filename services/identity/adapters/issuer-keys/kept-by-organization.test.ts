@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeptByOrganization } from './kept-by-organization.ts'
 
-test('beyond the size in all, the organization that keeps most forgets what it used least recently', () => {
+test('beyond the total size, the largest organization forgets what it used least recently', () => {
   const kept = new KeptByOrganization<{ readonly value: number }>(100)
   const keep = (organizationId: string, id: number, size: number) => {
     kept.keep(organizationId, `${id}`, { value: id }, size)

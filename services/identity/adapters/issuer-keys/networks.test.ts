@@ -29,7 +29,7 @@ test('public addresses may be connected', async () => {
   assert.deepEqual((await leads(both)).answer, both)
 })
 
-test('loopback, private, link-local, shared, mapped, compatible, translated and reserved addresses may not', async () => {
+test('loopback, private, link-local, shared, mapped, compatible, translated and reserved addresses may not be connected', async () => {
   for (const address of [
     ...[
       '127.0.0.1',
@@ -62,7 +62,7 @@ test('every address of a name has to be permitted', async () => {
   assert.deepEqual((await leads(['8.8.8.8', '8.8.4.4', '8.8.8.8'])).answer, ['8.8.8.8', '8.8.4.4', '8.8.8.8'])
 })
 
-test('networks that the operator permits may be connected at any port, and nothing beside them', async () => {
+test('networks that the operator permits may be connected at any port, and no others', async () => {
   const ten = ['10.0.0.0/8', 'fd00::/8']
   for (const url of [`https://${name}`, `https://${name}:6443/x`]) {
     assert.deepEqual((await leads(['10.1.2.3', 'fd00::1'], ten, url)).answer, ['10.1.2.3', 'fd00::1'])

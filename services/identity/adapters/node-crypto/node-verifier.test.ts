@@ -52,7 +52,7 @@ test('the vectors of RFC 7515 verify, and expired in 2011', async () => {
   }
 })
 
-test('no other text, signature or key verifies', async () => {
+test('nothing else verifies: no other text, signature or key', async () => {
   const verifier = new NodeVerifier()
   const [rsa, ec] = VECTORS
   for (const { algorithm, token, key } of VECTORS) {
@@ -68,7 +68,7 @@ test('no other text, signature or key verifies', async () => {
   }
 })
 
-test('what is no key has signed nothing: a point off the curve, a key that is too short, and digits that are none', async () => {
+test('an invalid key has signed nothing: a point off the curve, a key that is too short, digits that are not digits', async () => {
   const verifier = new NodeVerifier()
   const [rsa, ec] = VECTORS
   for (const [{ algorithm, token }, key] of [

@@ -57,7 +57,7 @@ test('an address has no user, password or fragment, and that of an issuer no que
   }
 })
 
-test('a host is no IP literal, in whatever form a URL parser takes for one', () => {
+test('a host is not an IP literal, in any form that a URL parser takes for one', () => {
   for (const text of ['https://127.0.0.1', 'https://8.8.8.8/keys', 'https://[::1]', 'https://[2001:db8::1]/x']) {
     refused(text, /not an IP address/)
   }
@@ -104,7 +104,7 @@ test('what a URL parser drops, turns or maps is refused', () => {
   }
 })
 
-test('networks that the operator permits may have IP literals of theirs and other ports', () => {
+test('permitted networks may use their IP literals and other ports', () => {
   for (const text of [
     'https://10.1.2.3',
     'https://10.1.2.3:6443/openid/v1/jwks',
@@ -117,7 +117,7 @@ test('networks that the operator permits may have IP literals of theirs and othe
     refused(text, /IP address/, ten)
 })
 
-test('our own origin is no issuer', () => {
+test('our own origin is not an issuer', () => {
   for (const own of ['https://portico.example', 'https://portico.example/']) {
     for (const text of ['https://portico.example', 'https://PORTICO.example/api', 'https://portico.example:443/x']) {
       for (const found of problems(text, none, own)) assert.match(found ?? '', /this server/)

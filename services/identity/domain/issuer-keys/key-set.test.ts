@@ -69,7 +69,7 @@ test('a private key in a set is not used, and the rest of the set is', () => {
     notUsed({ ...rsaKey, [member]: 'AQAB' }, /private/)
 })
 
-test('symmetric keys, keys for encryption, for other operations, algorithms and curves match nothing', () => {
+test('symmetric keys and keys for encryption, other operations, algorithms or curves match nothing', () => {
   notUsed({ kty: 'oct', k: 'AQAB', kid: 'good' }, /symmetric/)
   notUsed({ kty: 'oct', kid: 'good' }, /neither RSA nor EC/)
   notUsed({ ...ecKey, use: 'enc' }, /use/)
@@ -86,7 +86,7 @@ test('symmetric keys, keys for encryption, for other operations, algorithms and 
   assert.equal(candidatesOf(read(used), es256).length, 1)
 })
 
-test('of keys with one id at most 4 are tried', () => {
+test('at most 4 keys with one id are tried', () => {
   const keys = Array.from({ length: 6 }, () => ec('good'))
   const tried = candidatesOf(read(...keys), es256)
   assert.deepEqual(
@@ -136,7 +136,7 @@ test('a set without a list of keys, or with members that are no objects, is none
   }
 })
 
-test('an empty set is one that verifies nothing', () => {
+test('an empty set verifies nothing', () => {
   assert.deepEqual(read(), { keys: [], unusable: [] })
   assert.deepEqual(candidatesOf(read(), es256), [])
 })
@@ -155,7 +155,7 @@ test('a set has at most 100 keys', () => {
   assert.match(problemOf(keys(101)) ?? '', /101 keys/)
 })
 
-test('a key is the same object each time, so that what is made of it can be kept', () => {
+test('a key is the same object each time, so that what is derived from it can be kept', () => {
   const set = read(ecKey)
   const [[first], [second]] = [candidatesOf(set, es256), candidatesOf(set, { ...es256, kid: undefined })]
   assert.ok(first !== undefined && first === second)

@@ -26,7 +26,7 @@ test('a missing iss, sub or aud is refused', () => {
   assert.equal(stepOf('claims', checkClaims({})).found, 'iss is missing')
 })
 
-test('what is wrong is said in words that hold nothing of the token', () => {
+test('the message about what is wrong contains nothing of the token', () => {
   for (const [claims, problem] of [
     [{ iss: 1 }, 'iss is not a string'],
     [{ sub: undefined }, 'sub is missing'],
@@ -60,7 +60,7 @@ test('a subject that is a number, null, an object or empty is refused', () => {
   for (const iss of [...values, ['https://issuer.test']]) assert.ok(!passes({ iss }), JSON.stringify(iss))
 })
 
-test('over 16 scopes or an entry over 512 characters is refused, whoever looks; wrong types only where one looks', () => {
+test('over 16 scopes or an entry over 512 characters is refused in any case; wrong types only if they are read', () => {
   assert.ok(passes({ scopes: Array(16).fill('a') }))
   assert.ok(!passes({ scopes: Array(17).fill('a') }))
   assert.ok(!passes({ scopes: Array(17).fill(1) }))

@@ -83,7 +83,7 @@ test('a payload that is a list or no JSON is refused, and a member __proto__ sup
   assert.equal(read.token.claims.sub, undefined)
 })
 
-test('16 KB of hostile text are refused in no time', () => {
+test('16 KB of hostile text are refused at once', () => {
   const begun = performance.now()
   for (const text of [
     '{"a":'.repeat(3000),

@@ -67,7 +67,7 @@ test('subject and audience are compared to the letter; a policy without a subjec
   }
 })
 
-test('the scopes check wants a list of strings with its value; a scope of words is something else', () => {
+test('the scopes check requires a list of strings with its value; a space-separated scope is something else', () => {
   const check = (more: object) => checkScopes({ ...claims, ...more } as JsonObject, rules).verdict
   assert.equal(check({}), 'passed')
   for (const scopes of [['Read'], [], ['read write'], 'read', ['read', 1], { 0: 'read' }, null]) {
@@ -78,14 +78,14 @@ test('the scopes check wants a list of strings with its value; a scope of words 
   assert.equal(checkScopes({ scopes: 'read' }, { ...rules, scope: undefined }).verdict, 'skipped')
 })
 
-test('the token type check wants the claim, not the header, to equal its value', () => {
+test('the token type check requires the claim, not the header, to equal its value', () => {
   const check = (token_type: unknown) => checkTokenType({ ...claims, token_type } as JsonObject, rules).verdict
   assert.equal(check('job'), 'passed')
   for (const type of ['Job', ['job'], 1, null, '', undefined]) assert.equal(check(type), 'failed')
   assert.equal(checkTokenType(claims, { ...rules, tokenType: undefined }).verdict, 'skipped')
 })
 
-test('what was expected and found is shown as JSON, which shows the type, and cut', () => {
+test('what was expected and found is shown as JSON, to show the type, and shortened', () => {
   const [name, tokenType] = ['token_type', '1'] as const
   const failed = { name, verdict: 'failed', expected: '"1"', found: '1' } as const
   assert.deepEqual(stepOf(name, checkTokenType({ token_type: 1 }, { ...rules, tokenType })), failed)

@@ -114,7 +114,7 @@ forEachTransport((name, connect) => {
     ])
   })
 
-  test(`the log is the admins' of the organization, and a token is of one list (${name})`, async () => {
+  test(`the log is for the organization's admins, and a page token belongs to one list (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const list = (request: object, kind: 'management' | 'workspace' = 'management') =>

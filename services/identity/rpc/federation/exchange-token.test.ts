@@ -85,7 +85,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what is no JWT, or no request, is said to be (${name})`, async () => {
+  test(`what is not a JWT, or not a request, is reported as such (${name})`, async () => {
     await using federation = await openFederation(connect)
     assert.equal((await refusalOf(federation.exchange('a.b.c'))).reason, 'SUBJECT_TOKEN_INVALID')
     for (const [token, policyId, field] of [

@@ -115,7 +115,7 @@ function suite(store: string, open: () => Place, options = {}): void {
       assert.equal(await healthBy(other), undefined)
     })
 
-    test('what waits for the keys of an issuer waits no more once that is deleted', async () => {
+    test('exchanges that wait for the keys of an issuer end once it is deleted', async () => {
       await using resources = new AsyncDisposableStack()
       const server = resources.use(await startIssuer())
       server.answer = () => {}

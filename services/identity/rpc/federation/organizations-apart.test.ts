@@ -55,7 +55,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what belongs to one organization is not there for another (${name})`, async () => {
+  test(`what belongs to one organization does not exist for another (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation } = identity
     const one = await addOrganization(identity, newTokenKey('ES256', 'k1'))

@@ -69,7 +69,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual([renamed?.revision, renamed?.keyHealth], [2n, undefined])
   })
 
-  test(`a source of keys that is removed is gone only where it is the one in use (${name})`, async () => {
+  test(`removing a source of keys removes it only if it is the one in use (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const url = { case: 'jwksUrl', value: 'https://keys.example/jwks' } as const
@@ -101,7 +101,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`what can't be saved is named by its field, also in a change (${name})`, async () => {
+  test(`what can't be saved is reported by its field, also in a change (${name})`, async () => {
     await using identity = await openIdentity(connect)
     const { federation, organizationId, as } = identity
     const { issuerId } = await createIssuer(identity)

@@ -89,7 +89,7 @@ forEachTransport((name, connect) => {
     assert.ok(others.length === STEP_NAMES.length - 1 && others.every(({ verdict }) => verdict === Verdict.SKIPPED))
   })
 
-  test(`nothing is claimed, recorded or given out (${name})`, async () => {
+  test(`nothing is claimed, recorded or issued (${name})`, async () => {
     await using federation = await openFederation(connect)
     const { stores, identity } = federation
     const issuer = await federation.addIssuer({ url: 'https://once.example', singleUse: true })

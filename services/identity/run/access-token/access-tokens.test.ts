@@ -53,7 +53,7 @@ test('each token has an id of its own', async () => {
   assert.equal(new Set(ids).size, 50)
 })
 
-test('a token is good until it expires, at every replica, and then nowhere', async () => {
+test('a token is valid until it expires, at every replica, and then nowhere', async () => {
   await using signing = await openSigningStore()
   const [one, two] = [await signing.replica(), await signing.replica()]
   const token = await mintNow(signing, one)
@@ -64,7 +64,7 @@ test('a token is good until it expires, at every replica, and then nowhere', asy
   for (const { tokens } of [one, two, await signing.replica()]) assert.equal(await tokens.verify(token), 'expired')
 })
 
-test('a token that was made while the clock was ahead is none once it is right', async () => {
+test('a token that was made while the clock was ahead is invalid once it is right', async () => {
   await using signing = await openSigningStore()
   const [one, two] = [await signing.replica(), await signing.replica()]
   signing.clock.time += 3_600_000
@@ -137,7 +137,7 @@ test('a key that this process does not know is looked up once for all concurrent
   assert.equal(signing.reads.count - before, 2)
 })
 
-test('a token of another issuer is none here, though the key is the same', async () => {
+test('a token of another issuer is invalid here, even with the same key', async () => {
   await using signing = await openSigningStore()
   const replica = await signing.replica()
   const { ring } = replica

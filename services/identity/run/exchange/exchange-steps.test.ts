@@ -158,7 +158,7 @@ test('a rehearsal and an exchange come to the same verdict on 1,000 mutated toke
   assert.ok(outcomes.size > 12, JSON.stringify([...outcomes]))
 })
 
-test('with 200 fetches that hang, keys that are known serve at once, and unknown ones are unavailable in time', async () => {
+test('while 200 fetches hang, known keys serve at once, and unknown ones are unavailable in time', async () => {
   await using server = await startIssuer()
   let isDown = false
   server.answer = (_path, response) => !isDown && json(response, { keys: [exchange.key.jwk] })

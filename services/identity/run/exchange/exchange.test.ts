@@ -304,7 +304,7 @@ test('every refusal has the same steps behind it: one lookup and one signature, 
   }
 })
 
-test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only where nothing else speaks against the token', async () => {
+test('keys that cannot be fetched are ISSUER_KEYS_UNAVAILABLE only if nothing else speaks against the token', async () => {
   await using exchange = openExchange()
   exchange.unavailable = true
   assert.equal(await exchange.outcome(), 'ISSUER_KEYS_UNAVAILABLE issuer_keys')
@@ -430,7 +430,7 @@ test('hostile kids match no key and reach no entry of the audit log', async () =
   }
 })
 
-test('members that are there twice decide nothing', async () => {
+test('duplicate members decide nothing', async () => {
   await using exchange = openExchange()
   const claims = JSON.stringify(exchange.claims())
   const twice = signText('{"alg":"ES256","kid":"k1"}', claims.replace('{', '{"sub":"x",'), exchange.key)

@@ -15,7 +15,7 @@ test('a reason that is a member of every object is as unknown as any other', () 
   }
 })
 
-test('what else an answer says is bounded: what is too long, or nested too deep, is left out', () => {
+test('other parts of an answer are bounded: what is too long, or nested too deep, is left out', () => {
   let deep: JsonObject = {}
   for (let i = 0; i < 200; i++) deep = { deep }
   const mapper = new AnthropicMapper('p', [])
@@ -30,7 +30,7 @@ test('what else an answer says is bounded: what is too long, or nested too deep,
   assert.deepEqual(ended?.providerMetadata, { 'anthropic-claude-v1': { diagnostics: { a: 1 } } })
 })
 
-test('so is such a word of an error', () => {
+test('the same holds for the type of an error', () => {
   for (const word of INHERITED) {
     const mapper = new AnthropicMapper('p', [])
     assert.throws(

@@ -48,7 +48,7 @@ function streamOf(...blocks: readonly (readonly [object, ...object[]])[]): strin
   return start + grown.join('') + event('message_delta', end) + event('message_stop', {})
 }
 
-test('what is for this API alone goes there in its own words, and never replaces what the request says', () => {
+test('what is for this API alone goes there in its own words, and never overrides the request', () => {
   const extensions = [
     {
       format: ANTHROPIC,
@@ -91,7 +91,7 @@ test('what is for this API alone goes there in its own words, and never replaces
   assert.deepEqual(fieldsOf(request), ['hosted_tools[1]', 'extensions[1].store'])
 })
 
-test('what the API cannot take is named', () => {
+test('what the API cannot accept is reported', () => {
   const grammar = { syntax: 'lark', grammar: 'start: "a"' }
   const text = { type: 'text', text: 'x' } as const
   const fields = fieldsOf({
@@ -142,7 +142,7 @@ test('sound and video are left out and named, wherever they stand, and the rest 
   assert.deepEqual(fieldsOf(request), ['messages[0].parts[0]', 'messages[1].parts[0]'])
 })
 
-test('ids of calls that the API would refuse are others there, the same in each turn, for a call as for its result', () => {
+test('call ids that the API would refuse are replaced there, in each turn the same way, for a call and for its result', () => {
   const idsOf = (...ids: readonly string[]): unknown[] => {
     const calls = ids.map((callId) => ({ type: 'tool-call', callId, name: 'find', arguments: '{}' }) as const)
     const results = ids.map((callId) => ({ type: 'tool-result', callId, content: [], failed: false }) as const)
@@ -169,7 +169,7 @@ test('a text without a word, which the API would refuse, is left out', () => {
   ])
 })
 
-test('items of its own, and what its parts hold besides, go back as they came; those of others do not', () => {
+test('its own items, and the extras of its parts, go back unchanged; those of others do not', () => {
   const item = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }
   const citations = [{ type: 'web_search_result_location', encrypted_index: 'E' }]
   const proof = { signature: 's', format: OPENAI }
@@ -191,7 +191,7 @@ test('items of its own, and what its parts hold besides, go back as they came; t
   assert.deepEqual(messages, [{ role: 'assistant', content: [item, thinking, { citations, type: 'text', text: 't' }] }])
 })
 
-test('tools of any text and of namespaces are called by what the API knows, and come back as what they are', async () => {
+test('free-form tools and those of namespaces are called by means of what the API knows, and come back as what they are', async () => {
   const custom = { ...tool, name: 'patch', description: 'Patches', parameters: undefined, custom: NO_GRAMMAR }
   const spaced = { ...tool, namespace: { name: 'docs', description: undefined } }
   const tools = [tool, spaced, custom]

@@ -71,7 +71,7 @@ test('a custom tool is called with any text, one of a namespace by its namespace
   )
 })
 
-test('/settings answers what a request was set to', async () => {
+test('/settings returns the settings of a request', async () => {
   const [part] = partsOf(await asked('/settings', { sampling: { ...sampling, temperature: 0.5, seed: 7n } }))
   assert.deepEqual(JSON.parse(part?.type === 'text' ? part.text : '').sampling, { temperature: 0.5, seed: 7, stop: [] })
 })

@@ -66,7 +66,7 @@ test('without tools it echoes, and says what it is', async () => {
   assert.equal(reason, 'stop')
 })
 
-test('the same request has the same answer, in one batch, a word a delta', async () => {
+test('the same request has the same answer, in one batch, with a delta for each word', async () => {
   const batches: (readonly GenerationEvent[])[] = []
   const signal = new AbortController().signal
   for await (const batch of echo.stream(generationRequest(), signal)) batches.push(batch)
@@ -93,7 +93,7 @@ test('/tool lines are called in one step, and answered with what came back', asy
   assert.equal(failed.text, 'list failed:\nno\n\nbash failed:\nno')
 })
 
-test('/tool lines are called one a step where calls in parallel are not wanted', async () => {
+test('/tool lines are called one per step if parallel calls are off', async () => {
   const messages = [user('/tool list\n/tool read broken{')]
   const alone = { tools: files, parallelToolCalls: false }
   const first = await turn(messages, alone)
@@ -258,14 +258,14 @@ test('only the first 10,000 lines may hold commands; the rest is text', async ()
   assert.match(later.text, /You said: \/reasoning more\n\/length 2\nend$/)
 })
 
-test('a token is what lies between characters that a regular expression takes for space', async () => {
+test('a token is the text between characters that a regular expression counts as white space', async () => {
   const codes = Array.from({ length: 0x10000 }, (_, code) => code)
   const text = codes.map((code) => `a${String.fromCharCode(code)}`).join('')
   const usage = (await eventsOf(echo, { messages: [user(text)] })).findLast((event) => event.type === 'usage')
   assert.equal(usage?.type === 'usage' && usage.usage.inputTokens, BigInt(text.match(/\S+/g)?.length ?? 0))
 })
 
-test('questions of 30 MB hold nobody up, whatever they consist of', async () => {
+test('questions of 30 MB delay nobody, whatever they consist of', async () => {
   for (const text of [
     '\n'.repeat(30e6),
     '/reasoning x\n'.repeat(2e6),

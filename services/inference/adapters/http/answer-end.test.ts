@@ -57,7 +57,7 @@ test('an answer that is whole is not lost when the connection breaks after it', 
   }
 })
 
-test('one that breaks before that is cut', async () => {
+test('an answer that breaks before that is cut off', async () => {
   for (const text of [delta('Hello'), delta('Hello', { usage })]) {
     const answer = asked(
       saysThen(text, (response) => response.destroy()),
@@ -67,7 +67,7 @@ test('one that breaks before that is cut', async () => {
   }
 })
 
-test('after the reason and the usage nothing more is waited for', async () => {
+test('nothing more is awaited after the reason and the usage', async () => {
   for (const text of [delta('Hello') + finish({ usage }), delta('Hello') + finish() + said({ choices: [], usage })]) {
     const events = await asked(
       saysThen(text, () => {}),
@@ -84,7 +84,7 @@ test('a server that reports usage all along, and a reason too early, is read to 
 })
 
 // Some servers leave `finish_reason` null in every chunk, and only end with [DONE].
-test('[DONE] without a reason ends an answer, for a reason that nobody knows', async () => {
+test('[DONE] without a reason ends an answer, for an unknown reason', async () => {
   const events = await asked(streams(`${delta('Hello')}data: [DONE]\n\n`), eventsOf)
   assert.deepEqual(events.at(-1), { type: 'finished', reason: 'other', rawReason: undefined })
 })

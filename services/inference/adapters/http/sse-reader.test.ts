@@ -66,7 +66,7 @@ test('a stream may come byte by byte', async () => {
   )
 })
 
-test('what one read brought is one batch', async () => {
+test('the events of one read are one batch', async () => {
   const batches: (readonly GenerationEvent[])[] = []
   const half = Buffer.from(fixture('openai-tools.sse'))
   const reader = readerOf([half.subarray(0, 900), half.subarray(900)])
@@ -170,7 +170,7 @@ for (const [name, chunk, open] of [
   })
 }
 
-test('chunks that differ in their text only are read as if each was parsed', async () => {
+test('chunks that differ only in their text are read as if each was parsed', async () => {
   const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('a', '"', '\\', '"}}]}', '\n', '","role":"'))
   const usual = (content: string): unknown => ({ id: 'a', choices: [{ delta: { content }, finish_reason: null }] })
   const thinking = (reasoning: string): unknown => ({ choices: [{ delta: { reasoning } }] })

@@ -57,7 +57,7 @@ test('every status has its reason, with the provider’s message and the wait th
   }
 })
 
-test('a 200 that is no event stream is no answer; what it refuses by a known word is refused, and the key stays here', async () => {
+test('a 200 that is not an event stream is not an answer; a known error in it is refused, and the key stays here', async () => {
   const filtered = { status: '400', code: 'content_filter', error_type: 'content_policy_violation' }
   for (const [body, reason, more] of [
     [{ error: { message: `out of order: ${key}` } }, 'PROVIDER_UNAVAILABLE', { message: 'out of order: ***' }],
@@ -69,7 +69,7 @@ test('a 200 that is no event stream is no answer; what it refuses by a known wor
   }
 })
 
-test('what looks like a key in an error that a stream or a whole answer brings is not passed on', async () => {
+test('anything that looks like a key in an error of a stream or a whole answer is not passed on', async () => {
   const error = { code: 429, message: `key sk-proj-1234****5678 is out, ${key}, ${header}` }
   const shown = { provider: 'p', status: '429', message: 'key sk-*** is out, ***, ***' }
   await using streamed = await open(streams(`data: ${JSON.stringify({ error })}\n\n`))

@@ -110,7 +110,7 @@ test('every status has its reason, with the provider’s message and how long to
   }
 })
 
-test('a 200 that is no whole answer is none: broken JSON, an error, nothing, an answer that never ended', async () => {
+test('a 200 without a whole answer is not an answer: broken JSON, an error, nothing, an answer that never ended', async () => {
   const [openai, anthropic, responses] = protocols
   const notJson = 'It sent an answer that is not a JSON object'
   for (const [protocol, body, reason, metadata] of [

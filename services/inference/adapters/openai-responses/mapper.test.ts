@@ -101,7 +101,7 @@ test('a server that streams no items is read from its last event, and one that s
   }
 })
 
-test('a message says what it is said for, from its start and whole', () => {
+test('a message has its phase, from its start and whole', () => {
   const item = { type: 'message', role: 'assistant', phase: 'commentary', content: [] }
   const content = [{ type: 'output_text', text: 'Hi' }]
   const end = { type: 'response.completed', response: { status: 'completed' } }
@@ -120,7 +120,7 @@ test('a message says what it is said for, from its start and whole', () => {
   }
 })
 
-test('deltas that are read without being parsed say the same, whatever stands between them', () => {
+test('deltas that are read without parsing give the same result, whatever comes between them', () => {
   const texts = ['Hi', ' there', '\n', '"quoted"', 'é\\', ' end', '', ' {"delta":"x"}', '.']
   const deltaOf = (index: number, delta: string, number: number, more: object = {}) => ({
     ...{ type: 'response.output_text.delta', sequence_number: number, item_id: `m${index}`, output_index: index },
@@ -212,7 +212,7 @@ test('log probabilities stay with the tokens that are left', () => {
   ])
 })
 
-test('an answer fails as it says, wherever it says so, and one without its last event was cut', () => {
+test('an answer fails the way it reports, wherever it does, and one without its last event was cut off', () => {
   const failed = (error: object) => said({ type: 'response.failed', response: { status: 'failed', error } })
   for (const [text, reason, code] of [
     [failed({ code: 'server_error', message: 'M' }), 'PROVIDER_UNAVAILABLE', 'server_error'],
@@ -234,7 +234,7 @@ test('an answer fails as it says, wherever it says so, and one without its last 
   }
 })
 
-test('what its own tools did is billed by its kind; opening a page is no search', () => {
+test('the work of its own tools is billed by kind; opening a page is not a search', () => {
   const items = [
     { type: 'web_search_call', action: { type: 'search' } },
     { type: 'web_search_call', action: { type: 'open_page' } },

@@ -182,7 +182,7 @@ test('every setting that the API has is sent, others are named, and thoughts are
   ])
 })
 
-test('words said for different things are messages of their own, and say what they are said for', () => {
+test('texts of different phases are messages of their own, each with its phase', () => {
   const parts = [
     { type: 'text', text: 'I look.', phase: 'commentary' },
     { type: 'text', text: ' Now.', phase: 'commentary' },
@@ -218,7 +218,7 @@ test('a model that does not think is not asked to encrypt thoughts, nor an old o
   assert.equal(JSON.stringify(body).includes('prompt_cache_breakpoint'), false)
 })
 
-test('a hosted tool that nobody has is left out, unless the request demands it', () => {
+test('a hosted tool that no provider has is left out, unless the request demands it', () => {
   const hostedTools = [{ format: THEIRS, definition: { type: 'bash_20250124' } }]
   const { body, warnings } = sent({ hostedTools, toolChoice: { mode: 'auto' } })
   assert.deepEqual([body.tools, body.tool_choice, warnings], [undefined, undefined, ['hosted_tools[0]']])

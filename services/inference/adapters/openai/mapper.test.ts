@@ -15,7 +15,7 @@ test('a reason that is a member of every object is as unknown as any other', () 
   }
 })
 
-test('so is such a word of an error', () => {
+test('the same holds for the type of an error', () => {
   for (const word of INHERITED) {
     const error = openaiError('p', { code: word, type: word, message: 'M' })
     assert.ok(error instanceof Rejection)

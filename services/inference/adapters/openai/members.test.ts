@@ -92,7 +92,7 @@ test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one 
   }
 })
 
-test('what only another kind of provider knows is left out and named: hosted tools, items, extensions, proofs', () => {
+test('what only another kind of provider knows is left out and reported: hosted tools, items, extensions, proofs', () => {
   const format = 'openai-responses-v1'
   const request: Partial<GenerationRequest> = {
     hostedTools: [{ format, definition: { type: 'web_search' } }],
@@ -126,7 +126,7 @@ test('what only another kind of provider knows is left out and named: hosted too
   )
 })
 
-test('a proof of a call goes back to whoever proves calls', () => {
+test('the proof of a call goes back to a provider that proves calls', () => {
   const format = 'google-gemini-v1'
   const parts = [{ ...call, custom: false, arguments: '{}', signature: 'sig', format }] as const
   const messages = [{ role: 'assistant', parts }] as const

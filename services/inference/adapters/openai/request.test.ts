@@ -149,7 +149,7 @@ test('OpenRouter gets cache markers, thoughts with their proof, and its own memb
   assert.deepEqual([body.max_tokens, body.top_k, body.session_id], [100, 4, 's'])
 })
 
-test('a request that says nothing sends nothing', () => {
+test('a request without settings sends none', () => {
   assert.deepEqual(sent(generationRequest({ toolChoice: { mode: 'none' } }), 'compatible').body, {
     model: 'model',
     messages: [{ role: 'user', content: 'Hello' }],
@@ -158,7 +158,7 @@ test('a request that says nothing sends nothing', () => {
   })
 })
 
-test('a message of which nothing is left is left out', () => {
+test('a message that ends up empty is left out', () => {
   const text = { type: 'text', text: 'x' } as const
   const thought = { type: 'reasoning', text: 'hm' } as const
   const messages: Message[] = [

@@ -116,7 +116,7 @@ test('other refusals stay refusals', async () => {
   await assert.rejects(eventsOf(opened.provider), { reason: 'PROVIDER_REFUSED' })
 })
 
-test('one that overflows in the middle of a stream keeps what it said', async () => {
+test('one that overflows in the middle of a stream keeps its text', async () => {
   const said = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
   const error = { code: 'context_length_exceeded', message: 'M' }
   for (const [protocol, text] of [

@@ -49,7 +49,7 @@ test('a clock that went back a little ends no period; one that was far ahead kee
   assert.equal(admit({ key: account, workspace: account }, MAX_COST, terms, now).admitted, true)
 })
 
-test('what was refused elsewhere leaves the account as it was', () => {
+test('a request refused elsewhere leaves the account unchanged', () => {
   const hold = { nanos: 7n, inputTokens: 3n, minute: 2 }
   const now = 150_000
   const before = accountAt(EMPTY_ACCOUNT, now)
@@ -63,7 +63,7 @@ test('costs are rounded up, so that a limit is never passed by a fraction', () =
   assert.equal(highestCost({ ...MAX_COST, extraNanos: 10n ** 20n }), 10n ** 16n)
 })
 
-test('a rest that pays for less output than providers generate is none', () => {
+test('a remainder that pays for less output than providers generate counts as nothing', () => {
   const prices = { inputNanos: 0n, outputNanos: 1_000_000n }
   const of = (limitNanos: bigint) =>
     admit({ key: EMPTY_ACCOUNT, workspace: EMPTY_ACCOUNT }, { ...MAX_COST, prices }, { ...NO_TERMS, limitNanos }, 0)
@@ -74,7 +74,7 @@ test('a rest that pays for less output than providers generate is none', () => {
   assert.deepEqual(less.admitted && [less.outputTokens, less.hold.nanos], [20n, 30n])
 })
 
-test('whose limit leaves less decides', () => {
+test('the limit that leaves less decides', () => {
   const prices = { inputNanos: 0n, outputNanos: 1_000_000n }
   for (const [limitNanos, workspaceLimitNanos, limit] of [
     [5n, 9n, 'key'],

@@ -57,7 +57,7 @@ test('the prices that count are the highest that may: of writing to a cache, for
   assert.equal(prices?.inputNanos, 3_000_000n)
 })
 
-test('what nobody knows of media and of tools that read by themselves is held at its documented most', () => {
+test('unknown amounts of media, and of tools that read by themselves, are reserved at their documented maximum', () => {
   const url = 'https://example.com/a'
   const hosted = (definition: object) => ({ hostedTools: [{ format: 'f', definition: { type: 'x', ...definition } }] })
   const media = (part: object) => ({ messages: [{ role: 'user', parts: [part] }] }) as Partial<GenerationRequest>

@@ -74,7 +74,7 @@ function routing(more: object): NonNullable<PresetSettings['routing']> {
   return { ...lists, ...flags, ...prices, ...more }
 }
 
-test('each member of a preset counts where the request says nothing, and that of the request where it says something', () => {
+test('each member of a preset counts if the request lacks it, else that of the request', () => {
   for (const name of PRESET_MEMBERS) {
     const [own, kept] = VALUES[name]
     assert.deepEqual(merged({}, { [name]: kept })[name], kept, `${name} of the preset`)
@@ -89,7 +89,7 @@ test('the caller and the messages stay those of the request', () => {
   assert.deepEqual(withPreset(given, empty(), undefined), given)
 })
 
-test('settings of sampling are merged one by one, whatever a zero; a list of stop texts is replaced', () => {
+test('sampling settings are merged one by one, a zero included; a list of stop texts is replaced', () => {
   const own = sampling({ temperature: 0, stop: ['x'] })
   const kept = sampling({ temperature: 1, topP: 0.5, minP: 0.1, seed: 3n, stop: ['y', 'z'], logitBias: { 1: 2 } })
   const both = { ...kept, temperature: 0, stop: ['x'] }
@@ -119,7 +119,7 @@ test('an object with one meaning is replaced whole', () => {
   assert.deepEqual(merged({ routing: own }, { routing: routing({ only: ['b'] }) }).routing, own)
 })
 
-test('tools are united: those of the preset first, in their order, those of the request in their place or behind', () => {
+test('tools are united: those of the preset first, in their order, with those of the request in their place or after them', () => {
   const preset = [tool('a'), tool('b'), tool('c', { namespace: { name: 'n', description: undefined } })]
   const own = [tool('d'), tool('b', { strict: true }), tool('c')]
   const { tools } = merged({ tools: own }, { tools: preset })
@@ -128,7 +128,7 @@ test('tools are united: those of the preset first, in their order, those of the 
   assert.deepEqual(merged({ tools: [custom] }, { tools: [tool('a')] }).tools, [custom])
 })
 
-test('hosted tools are united by type, where there may be several by their names, and for each kind of provider', () => {
+test('hosted tools are united by type, by name if there may be several, and for each kind of provider', () => {
   const preset = [hosted('mcp', { server_label: 'a' }), hosted('mcp', { server_label: 'b' }), hosted('web_search')]
   const own = [hosted('mcp', { server_label: 'b', x: 1 }), hosted('web_search', {}, 'anthropic-claude-v1')]
   const { hostedTools } = merged({ hostedTools: own }, { hostedTools: preset })
@@ -138,7 +138,7 @@ test('hosted tools are united by type, where there may be several by their names
   assert.deepEqual(merged({ hostedTools: [one] }, { hostedTools: advisors }).hostedTools, [advisors[0], one])
 })
 
-test('a hosted tool that has a name is known by it, whatever its type is dated and whoever runs it', () => {
+test('a hosted tool with a name is identified by it, whatever the date in its type and whoever runs it', () => {
   const format = 'anthropic-claude-v1'
   const [older, newer, bash] = [
     hosted('web_search_20250305', { name: 'web_search' }, format),
@@ -186,7 +186,7 @@ test('what is for one kind of provider is merged member by member', () => {
   assert.deepEqual(merged({ providerBody: { b: 2 } }, { providerBody: { a: 1, b: 1 } }).providerBody, { a: 1, b: 2 })
 })
 
-test('what a request says of thinking counts, also where the preset says it in the words of one provider', () => {
+test('a request’s thinking settings count, even if the preset gives them in the words of one provider', () => {
   const words = { thinking: { type: 'enabled', budget_tokens: 2_000 }, output_config: { effort: 'max' } }
   const preset = { extensions: [{ format: 'a', headers: {}, body: { ...words, container: 'c' } }] }
   const extensionsOf = (given: Partial<Request>) => merged(given, preset).extensions
@@ -200,13 +200,13 @@ test('what a request says of thinking counts, also where the preset says it in t
   ])
 })
 
-test('how one kind of provider thinks besides is replaced with the rest of what a preset says of thinking', () => {
+test('one kind of provider’s extra thinking settings are replaced with the rest of a preset’s thinking settings', () => {
   const extensions = [{ format: 'a', headers: {}, body: { reasoning: { mode: 'pro' }, truncation: 'auto' } }]
   const { extensions: left } = merged({ reasoning: { effort: 'low' } }, { reasoning: { effort: 'high' }, extensions })
   assert.deepEqual(left, [{ format: 'a', headers: {}, body: { truncation: 'auto' } }])
 })
 
-test('what tools say besides to one kind of provider is united by their names', () => {
+test('tools’ extras for one kind of provider are united by their names', () => {
   const of = (...tools: { name: string; n: number }[]) => [{ format: 'a', headers: {}, body: { tools } }]
   const [one, two, three, other] = [
     { name: 'one', n: 1 },
@@ -218,17 +218,17 @@ test('what tools say besides to one kind of provider is united by their names', 
   assert.deepEqual(extensions, of(one, other, three))
 })
 
-test('members that nobody applies are those of both, each once', () => {
+test('members that no provider applies are those of both, each once', () => {
   const { notApplied } = merged({ notApplied: ['models', 'route'] }, { notApplied: ['plugins', 'models'] })
   assert.deepEqual(notApplied, ['models', 'route', 'plugins'])
 })
 
-test('a tier that clients send where nobody has chosen one leaves the tier to the preset', () => {
+test('a tier that clients send by default leaves the tier to the preset', () => {
   assert.equal(merged({ serviceTier: 'auto' }, { serviceTier: 'flex' }).serviceTier, 'flex')
   assert.equal(merged({ serviceTier: 'default' }, { serviceTier: 'flex' }).serviceTier, 'default')
 })
 
-test('the instructions of a preset are for requests that do not begin with some', () => {
+test('the instructions of a preset are for requests that do not begin with their own', () => {
   const said = (messages: Request['messages']) => withPreset(request({ messages }), empty(), 'Be brief.').messages
   assert.deepEqual(said([user]), [system('Be brief.'), user])
   assert.deepEqual(said([system('Be long.'), user]), [system('Be long.'), user])

@@ -80,7 +80,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('what is not there is refused, and belongs to its workspace', async () => {
+test('a missing preset is refused, and each belongs to its workspace', async () => {
   await using service = await openInference()
   await using connection = await connectLocal(service.routes)
   const { presets, make, generate } = clientsOf(connection.transport)
@@ -104,7 +104,7 @@ test('what is not there is refused, and belongs to its workspace', async () => {
   )
 })
 
-test('a preset is refused where no request could be served with it', async () => {
+test('a preset is refused if no request could be served with it', async () => {
   await using service = await openInference()
   await using connection = await connectLocal(service.routes)
   const { presets, make, generate } = clientsOf(connection.transport)
@@ -125,7 +125,7 @@ test('a preset is refused where no request could be served with it', async () =>
   assert.equal((await presets.listPresets({}, byUser)).totalSize, 1)
 })
 
-test('a request is served with what its preset says where it says nothing, from the next request on', async () => {
+test('a request is served with its preset’s settings where it has none, from the next request on', async () => {
   await using stub = await startStub(answers(200, fixture('openai-text.json')))
   await using service = await openInference(served(stub))
   await using connection = await connectLocal(service.routes)

@@ -26,7 +26,7 @@ test('a version is read once, and those that were used last are remembered', () 
   assert.deepEqual(read.slice(1_001), ['v0'])
 })
 
-test('what is remembered has at most 8 million characters, and one that has more is read each time', () => {
+test('the cache has at most 8 million characters, and a larger version is read each time', () => {
   const { read, use } = noting()
   const half = 'x'.repeat(4 << 20)
   for (const id of ['a', 'b', 'b', 'a']) use(id, half)

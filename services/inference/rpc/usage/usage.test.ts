@@ -110,7 +110,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(usage.getKeyUsage({ keyIds: [] }, byKey))).reason, 'REQUEST_INVALID')
   })
 
-  test(`${name}: what a key may not spend is refused before the provider is called`, async () => {
+  test(`${name}: a request that a key may not spend on is refused before the provider is called`, async () => {
     await using service = await open(connect)
     const { stub, ask } = service
     const poor = await refusalOf(ask({ maxOutputTokens: 1_000 }, { limitNanos: 500n }))
@@ -157,7 +157,7 @@ forEachTransport((name, connect) => {
     assert.equal(wait.metadata.problem, 'the key may use 100 tokens a minute')
   })
 
-  test(`${name}: where money is limited no more output can come than was reserved for`, async () => {
+  test(`${name}: with a limit of money, no more output can come than was reserved for`, async () => {
     await using service = await open(connect)
     const { stub, ask } = service
     const rich = { limitNanos: 10n ** 12n }
@@ -169,7 +169,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(sent, [32_768, 32_768, 70_000, undefined])
   })
 
-  test(`${name}: a tier that no price is for is held and charged by an estimate, which says so`, async () => {
+  test(`${name}: a tier without a price is reserved and charged by an estimate, marked as one`, async () => {
     const answer = { ...JSON.parse(fixture('openai-text.json')), service_tier: 'priority' }
     await using service = await open(connect, {}, JSON.stringify(answer))
     const tier = { serviceTier: 'priority', maxOutputTokens: 100 }

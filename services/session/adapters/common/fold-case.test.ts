@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { foldCase } from './fold-case.ts'
 
-test('what differs only in letter case, or in how its characters are composed, is the same', () => {
+test('texts that differ only in letter case, or in the composition of characters, are the same', () => {
   const same = [
     ['ΟΔΥΣΣΕΥΣ', 'Οδυσσευς', 'οδυσσευσ'],
     ['STRASSE', 'Straße', 'STRAẞE', 'strasse'],

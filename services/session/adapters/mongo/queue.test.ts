@@ -30,7 +30,7 @@ function open(during: (transaction: number) => Promise<void>) {
   return { transactions, run, jobs: () => transactions.map(({ jobs }) => jobs) }
 }
 
-test('while a transaction hangs, what waits is given up and forgotten when its time is over', async () => {
+test('while a transaction hangs, waiting writes are given up and forgotten when their time is up', async () => {
   const stuck = Promise.withResolvers<void>()
   const { run, jobs } = open(() => stuck.promise)
   const first = run('first', CLIENT)
@@ -57,7 +57,7 @@ test('while a transaction hangs, what waits is given up and forgotten when its t
   assert.deepEqual(jobs(), [['first'], ['next']])
 })
 
-test('no more than a thousand wait', async () => {
+test('at most a thousand wait', async () => {
   const stuck = Promise.withResolvers<void>()
   const { run, jobs } = open(() => stuck.promise)
   const first = run('first', CLIENT)
@@ -82,7 +82,7 @@ test('a write under a lease and one of a client never share a transaction, and e
   assert.deepEqual(limits, [0.5, 4, 1])
 })
 
-test('a transaction that fails is tried again for those only that have time left', async () => {
+test('a failing transaction is retried only for those that have time left', async () => {
   const { run, jobs } = open(async (transaction) => {
     if (transaction === 1) throw new MongoNetworkError('connection closed')
   })

@@ -58,13 +58,13 @@ test('the newest turns stay in order, a call with its result, the last input in 
   assert.equal(recentOf([], UNKNOWN), '')
 })
 
-test('half of what stayed has whole turns, and in the end none', () => {
+test('half of what stayed consists of whole turns, and in the end of none', () => {
   const all = 'user: a\n\nb\n\nassistant: c\n\nuser: d'
   assert.equal(newestHalf(all), 'user: d')
   assert.equal(newestHalf('user: a\n\nassistant: (calls look; result: 1\n\n2)'), '')
 })
 
-test('a beginning has at most so many bytes and no half characters', () => {
+test('an excerpt has at most that many bytes and no half characters', () => {
   for (let most = 6; most < 20; most++) {
     const text = beginningOf('a字😀'.repeat(10), most)
     assert.ok(bytesIn(text) <= most && text.isWellFormed() && text.endsWith(' […]'), `${most} ${text}`)
@@ -72,7 +72,7 @@ test('a beginning has at most so many bytes and no half characters', () => {
   assert.equal(beginningOf('字字', 6), '字字')
 })
 
-test('what is summarized is what does not stay, and where room is short the first input outlives the oldest turns', () => {
+test('what does not stay is summarized, and where room is short the first input outlives the oldest turns', () => {
   const turns = [user('Task'), step('One '.repeat(50)), step('Two '.repeat(50)), step('Three')]
   const covered = { summary: undefined, turns: notKept(turns, 'assistant: Three') }
   const text = toSummarize(covered, 10_000)
@@ -86,7 +86,7 @@ test('what is summarized is what does not stay, and where room is short the firs
   )
 })
 
-test('a compaction covers what is shown but the open input and steps that came to nothing', () => {
+test('a compaction covers what is shown, except the open input and steps that came to nothing', () => {
   const [old, answer, open, last] = [user('a'), step('b'), user('c'), summary('S')]
   assert.deepEqual(coveredBy([old, answer, open, overflowed], true), { summary: undefined, turns: [old, answer] })
   assert.deepEqual(coveredBy([old, answer, open, last], true), { summary: last, turns: [] })
@@ -94,7 +94,7 @@ test('a compaction covers what is shown but the open input and steps that came t
   assert.deepEqual(coveredBy([], false), { summary: undefined, turns: [] })
 })
 
-test('a request has as many tokens as the last step of the model used, and one for three bytes of what came since', () => {
+test('a request has as many tokens as the last step of the model used, plus one for three bytes of what came since', () => {
   const tokens = { input: 100, output: 10, reasoning: 5, cacheRead: 20, cacheWrite: 1 }
   const measured = step('b', { tokens })
   assert.equal(tokensOf([user('x'.repeat(900)), measured, user('字'.repeat(98))], model), 131 + 100)

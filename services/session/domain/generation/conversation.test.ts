@@ -55,7 +55,7 @@ test('a step follows a user, results of tools, and a step that was cut off', () 
   assert.equal(outcome(user('a'), aborted), 'step')
 })
 
-test('the run ends after an answer, a failure, and a refusal without a word', () => {
+test('the run ends after an answer, a failure, and a rejection without a message', () => {
   assert.equal(outcome(user('a'), step()), 'succeeded')
   const error = { type: 'provider.refused', message: 'no' }
   assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: 'failed', error })
@@ -65,7 +65,7 @@ test('the run ends after an answer, a failure, and a refusal without a word', ()
   assert.equal(outcome(user('a'), step({ parts: both })), 'interrupted')
 })
 
-test('a run that begins without an input goes on with what an ended one has left', () => {
+test('a run that begins without an input goes on with what an ended one left', () => {
   const error = { type: 'provider.refused', message: 'no' }
   assert.equal(outcome(user('a'), idle), 'step')
   assert.equal(outcome(user('a'), aborted, idle), 'step')
@@ -93,7 +93,7 @@ test('a synthetic text is input', () => {
   assert.deepEqual(modelMessages([added], model), [{ role: 'user', parts: [{ type: 'text', text: 'Built' }] }])
 })
 
-test('instructions, skills and commands of users are shown as they are; what is for people is not', () => {
+test('instructions, skills and commands of users are shown unchanged; what is meant for people is not', () => {
   const head = { id: 'msg_x', timeCreated: 0 }
   const output = { output: 'a.txt\n', cursor: 6, size: 6, truncated: false }
   const conversation: Message[] = [
@@ -164,13 +164,13 @@ test('steps are counted from the last input, without those that were cut off', (
   assert.equal(stepsSinceInput([user('a'), step(), step(), user('b'), step(), aborted]), 1)
 })
 
-test('a step that was cut off at the end is left out; one in the middle is shown as far as it came', () => {
+test('a step that was cut off at the end is left out; one in the middle is shown as far as it got', () => {
   const roles = (...conversation: Message[]) => modelMessages(conversation, model).map(({ role }) => role)
   assert.deepEqual(roles(user('a'), aborted, aborted), ['user'])
   assert.deepEqual(roles(user('a'), aborted, idle, user('b')), ['user', 'assistant', 'user'])
 })
 
-test('every call has its result, whatever became of it, and arguments that are JSON', () => {
+test('every call has a result, whatever became of it, and arguments that are JSON', () => {
   const parts = [
     call(undefined, { callId: 'done', content: [{ type: 'text', text: 'seen' }] }),
     call('tool.timeout', { callId: 'failed', content: [{ type: 'text', text: 'half' }] }),

@@ -10,7 +10,7 @@ test('a provider call is repeated four times, each wait twice as long', () => {
   assert.deepEqual(delays, [2_000, 4_000, 8_000, 16_000, undefined])
 })
 
-test('chance moves a wait by at most a quarter', () => {
+test('jitter changes a wait by at most a quarter', () => {
   assert.equal(
     retryDelay(limited, 1, 0, () => 0),
     1_500,
@@ -30,7 +30,7 @@ test('the wait that the provider requests is honoured, up to five minutes', () =
   assert.equal(after('301'), undefined)
 })
 
-test('what another try cannot mend is not repeated; what has no reason is', () => {
+test('what a retry cannot mend is not repeated; a failure without a reason is', () => {
   for (const reason of [
     'PROVIDER_REFUSED',
     'CREDENTIAL_REFUSED',

@@ -18,7 +18,7 @@ function begun(): StepDraft {
   return new StepDraft(newStep('msg_1', 'build', { providerId: 'test', modelId: 'model', variant: '' }, 1), 3)
 }
 
-test('whatever an attempt has left, the next one begins with a step as new', () => {
+test('whatever an attempt has left, the next one begins with a fresh step', () => {
   for (let count = 0; count <= ANSWER.length; count++) {
     const draft = begun()
     for (const event of ANSWER.slice(0, count)) draft.follow(event, 2)

@@ -34,7 +34,7 @@ test('arguments may have 50,000 members and items, not more', () => {
   assert.deepEqual(parseArguments(items(50_000)), { problem })
 })
 
-test('arguments have nothing that an import of the session would refuse', () => {
+test('arguments contain nothing that an import of the session would refuse', () => {
   for (const [text, what] of [
     ['{"a":["\\ud83d"]}', 'a string with a lone surrogate'],
     ['{"a":{"\\ude00":1}}', 'a member whose name has a lone surrogate or NUL'],

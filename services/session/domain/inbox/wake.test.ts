@@ -39,7 +39,7 @@ const running = { running: true, fence: 1, leaseUntil: NOW + 10_000 } as const
 const woken = (at: number, more = {}) =>
   ({ due: true, wake: { at, steersOnly: false, resume: false, ...more } }) as const
 
-test('an interrupt that resumes is due for steers and the moves that are next, not for queued inputs', () => {
+test('an interrupt that resumes is due for steers and the next moves, not for queued inputs', () => {
   const cases: [WaitingInput[], boolean][] = [
     [[], false],
     [[item(1, 'prompt', 'queue')], false],
@@ -58,7 +58,7 @@ test('an interrupt that resumes is due for steers and the moves that are next, n
   }
 })
 
-test('what is due for steers leaves queued inputs where they are, until something else wakes the session', () => {
+test('a session due for steers leaves queued inputs where they are, until something else wakes it', () => {
   const waiting = inbox(item(1, 'move', 'queue'), item(2, 'prompt', 'queue'), item(3, 'prompt', 'steer'))
   const steersOnly = woken(NOW, { steersOnly: true })
   const first = revisionOf(steersOnly)
@@ -85,7 +85,7 @@ test('what is due for steers leaves queued inputs where they are, until somethin
   }
 })
 
-test('no queued input enters while a steer waits, but what a control item holds up holds nothing up', () => {
+test('no queued input enters while a steer waits, but a steer that a control item holds up holds nothing up', () => {
   const cases: [items: WaitingInput[], entered: string[]][] = [
     [
       [item(1, 'prompt', 'queue'), item(2, 'prompt', 'steer'), item(3, 'prompt', 'steer')],
@@ -145,7 +145,7 @@ test('an admission keeps a requested resume, and an interrupt drops it', () => {
   assert.equal(revision.state.wake?.resume, false)
 })
 
-test('a run that was cut off ends as interrupted; what was woken before that is parked, and what was after is due', () => {
+test('a run that was cut off ends as interrupted; what was woken before that is parked, and what was woken after is due', () => {
   const lease = { leaseMs: 12_000, renewMs: 2_000 }
   const cases: [string, CutOff, at: number, due: boolean][] = [
     ['given back, woken before this process', { ...lease, heldUntil: 0, upMs: 5_000 }, NOW - 5_001, false],

@@ -44,7 +44,7 @@ test('clocks that were put back into the day before are followed', () => {
   assert.deepEqual(dates, ['2009-11-01', '2009-11-01', '2009-10-31', '2009-10-31', '2009-11-01'])
 })
 
-test('a zone that nobody knows is none', () => {
+test('an unknown time zone is not one', () => {
   assert.equal(Calendar.of('Europe/Atlantis'), undefined)
   assert.equal(calendarOf('utc').dateOf(0), '1970-01-01')
 })

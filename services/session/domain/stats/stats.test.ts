@@ -30,7 +30,7 @@ function statsOf(...activities: CountedActivity[]): Stats {
   return stats
 }
 
-test('the streak is the longest run of days with a step, and prompts make none', () => {
+test('the streak is the longest run of days with a step; prompts do not count', () => {
   const days = [0, 1, 3, 4, 5, 9].map((day) => step(day * DAY))
   const stats = statsOf(...days, step(2 * DAY, { type: 'prompt' }))
   assert.equal(stats.streak, 3)
@@ -58,7 +58,7 @@ test('sessions are counted once, prompts of roots alone, and models by their tok
   })
 })
 
-test('compactions count by what they used, and are no steps', () => {
+test('compactions count by their usage, and are not steps', () => {
   const compaction = step(0, { session: 3, type: 'compaction', model: undefined })
   const stats = statsOf(compaction, step(1))
   assert.deepEqual([stats.sessions, stats.models.length, stats.days.length], [1, 1, 1])
@@ -97,7 +97,7 @@ test('tools are listed by their calls, with the median of those that ended', () 
   ])
 })
 
-test('so many models and tools are named as the proto says', () => {
+test('as many models and tools are named as the proto says', () => {
   const [models, tools] = [limitOf(SessionStatsSchema.field.models), limitOf(ToolUsageListSchema.field.tools)]
   const names = (count: number) => Array.from({ length: count }, (_, i) => `${i}`)
   const calls = names(tools.most + 1).map((name) => ({ name, end: 'failed', durationMs: undefined }) as const)

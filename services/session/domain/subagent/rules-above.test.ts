@@ -74,7 +74,7 @@ for (const [title, superiors, access, effect] of table) {
   })
 }
 
-test('what is above makes nothing of its own rules weaker, for guarded files neither', () => {
+test('rules above do not weaken a session’s own rules, not even for guarded files', () => {
   const bound = [above('plan', ['edit * ask'])]
   const own = { agent: rules('* * deny'), session: [], above: rulesAbove('child', bound) }
   assert.equal(judgeAccess(own, { action: 'edit', resources: ['a'] }).effect, 'deny')

@@ -33,7 +33,7 @@ async function open(service: SessionRpc, position?: string, options: CallOptions
 }
 
 forEachTransport((name, connect) => {
-  test(`the stream says that it stands, then what happens, numbered and with its position (${name})`, async () => {
+  test(`the stream reports that it is open, then what happens, numbered and with its position (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     await service.client.createSession({ sessionId: 'ses_before' }, service.as())
     const stream = await open(service)
@@ -63,7 +63,7 @@ forEachTransport((name, connect) => {
     await again.leave()
   })
 
-  test(`a reader that saw nothing comes back with the position it stood at (${name})`, async () => {
+  test(`a reader that saw nothing comes back with the position of its start (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const first = await open(service)
     const connected = await first.next()
@@ -74,7 +74,7 @@ forEachTransport((name, connect) => {
     await again.leave()
   })
 
-  test(`a position that nobody knows is said to have missed events, and live ones follow (${name})`, async () => {
+  test(`an unknown position is reported to have missed events, and live ones follow (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const stream = await open(service, 'of another time')
     assert.deepEqual([await stream.word(), await stream.word()], ['connected', 'missed'])
@@ -142,7 +142,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('a server that stops ends each subscription, and says why', async () => {
+test('a server that stops ends each subscription, with the reason', async () => {
   const service = await openSessionRpc(connectHttp2)
   const busy = service.client.streamEvents({}, service.as())[Symbol.asyncIterator]()
   const quiet = service.client.streamEvents({}, service.as('wrk_2'))[Symbol.asyncIterator]()

@@ -66,7 +66,7 @@ async function begin(connect: Parameters<typeof openSessionRpc>[0], count: numbe
 }
 
 forEachTransport((name, connect) => {
-  test(`the durable events after a number come, then that the log is synced, then its end (${name})`, async () => {
+  test(`the durable events after a number come, then the notice that the log is synced, then its end (${name})`, async () => {
     await using service = await begin(connect, 250)
     const all = await numbers(service)
     assert.deepEqual(await open(service).words(253), [...all, `synced ${all.at(-1)}`, undefined])
@@ -124,7 +124,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await open(service, { afterSeq: 2n }).words(5), [...all, `synced ${all.at(-1)}`])
   })
 
-  test(`that events have expired is said first, and what is kept follows (${name})`, async () => {
+  test(`expired events are reported first, and what is kept follows (${name})`, async () => {
     await using service = await begin(connect, 3)
     service.clock.time += 2 * DAY_MS
     await select(service, 2)
@@ -136,7 +136,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await open(service, { afterSeq: BigInt(first) }).words(2), [last, `synced ${last}`])
   })
 
-  test(`a session that is not there, and a number that is none, are rejected (${name})`, async () => {
+  test(`a missing session, and an invalid number, are rejected (${name})`, async () => {
     await using service = await begin(connect, 0)
     const reasonFor = async (query: Query, options = service.as()): Promise<unknown> =>
       open(service, query, options)
@@ -159,7 +159,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('a server that stops ends each log that is followed, and says why', async () => {
+test('a server that stops ends each followed log, with the reason', async () => {
   const service = await begin(connectHttp2, 1)
   const log = open(service, { follow: true })
   await log.words(3)

@@ -26,7 +26,7 @@ const short = (items: readonly InboxItem[]) =>
   items.map(({ messageId, delivery, payload }) => [messageId, Delivery[delivery], payload.case])
 
 forEachTransport((name, connect) => {
-  test(`a synthetic text is admitted as it is said, and makes the session due unless it is parked (${name})`, async () => {
+  test(`a synthetic text is admitted as it is, and makes the session due unless it is parked (${name})`, async () => {
     await using service = await withSession(connect)
     const { client, clock, store } = service
     const synthetic = { text: 'The build failed', description: 'CI', metadata: { from: 'ci' } }
@@ -71,7 +71,7 @@ forEachTransport((name, connect) => {
     assert.equal(reason, 'SESSION_NOT_FOUND')
   })
 
-  test(`a list ends before it grows too large, but shows one item always (${name})`, async () => {
+  test(`a list ends before it grows too large, but always shows one item (${name})`, async () => {
     await using service = await withSession(connect)
     const mib = 1_048_576
     for (const [id, sizes] of [
@@ -95,7 +95,7 @@ forEachTransport((name, connect) => {
     assert.equal((await list(service)).length, 6)
   })
 
-  test(`the longest list is whole, and says how many items wait at most (${name})`, async () => {
+  test(`the longest list is complete: as many items as may wait (${name})`, async () => {
     await using service = await withSession(connect)
     const { most } = limitOf(ListInboxItemsResponseSchema.field.items)
     const admissions = Array.from({ length: most }, (_, n) =>
@@ -118,7 +118,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual([reason, metadata.limit], ['INBOX_FULL', `${most}`])
   })
 
-  test(`a delivery is changed while its item waits, and not to what it is (${name})`, async () => {
+  test(`a delivery is changed while its item waits, unless it is already that (${name})`, async () => {
     await using service = await withSession(connect)
     const { client } = service
     await client.promptSession({ sessionId, messageId: 'msg_1', text: 'a', parked: true }, service.as())

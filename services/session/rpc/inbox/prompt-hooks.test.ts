@@ -20,7 +20,7 @@ async function begin() {
   return { service, prompt }
 }
 
-test('plugins change text, files, metadata and delivery before anything is read, and once for an id', async () => {
+test('plugins change text, files, metadata and delivery before anything is read, and once per id', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   let edits = 0
@@ -47,7 +47,7 @@ test('plugins change text, files, metadata and delivery before anything is read,
   assert.equal(edits, 2)
 })
 
-test('what plugins cannot do leaves a prompt as it was: throw, or want what is no prompt', async () => {
+test('a plugin that throws, or returns an invalid prompt, leaves a prompt unchanged', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   const as = (text: string) => ({ text, files: [], agents: [], metadata: undefined, delivery: Delivery.STEER })
@@ -82,7 +82,7 @@ test('a store that fails after plugins changed a prompt admits nothing; sent aga
   assert.equal((await prompt('msg_1', { files })).text, 'new')
 })
 
-test('what is wrong with a prompt that no plugin changed is not logged as theirs, and read once', async () => {
+test('a fault in a prompt that no plugin changed is not logged as theirs, and its files are read once', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   service.plugins.edit = (prompt) => prompt
@@ -101,7 +101,7 @@ test('an id that is sent again is the same prompt by what the client sent, not b
   await assert.rejects(prompt('msg_1', { text: 'two' }), /msg_1/)
 })
 
-test('files with one address keep each its mention', async () => {
+test('files with the same address each keep their mention', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })
@@ -142,7 +142,7 @@ test('a client that hangs up while hooks are looked for has admitted nothing', a
   assert.deepEqual(items, [])
 })
 
-test('where plugins change prompts, that is known for a second, too', async () => {
+test('if plugins change prompts, that is known for a second, too', async () => {
   const { service, prompt } = await begin()
   await using _ = service
   service.plugins.edit = (prompt) => ({ ...prompt, text: 'new' })

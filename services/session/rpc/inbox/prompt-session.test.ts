@@ -63,7 +63,7 @@ forEachTransport((name, connect) => {
     assert.equal(await service.store.isBusy('wrk_1', sessionId), false)
   })
 
-  test(`the same id with the same content answers the first admission, and reads no file again (${name})`, async () => {
+  test(`the same id with the same content returns the first admission, and reads no file again (${name})`, async () => {
     await using service = await withSession(connect)
     const request = { sessionId, messageId: 'msg_1', text: 'a', files: [{ uri: 'data:,x' }], parked: true }
     const first = await service.client.promptSession(request, service.as())
@@ -96,7 +96,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(other)).reason, 'PROMPT_CONFLICT')
   })
 
-  test(`the order of members is no content (${name})`, async () => {
+  test(`the order of members does not matter (${name})`, async () => {
     await using service = await withSession(connect)
     const request = { sessionId, messageId: 'msg_1', text: 'a' }
     const one = { metadata: { a: 1, b: [{ c: 2, d: null }] }, delivery: Delivery.STEER }
@@ -124,7 +124,7 @@ forEachTransport((name, connect) => {
 
   const mentioned = (length: number) => ({ uri: 'data:,', mention: { text: 'x'.repeat(length) } })
 
-  test(`what is out of bounds is refused, and nothing is admitted (${name})`, async () => {
+  test(`values out of bounds are refused, and nothing is admitted (${name})`, async () => {
     await using service = await withSession(connect)
     const cases: readonly (readonly [MessageInitShape<typeof PromptSessionRequestSchema>, string])[] = [
       [{ messageId: 'abc' }, 'message_id'],

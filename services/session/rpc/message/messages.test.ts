@@ -116,7 +116,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual([failed.value.state, failed.value.error?.type], [AssistantTool_State.ERROR, 'aborted'])
   })
 
-  test(`a message is got alone, and the newest come first in pages that end (${name})`, async () => {
+  test(`a single message is returned, and the newest come first in pages that end (${name})`, async () => {
     await using service = await withHistory(connect)
     const { client } = service
     const { message } = await client.getMessage({ sessionId, messageId: 'msg_2' }, service.as())

@@ -70,7 +70,7 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(get('per_2'))).reason, 'PERMISSION_REQUEST_NOT_FOUND')
   })
 
-  test(`an answer reaches the drain, is saved for always, and can be given once (${name})`, async () => {
+  test(`an answer reaches the drain, is saved for good, and can be given once (${name})`, async () => {
     const { service, lease } = await asking(connect)
     await using _ = service
     const { client, store } = service

@@ -38,7 +38,7 @@ forEachTransport((name, connect) => {
     assert.equal(session.idleTime, undefined)
   })
 
-  test(`an id that is there already answers its session unchanged (${name})`, async () => {
+  test(`an existing id returns its session unchanged (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { session } = await service.client.createSession({ sessionId: 'ses_a', title: 'first' }, service.as())
     service.clock.time += 1000
@@ -50,7 +50,7 @@ forEachTransport((name, connect) => {
     assert.equal(outsider.session?.title, 'theirs')
   })
 
-  test(`what is out of bounds is invalid, and says where (${name})`, async () => {
+  test(`values out of bounds are invalid, and the field is named (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const rule = { action: 'a', resource: 'b', effect: PermissionRule_Effect.ALLOW }
     const cases: readonly (readonly [MessageInitShape<typeof CreateSessionRequestSchema>, string])[] = [
@@ -77,7 +77,7 @@ forEachTransport((name, connect) => {
     }
   })
 
-  test(`a location that is missing or forbidden is refused, and nothing is made (${name})`, async () => {
+  test(`a location that is missing or forbidden is refused, and nothing is created (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     for (const [directory, code, reason] of [
       ['/missing', 'NotFound', 'LOCATION_NOT_FOUND'],

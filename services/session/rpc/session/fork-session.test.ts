@@ -73,7 +73,7 @@ forEachTransport((name, connect) => {
     await stream.return?.()
   })
 
-  test(`what is not there cannot be forked (${name})`, async () => {
+  test(`what does not exist cannot be forked (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client } = service
     const as = service.as()

@@ -5,13 +5,13 @@ import { openSessionRpc } from '#test/support/session-rpc.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 
 forEachTransport((name, connect) => {
-  test(`a session is got as it was made (${name})`, async () => {
+  test(`a session is returned as it was created (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { session } = await service.client.createSession({ sessionId: 'ses_a' }, service.as())
     assert.deepEqual((await service.client.getSession({ sessionId: 'ses_a' }, service.as())).session, session)
   })
 
-  test(`another workspace's session does not exist, byte for byte like none (${name})`, async () => {
+  test(`another workspace’s session looks, byte for byte, like one that does not exist (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     await service.client.createSession({ sessionId: 'ses_a' }, service.as())
     const theirs = await refusalOf(service.client.getSession({ sessionId: 'ses_a' }, service.as('wrk_2')))

@@ -37,7 +37,7 @@ forEachTransport((name, connect) => {
     assert.notEqual(start.nextPageToken, undefined)
   })
 
-  test(`a token carries order and filter, whatever stands beside it (${name})`, async () => {
+  test(`a token carries order and filter, whatever is sent with it (${name})`, async () => {
     await using service = await withSessions(connect, 6)
     const order = Order.ASCENDING
     const first = await service.client.listSessions({ pageSize: 1, order, directory: '/odd' }, service.as())
@@ -60,7 +60,7 @@ forEachTransport((name, connect) => {
     assert.equal(await count({ parentId: 'ses_0' }), 0)
   })
 
-  test(`what a session may be made with finds it, and the token of that list is taken back (${name})`, async () => {
+  test(`a session is found by anything it may be created with, and the token of that list is accepted (${name})`, async () => {
     await using service = await withSessions(connect, 0)
     const title = '\u{1F600}'.repeat(2_048)
     const directory = `/${'é'.repeat(4_095)}`

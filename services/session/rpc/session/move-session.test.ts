@@ -41,7 +41,7 @@ forEachTransport((name, connect) => {
     assert.equal(message?.messageId, 'msg_1')
   })
 
-  test(`a move that is sent again once it was made is the same move, though its directory is relative (${name})`, async () => {
+  test(`a move that is sent again after it was made is the same move, even if its directory is relative (${name})`, async () => {
     await using service = await withSession(connect)
     const move = (directory: string, delivery = Delivery.STEER) =>
       service.client.moveSession({ sessionId, messageId: 'msg_1', directory, delivery }, service.as())
@@ -74,7 +74,7 @@ forEachTransport((name, connect) => {
     assert.deepEqual(await inboxOf(service), [])
   })
 
-  test(`an id that names something else is a conflict (${name})`, async () => {
+  test(`an id of something else is a conflict (${name})`, async () => {
     await using service = await withSession(connect)
     await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a', parked: true }, service.as())
     const move = service.client.moveSession({ sessionId, messageId: 'msg_1', directory: '/other' }, service.as())

@@ -32,7 +32,7 @@ forEachTransport((name, connect) => {
     await waitFor('the rest to be deleted', async () => (await service.store.takeRemoval(1)) === undefined)
   })
 
-  test(`who waits for it learns that it is gone (${name})`, async () => {
+  test(`a waiter learns that it is gone (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client } = service
     await client.createSession({ sessionId }, service.as())
@@ -43,7 +43,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('what runs in it stops: the provider, and its tools', async () => {
+test('its run stops: the provider, and its tools', async () => {
   await using service = await openSessionService()
   const { peers, client } = service
   const tool = hangingTool()

@@ -24,7 +24,7 @@ interface Change {
 }
 
 forEachTransport((name, connect) => {
-  test(`an update changes what its mask names, and empties what is named and not set (${name})`, async () => {
+  test(`an update changes what its mask names, and clears what is named and not set (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client } = service
     const said = { title: 'One', metadata: { a: 1 }, permissions: RULES }
@@ -56,7 +56,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('a decision that is made again is made from what was known before, whatever has come to its end meanwhile', async () => {
+test('a repeated decision is made from what was known before, whatever has ended meanwhile', async () => {
   const newId = (prefix: string) => `${prefix}_1`
   const { state } = newSession(input(), 1, newId).revision
   const titling = 'msg_0-title'

@@ -8,7 +8,7 @@ import { connectHttp2, forEachTransport } from '#test/support/transports.ts'
 const sessionId = 'ses_a'
 
 forEachTransport((name, connect) => {
-  test(`an idle session is waited for no time, a parked input included (${name})`, async () => {
+  test(`an idle session is not waited for, even with a parked input (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     await service.client.createSession({ sessionId }, service.as())
     await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a', parked: true }, service.as())
@@ -46,7 +46,7 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('a server that stops ends each wait, and says why', async () => {
+test('a server that stops ends each wait, with the reason', async () => {
   const service = await openSessionRpc(connectHttp2)
   await service.client.createSession({ sessionId }, service.as())
   await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())

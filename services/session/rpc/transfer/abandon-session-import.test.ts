@@ -9,7 +9,7 @@ import { ImportHolds } from '#services/session/run/lifetime/import-holds.ts'
 import { callContextKey } from '#shared/rpc/call-context.ts'
 import { abandonSessionImport } from './abandon-session-import.ts'
 
-test('an import that is given up holds no content any more, also where that cannot be written', async () => {
+test('an import that is given up no longer holds content, even if that cannot be written', async () => {
   const released: BlobHold[] = []
   const importHolds = new ImportHolds({ release: async (hold) => void released.push(hold) })
   const hold = importHolds.of('key_1')

@@ -67,7 +67,7 @@ forEachTransport((name, connect) => {
     )
   })
 
-  test(`what an import is sent has to name it, to be new and to fit (${name})`, async () => {
+  test(`what is sent to an import has to name it, be new and fit (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client, as, store } = service
     await store.createSession('wrk_1', newSession('ses_known'))

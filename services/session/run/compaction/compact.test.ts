@@ -76,7 +76,7 @@ test('a requested compaction summarizes the conversation, is charged, and is wha
   assert.equal((await course(service)).length, 9, 'a page of messages shows everything')
 })
 
-test('one compaction waits in a session: another id returns it, the same id does ever, and that of something else is refused', async () => {
+test('one compaction waits in a session: another id returns it, its own id always does, and the id of something else is refused', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers, client } = service
@@ -123,7 +123,7 @@ test('in a run it comes before the steers ahead of it, and the run goes on from 
   assert.deepEqual(shown(service, 2).slice(1), ['Steered'])
 })
 
-test('what is too long for the model is summarized once, and the step is done again', async () => {
+test('a conversation too long for the model is summarized once, and the step is repeated', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -140,7 +140,7 @@ test('what is too long for the model is summarized once, and the step is done ag
   assert.equal((await compactions(service))[0]?.manual, false)
 })
 
-test('what is still too long when it was summarized keeps half of what stayed, and half of that, before the run fails; a new input goes on', async () => {
+test('if the summary is still too long, half of what stayed is kept, then half of that, before the run fails; a new input goes on', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -178,7 +178,7 @@ test('what is still too long when it was summarized keeps half of what stayed, a
   assert.match(shown(service, -2)[0] ?? '', /Summarized\.\n\n\n\nuser: Much/)
 })
 
-test('an input that does not fit though nothing was said before it fails the run; another 400 is no overflow', async () => {
+test('a first input that does not fit fails the run; another 400 is not an overflow', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -195,7 +195,7 @@ test('an input that does not fit though nothing was said before it fails the run
   assert.deepEqual((await course(service)).slice(4), ['msg_2', 'assistant', 'failed'])
 })
 
-test('at the threshold a conversation is summarized before its next step; one that cannot be goes on as it is', async () => {
+test('at the threshold a conversation is summarized before its next step; one that cannot be summarized goes on as it is', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -210,7 +210,7 @@ test('at the threshold a conversation is summarized before its next step; one th
   assert.deepEqual((await course(service)).slice(5), ['msg_2', 'failed', 'assistant', 'assistant', 'succeeded'])
 })
 
-test('the threshold is the share of the context that the setting says', async () => {
+test('the threshold is the share of the context in the setting', async () => {
   for (const [compactionPercent, compacted] of [
     [80, false],
     [40, true],
@@ -266,7 +266,7 @@ test('an input that was interrupted before anything answered it is whole after a
   assert.deepEqual(open, ['Look at this', 'image'])
 })
 
-test('a conversation that is too long for the one who summarizes is shown shorter, and in the end not at all', async () => {
+test('a conversation that is too long for the summarizer is shown shorter, and in the end not at all', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers } = service
@@ -291,7 +291,7 @@ test('a conversation that is too long for the one who summarizes is shown shorte
   assert.equal(await service.outcome(), Outcome.FAILED)
 })
 
-test('an interrupt while the summary streams ends it, and what an empty one has cost counts', async () => {
+test('an interrupt while the summary streams ends it, and the cost of an empty one counts', async () => {
   await using service = await openSessionService()
   await service.create()
   const { peers, client } = service
@@ -317,7 +317,7 @@ test('an interrupt while the summary streams ends it, and what an empty one has 
   assert.equal((await course(service)).at(-1), 'failed')
 })
 
-test('a summary that nobody can write, since the agent of the session is gone, says which one that is', async () => {
+test('a summary that cannot be written because the session’s agent is gone names that agent', async () => {
   await using service = await openSessionService()
   await service.create(sessionId, 'nobody')
   await service.prompt('Hi')

@@ -99,7 +99,7 @@ test('a session that waits does not hold back another', async () => {
   stop.abort()
 })
 
-test('what follows an event from before the stream stood is sent at once', async () => {
+test('what follows an event from before the stream was open is sent at once', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
@@ -138,7 +138,7 @@ test('after a gap nothing is waited for', async () => {
   stop.abort()
 })
 
-test('20,000 words that wait come as one, in their order, between the events that they lie between', async () => {
+test('20,000 waiting words are sent as one, in order, between the events around them', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
@@ -172,7 +172,7 @@ test('only neighbours of one part are joined', async () => {
   stop.abort()
 })
 
-test('of the progress of one call that waits the last state is sent', async () => {
+test('of the waiting progress of one call only the last state is sent', async () => {
   const tail = log()
   const hub = new EventHub(tail)
   const stop = new AbortController()
@@ -199,7 +199,7 @@ test('of the progress of one call that waits the last state is sent', async () =
   stop.abort()
 })
 
-test('a reader that takes nothing is cut off before it costs much memory, by events and by characters', async () => {
+test('a reader that reads nothing is cut off before it costs much memory, by events and by characters', async () => {
   const floods: VolatileEvent[][] = [
     Array.from({ length: 5_000 }, (_, i) => {
       const event = delta(5, 'x')

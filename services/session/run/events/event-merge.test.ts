@@ -18,7 +18,7 @@ const act = fc.record({
   takes: fc.nat(3),
 })
 
-test('however they are taken, the words of a session come whole and where they belong', () => {
+test('however they are read, the words of a session are complete and in their place', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
       const merge = new EventMerge()

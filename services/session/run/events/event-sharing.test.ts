@@ -98,7 +98,7 @@ test('the log is read once for a hundred subscribers, and closed when the last o
   assert.deepEqual([log.open, hub.hasListener('wrk_1')], [0, false])
 })
 
-test('one that comes back reads what it missed alone, then goes on with the others, and misses nothing', async () => {
+test('one that comes back reads alone what it missed, then goes on with the others, and misses nothing', async () => {
   const { log, hub, subscribe } = open()
   for (let n = 0; n < 20; n++) log.write()
   const live = subscribe()
@@ -134,7 +134,7 @@ test('one that comes back soon needs no reading of its own', async () => {
   assert.equal(log.opened, 1)
 })
 
-test('a filter admits a session with all below it, whenever they were created, or a directory', async () => {
+test('a filter admits a session with all sessions below it, whenever they were created, or a directory', async () => {
   const { log, hub, subscribe } = open()
   Object.assign(log.parents, { ses_child: 'ses_top', ses_grandchild: 'ses_child', ses_other: 'ses_else' })
   const filters: EventFilter[] = [
@@ -168,7 +168,7 @@ test('a filter admits a session with all below it, whenever they were created, o
   assert.deepEqual(await nothing, ['evt_8'])
 })
 
-test('a subscriber that takes nothing is cut off, and holds up nobody', async () => {
+test('a subscriber that reads nothing is cut off, and holds up nobody', async () => {
   const { log, subscribe } = open()
   const [fast, slow] = [subscribe(), subscribe()]
   await Promise.all([fast(1), slow(1)])

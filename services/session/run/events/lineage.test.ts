@@ -30,7 +30,7 @@ test('each session is read once', async () => {
   assert.deepEqual(read, ['ses_c', 'ses_b', 'ses_a'])
 })
 
-test('a session that was made anew under its id lies below its new parent, or nobody', async () => {
+test('a session that was created again under its id is below its new parent, or none', async () => {
   const parents: Record<string, string | undefined> = { ses_a: undefined, ses_b: undefined, ses_1: 'ses_a' }
   const { aboveOf } = lineageOf(parents)
   assert.deepEqual(await aboveOf('ses_1', created('ses_1', 'ses_a')), ['ses_a'])

@@ -28,7 +28,7 @@ async function imported({ client }: SessionFixture, sessionId: string, kinds: re
   await client.commitSessionImport({ import: begun, session, directory: '/project' }, asKey)
 }
 
-test('a run reads a heavy history whole', async () => {
+test('a run reads a whole heavy history', async () => {
   await using service = await openSessionService()
   await imported(service, 'ses_1', Array(9).fill(said(2 * MIB)))
   await service.prompt('Go on')
@@ -70,7 +70,7 @@ for (const [why, kinds] of Object.entries({
   })
 }
 
-test('what a summary stands for does not count', async () => {
+test('summarized messages do not count', async () => {
   await using service = await openSessionService()
   await imported(service, 'ses_1', [...Array(11).fill(said(2 * MIB)), summary])
   await service.prompt('Go on')

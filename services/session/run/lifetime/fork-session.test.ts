@@ -11,7 +11,7 @@ import { newSession, W } from '#test/contract/session-store.support.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { forkSession } from './fork-session.ts'
 
-test('a store that goes away while a fork copies keeps nobody waiting for what is left of it', async (context) => {
+test('a store that goes away during a fork keeps nobody waiting for its leftovers', async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-fork-'))
   context.after(() => rm(directory, { recursive: true }))
   await using store = withUseCases(

@@ -75,7 +75,7 @@ test('of a step’s many calls that need permission, a few request it at a time;
   assert.ok(counts.looks <= 3, `${counts.looks} looks`)
 })
 
-test('of the many that nobody answers in time, a few are closed at a time', async () => {
+test('of many expired requests, a few are closed at a time', async () => {
   const { requests, counts, asked } = open(1)
   assert.deepEqual(new Set((await Promise.all(asked)).map((error) => error?.type)), new Set(['permission.timeout']))
   assert.equal(requests.size, CALLS)

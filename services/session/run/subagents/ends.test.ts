@@ -50,7 +50,7 @@ test('a child that is interrupted fails the call, and the parent goes on', async
   assert.deepEqual([await service.outcome(), await service.outcome(service.childId)], [1, 3])
 })
 
-test('the answer of a task is what the child said to its prompt, steers included; what is queued behind it is not waited for', async () => {
+test('the answer of a task is the child’s answer to its prompt, steers included; what is queued behind it is not waited for', async () => {
   const peers = scriptedPeers()
   peers.subagents.push({ agentId: 'explore' })
   const [begun, steered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -109,7 +109,7 @@ test('a child that takes too long is interrupted, and the parent goes on', async
   assert.deepEqual([await service.outcome(), await service.outcome(service.childId)], [1, 3])
 })
 
-test('an interrupt of a parent interrupts its child, and that of the child', async () => {
+test('an interrupt of a parent interrupts its child, and the child’s child', async () => {
   await using service = await openWaiting({}, 2)
   const grandchild = await childOf(service, service.childId)
   await interrupt(service, 'ses_1')
@@ -167,7 +167,7 @@ for (const way of ['kill', 'stop'] as const) {
   })
 }
 
-test('after a kill between the record of a child and its making, that child is made', async (t) => {
+test('after a kill between the record of a child and its creation, that child is created', async (t) => {
   const peers = scriptedPeers()
   peers.subagents.push({ agentId: 'explore' })
   peers.turns.push(task)

@@ -38,7 +38,7 @@ function textIn(call: Awaited<ReturnType<SessionFixture['calls']>>[number] | und
   return call?.content.map(({ content }) => (content.case === 'text' ? content.value : '')).join('') ?? ''
 }
 
-test('an agent has another one work in a session of its own, and is given its last answer', async () => {
+test('an agent lets another one work in a session of its own, and gets its last answer', async () => {
   await using service = await openSessionService({ peers: peersWithAgents() })
   await service.create()
   const { peers } = service
@@ -62,7 +62,7 @@ test('an agent has another one work in a session of its own, and is given its la
   assert.deepEqual([session?.costNanos, child.costNanos], [14n, 7n])
 })
 
-test('a fork of a child stays bound by the sessions above it, and what the child was denied is no question', async () => {
+test('a fork of a child stays bound by the sessions above it, and what the child was denied is refused without a question', async () => {
   const peers = peersWithAgents()
   peers.rules.push({ action: 'peek', resource: '*', effect: Effect.DENY })
   Object.assign(peers.tools, { peek: peers.tools.look })
@@ -92,7 +92,7 @@ test('a fork of a child stays bound by the sessions above it, and what the child
   assert.deepEqual(types, ['permission.denied', 'permission.denied', 'permission.denied'])
 })
 
-test('a task goes on with a former session, if it is one of this session and this agent', async () => {
+test('a task continues a former session, if it belongs to this session and this agent', async () => {
   await using service = await openSessionService({ peers: peersWithAgents() })
   await service.create()
   await service.create('ses_other')
@@ -130,7 +130,7 @@ test('a task goes on with a former session, if it is one of this session and thi
   assert.match(textIn(last), /<task_result>\n\n</, 'what it said before was another answer')
 })
 
-test('what cannot be done is an error for the model, and no session is made', async () => {
+test('an impossible task is an error for the model, and no session is created', async () => {
   const peers = peersWithAgents()
   peers.rules.push({ action: 'task', resource: 'general', effect: Effect.DENY })
   await using service = await openSessionService({ peers })
@@ -155,7 +155,7 @@ test('what cannot be done is an error for the model, and no session is made', as
   assert.doesNotMatch(JSON.stringify(peers.requests[0]?.tools), /general/)
 })
 
-test('of one step a hundred calls are taken on', async () => {
+test('of one step, a hundred calls are accepted', async () => {
   await using service = await openSessionService({ peers: peersWithAgents() })
   await service.create()
   const { peers } = service
@@ -170,7 +170,7 @@ test('of one step a hundred calls are taken on', async () => {
   assert.equal((await childrenOf(service)).length, 1)
 })
 
-test('sessions stand no deeper below one another than the limit, and at 0 there is no such tool', async () => {
+test('sessions are nested no deeper than the limit, and at 0 there is no such tool', async () => {
   for (const taskDepth of [0, 1]) {
     const peers = peersWithAgents()
     await using service = await openSessionService({ peers, taskDepth })
@@ -205,7 +205,7 @@ test('100 parents with a child each all finish with one slot', async () => {
   assert.equal(peers.requests.length, 300)
 })
 
-test('a task that fails is an error for the model, with what was said by then', async () => {
+test('a task that fails is an error for the model, with the text so far', async () => {
   await using service = await openSessionService({ peers: peersWithAgents() })
   await service.create()
   service.peers.turns.push(task(explore), fails('PROVIDER_REFUSED', { message: 'no' }, 'Half'), text('Well'))

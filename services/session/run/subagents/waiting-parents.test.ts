@@ -4,7 +4,7 @@ import { WaitingParents } from './waiting-parents.ts'
 
 const session = (workspace: string, sessionId: string) => ({ workspace, sessionId })
 
-test('so many sessions wait for others, and so many of one workspace; one that waits may wait for more', () => {
+test('a limited number of sessions wait for others, in all and per workspace; one that waits may wait for more', () => {
   const parents = new WaitingParents(3, 2)
   const first = parents.enter(session('a', 'ses_1'))
   const second = parents.enter(session('a', 'ses_2'))

@@ -5,7 +5,7 @@ import { EventRing } from './event-ring.ts'
 
 const event = (place: string) => ({ place, record: { data: place } as unknown as EventRecord })
 
-test('a reader who is further on than the ring gets nothing again once it has come here, too', () => {
+test('a reader that is ahead of the ring gets nothing twice once the ring has caught up', () => {
   const ring = new EventRing('a')
   ring.push(event('b'))
   const number = ring.after('d') ?? assert.fail('the place lies before the ring')
@@ -16,7 +16,7 @@ test('a reader who is further on than the ring gets nothing again once it has co
   assert.deepEqual(ring.next(number, 'd'), { ...event('e'), number: 3 })
 })
 
-test('a reader who comes from within the ring gets what follows, in order', () => {
+test('a reader that starts within the ring gets what follows, in order', () => {
   const ring = new EventRing('a')
   for (const place of ['b', 'c', 'd']) ring.push(event(place))
   const number = ring.after('b') ?? assert.fail('the place lies before the ring')

@@ -7,7 +7,7 @@ import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { STEPS } from '../schema.ts'
 import { WorkspaceNumbers } from './workspace-numbers.ts'
 
-test('a workspace keeps its number, and one that was undone is nobody’s', async () => {
+test('a workspace keeps its number, and one that was rolled back belongs to nobody', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-numbers-'))
   try {
     const undone = (): void => numbers.forget()

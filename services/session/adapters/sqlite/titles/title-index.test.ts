@@ -13,7 +13,7 @@ import { STEPS } from '../schema.ts'
 import { placeTitles } from '../steps/place-titles.ts'
 import { BLOCK } from './place-sets.ts'
 
-test('activity within an hour leaves a session its place, in another hour, or elsewhere, it gets one after all others', async () => {
+test('activity within an hour leaves a session its place; in another hour, or elsewhere, it gets a place after all others', async () => {
   await using all = await titledSessions()
   await all.add(3, 1_000)
   const places = () =>
@@ -43,7 +43,7 @@ test('activity within an hour leaves a session its place, in another hour, or el
   assert.deepEqual(places(), [8, 6], 'no place is given twice')
 })
 
-test('a place that is indexed is given to nobody else, also after a start', async () => {
+test('an indexed place is given to nobody else, even after a restart', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-titles-'))
   {
     const before = new TitledSessions(directory)
@@ -56,7 +56,7 @@ test('a place that is indexed is given to nobody else, also after a start', asyn
   assert.equal(all.titles.place('a title'), BLOCK)
 })
 
-test('a block that little is left of goes, and what is left of it is found', async () => {
+test('a block of which little is left is removed, and the rest of it is still found', async () => {
   await using all = await titledSessions()
   await all.add(3 * BLOCK, 1_000)
   await all.indexed()
@@ -80,7 +80,7 @@ test('a block that a crash left half written is written whole', async () => {
   findsAll(all, 'after a crash')
 })
 
-test('sessions that are there before the index are placed in the order of their activity', async () => {
+test('sessions older than the index are placed in the order of their activity', async () => {
   const step = STEPS.findIndex(({ up }) => up === placeTitles)
   const directory = await mkdtemp(join(tmpdir(), 'portico-titles-'))
   const before = new TitledSessions(directory, STEPS.slice(0, step))

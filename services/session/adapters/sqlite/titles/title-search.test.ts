@@ -5,7 +5,7 @@ import { findsAll, HOUR_MS, type Query, START, titledSessions, W } from '#test/s
 import { BLOCK } from './place-sets.ts'
 import { termsOf } from './title-terms.ts'
 
-test('what is in the index and what waits for it is found in the order of the list, whatever happens to it', async () => {
+test('indexed titles, and those waiting to be, are found in the order of the list, whatever happens to them', async () => {
   await using all = await titledSessions()
   await all.add(2 * BLOCK + 300, 4_000)
   findsAll(all, 'all wait')
@@ -28,7 +28,7 @@ test('what is in the index and what waits for it is found in the order of the li
   findsAll(all, 'many at one time')
 })
 
-test('a page is found in the blocks that may have it, of however many there are', async (t) => {
+test('a page is found in the blocks that may contain it, however many there are', async (t) => {
   await using all = await titledSessions()
   await all.add(6 * BLOCK, 4_000)
   await all.indexed()
@@ -47,7 +47,7 @@ test('a page is found in the blocks that may have it, of however many there are'
   }
 })
 
-test('sessions that change while they are searched make no other be missed, and none is found twice', async () => {
+test('sessions that change during a search cause no other to be missed, and none to be found twice', async () => {
   await using all = await titledSessions()
   await all.add(3 * BLOCK + 500, 3_000)
   await all.indexed()
