@@ -8,10 +8,10 @@ test('the names of settings are those of the schemas: else run npm run generate'
   assert.equal(present, wanted)
 })
 
-test('README says of each setting which processes read it', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+test('docs/configuration.md says of each setting which processes read it', () => {
+  const document = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
   const documented = new Map<string, string>()
-  for (const [, variables = '', readBy = ''] of readme.matchAll(/^\| (`[A-Z].*?) \|.*\| ([a-z, ]+) \|$/gm)) {
+  for (const [, variables = '', readBy = ''] of document.matchAll(/^\| (`[A-Z].*?) \|.*\| ([a-z, ]+) \|$/gm)) {
     for (const [, name = ''] of variables.matchAll(/`(\w+)`/g)) documented.set(name, readBy)
   }
   const processes = [...settingsOfProcesses()]
