@@ -4,14 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import { openSqliteStores } from '#services/identity/adapters/sqlite/stores.ts'
 import { systemClock } from '#shared/clock.ts'
-import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
+import { SqliteJobs } from '#shared/stores/sqlite-jobs.ts'
 import { accepted } from '#test/support/audit-events.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
-import { waitFor } from '#test/support/wait-until.ts'
 import { identitySuites } from './identity-store.suites.ts'
 import { byAdmin, makeOrganization } from './identity-store.support.ts'
 
@@ -54,55 +51,20 @@ test('SQLite itself refuses to change an entry of the audit log, and to remove o
   assert.equal(count(), 1)
 })
 
-test('SQLite: while the file cannot be written, exchanges wait for their entries, and nothing else does', async (t) => {
+test('SQLite: entries of exchanges that are appended in one turn of the event loop share one commit', async (t) => {
   using folder = scratchDirectory()
-  const path = join(folder.path, 'identity.sqlite')
-  await using stores = openSqliteStores(path, systemClock)
+  await using stores = openSqliteStores(join(folder.path, 'identity.sqlite'), systemClock)
   const { organizationId } = await makeOrganization(stores)
-  const append = () => stores.auditLog.append({ organizationId, time: 10_000, event: accepted })
-  await append()
-  const sent = t.mock.method(Worker.prototype, 'postMessage')
-  using database = new DatabaseSync(path)
-  database.exec('BEGIN IMMEDIATE')
-  let written = 0
-  const count = () => {
-    written += 1
-  }
-  const first = [append().then(count), append().then(count)]
-  await waitFor('they are on their way', () => sent.mock.callCount() === 1)
-  const later = [1, 2, 3].map(() => append().then(count))
-  const page = await stores.auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 9)
-  assert.deepEqual([page.items.length, written], [1, 0])
-  database.exec('COMMIT')
-  await Promise.all([...first, ...later])
-  assert.equal(sent.mock.callCount(), 2, 'what comes while a commit runs shares the next one')
-  const { items } = await stores.auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 9)
-  assert.equal(items.length, 6)
-})
-
-test('SQLite: an entry whose thread ends before it has answered is refused, and the next one has another thread', async () => {
-  const threads: Worker[] = []
-  const note = (worker: Worker): unknown => threads.push(worker)
-  process.on('worker', note)
-  using folder = scratchDirectory()
-  const path = join(folder.path, 'identity.sqlite')
-  await using stores = openSqliteStores(path, systemClock)
-  const { organizationId } = await makeOrganization(stores)
-  assert.equal(threads.length, 0, 'a change of an organization needs none')
-  const append = () => stores.auditLog.append({ organizationId, time: 10_000, event: accepted })
-  await append()
-  using database = new DatabaseSync(path)
-  database.exec('BEGIN IMMEDIATE')
-  const cut = append()
-  await nextTurn()
-  void threads[0]?.terminate()
-  await assert.rejects(cut, StoreThreadEnded)
-  database.exec('ROLLBACK')
-  await stores.organizations.setPlan(organizationId, 'free', byAdmin(9_000))
-  await append()
-  process.off('worker', note)
-  const { items } = await stores.auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 9)
-  assert.deepEqual([threads.length, items.length], [2, 2])
+  const commits = t.mock.method(SqliteJobs.prototype, 'run')
+  const use = { issuerId: 'iss_1', timeExpires: Date.now() + 60_000 }
+  const entry = { organizationId, time: 10_000, event: accepted }
+  const appended = Array.from({ length: 20 }, (_, n) =>
+    n % 2 === 0 ? stores.auditLog.append(entry) : stores.auditLog.appendOnce(entry, { ...use, jti: `${n}` }),
+  )
+  await Promise.all(appended)
+  assert.equal(commits.mock.callCount(), 1)
+  const { items } = await stores.auditLog.list(organizationId, { kind: 'exchange-accepted' }, undefined, 100)
+  assert.equal(items.length, 20)
 })
 
 test('SQLite: each search of the audit log goes by an index of what it searches for', async () => {

@@ -46,8 +46,8 @@ export interface AuditLog {
   /**
    * Writes an entry; resolves when it is durable and survives a power cut, which whoever issues an access token waits
    * for. Rejects if that is not certain; the entry may exist nevertheless. Entries that are appended together share one
-   * commit (SQLite: one transaction; MongoDB: one unordered bulk write with majority, in which a failure does not affect
-   * the others), and so do those that come during a commit.
+   * commit (SQLite: a turn of the event loop; MongoDB: one unordered bulk write with majority, in which a failure does
+   * not affect the others).
    */
   append(entry: AuditEntry): Promise<void>
   /**

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { SqliteFile, type SqliteOptions } from '#shared/stores/sqlite.ts'
 import { SqliteBusyError } from '#shared/stores/sqlite-database.ts'
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
@@ -177,34 +176,6 @@ test('closing commits what was handed in before, and refuses what comes after', 
   await assert.rejects(store.insert(2), /closed/)
   await using again = store.open()
   assert.equal(again.statement('SELECT count(*) AS count FROM parent').get()?.count, 1)
-})
-
-test('while another connection of the process writes the file, writes are held back, and reads are not', async () => {
-  await using store = await openFile()
-  using other = new DatabaseSync(store.path)
-  await store.insert(1)
-  const { promise: over, resolve: end } = Promise.withResolvers<void>()
-  const elsewhere = store.file.writeElsewhere(async () => {
-    other.exec('BEGIN IMMEDIATE; INSERT INTO parent VALUES (2)')
-    await over
-    other.exec('COMMIT')
-    return 'written'
-  })
-  let isWritten = false
-  const written = store.insert(3).then(() => {
-    isWritten = true
-  })
-  await delay(20)
-  assert.deepEqual([isWritten, store.ids()], [false, [1]])
-  end()
-  assert.equal(await elsewhere, 'written')
-  await written
-  assert.deepEqual(store.ids(), [1, 2, 3])
-  await assert.rejects(
-    store.file.writeElsewhere(() => Promise.reject(new Error('no'))),
-    /^Error: no$/,
-  )
-  await store.insert(4)
 })
 
 test('an exclusive file keeps others out of it until it is closed', async () => {

@@ -40,8 +40,6 @@ export class SqliteFile implements AsyncDisposable {
   readonly #rows = new Map<string, StatementSync>()
   #jobs: Job[] = []
   #scheduled = false
-  /** The number of writes through other connections that are under way. */
-  #elsewhere = 0
   #closed = false
   #version = 0
   #versionOfOthers: unknown
@@ -109,7 +107,8 @@ export class SqliteFile implements AsyncDisposable {
   /** The same for a job that refuses in `decide`, before it writes anything, so that there is nothing to undo. */
   decideAndWrite<D, T>(decide: () => D, write: (decided: D) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#requireUsable()
+      if (this.#closed) throw new Error('The SQLite file is closed')
+      if (this.#damage !== undefined) throw this.#damage
       let decided: D
       let answer: T
       this.#jobs.push({
@@ -124,25 +123,8 @@ export class SqliteFile implements AsyncDisposable {
       })
       if (this.#scheduled) return
       this.#scheduled = true
-      setImmediate(() => this.#flushInTurn())
+      setImmediate(() => this.#flush())
     })
-  }
-
-  /**
-   * Waits for a write through another connection of this process, in a thread of its own. Until it ends, the jobs of this
-   * connection are held back: their transaction would wait for the other one, and so would the event loop.
-   */
-  async writeElsewhere<T>(write: () => Promise<T>): Promise<T> {
-    this.#requireUsable()
-    this.#elsewhere++
-    try {
-      return await write()
-    } catch (error) {
-      throw this.#named(error)
-    } finally {
-      this.#elsewhere--
-      if (this.#scheduled) this.#flushInTurn()
-    }
   }
 
   /** Writes something small of its own, to check that the file can be written. */
@@ -159,15 +141,6 @@ export class SqliteFile implements AsyncDisposable {
     this.#statements.clear()
     this.#rows.clear()
     this.#database.close()
-  }
-
-  #requireUsable(): void {
-    if (this.#closed) throw new Error('The SQLite file is closed')
-    if (this.#damage !== undefined) throw this.#damage
-  }
-
-  #flushInTurn(): void {
-    if (this.#elsewhere === 0) this.#flush()
   }
 
   #flush(): void {

@@ -1,16 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
 import type { AuditFilter, AuditLog, ListedAuditEntry, TokenUse } from '#services/identity/ports/audit-log.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { StoreThread } from '#shared/stores/thread/store-thread.ts'
 import { toEntry } from '../stored/records.ts'
 import { CLAIM_KEPT_MS, useHash } from '../stored/use-hash.ts'
-import { entryRowOf, missingOrganization } from './audit-entries.ts'
-import type { AppendCall, AuditFile, Outcome } from './audit-file.ts'
+import { missingOrganization, writeEntries } from './audit-entries.ts'
 import { auditQuery } from './audit-query.ts'
 
-interface StoredEntry {
+interface EntryRow {
   readonly position: number
   readonly time: number
   readonly event: string
@@ -20,44 +17,43 @@ const KEEP_FROM = 'UPDATE audit_retention SET kept_from = ?1 WHERE kept_from < ?
 const REMOVE = `DELETE FROM audit_entries WHERE organization_id = ?1 AND position IN
   (SELECT position FROM audit_entries WHERE organization_id = ?1 AND time < ?2 LIMIT ?3)`
 const FORGET_POLICIES = 'DELETE FROM deleted_policies WHERE time < ?'
+const CLAIM = 'INSERT INTO replay_claims (hash, until) VALUES (?, ?) ON CONFLICT DO NOTHING'
+// Each claim makes room for itself and one more.
+const FORGET_CLAIMS = `DELETE FROM replay_claims WHERE hash IN
+  (SELECT hash FROM replay_claims WHERE until < ? ORDER BY until LIMIT 2)`
 
-/** The most turns of the event loop for which entries are gathered. */
-const MOST_TURNS = 8
-
-/** An entry to be written, and who waits for it. */
-interface Waiting {
-  readonly call: AppendCall
-  readonly resolve: (outcome: Outcome) => void
-  readonly reject: (error: unknown) => void
+/** An entry to be written, and the token to be claimed with it. */
+interface Appending {
+  readonly entry: AuditEntry
+  readonly use: TokenUse | undefined
 }
 
-/**
- * The audit log in SQLite: triggers refuse to change an entry, or to remove one before its time. A thread of its own writes
- * exchanges, so that the event loop never waits for the disk. Entries that are appended within a few turns, or during a
- * commit, share the next one.
- */
-export class SqliteAuditLog implements AuditLog, AsyncDisposable {
+type Outcome = 'written' | 'claimed before' | 'no organization'
+
+/** Entries that were appended in one turn of the event loop. */
+interface Group {
+  readonly appending: Appending[]
+  /** The result of each, in order; resolves when those that were written are durable. */
+  readonly written: Promise<readonly Outcome[]>
+}
+
+/** The audit log in SQLite: triggers refuse to change an entry, or to remove one before its time. */
+export class SqliteAuditLog implements AuditLog {
   readonly #file: SqliteFile
   readonly #clock: Clock
-  readonly #thread: StoreThread<AuditFile>
-  #waiting: Waiting[] = []
-  #writing: Promise<void> | undefined
+  #group: Group | undefined
 
-  /** `path` is where the file is. */
-  constructor(file: SqliteFile, path: string, clock: Clock) {
+  constructor(file: SqliteFile, clock: Clock) {
     this.#file = file
     this.#clock = clock
-    const code = new URL('./audit-thread.ts', import.meta.url)
-    this.#thread = new StoreThread({ name: 'the audit log', code, path, clock })
   }
 
   async append(entry: AuditEntry): Promise<void> {
-    await this.#append(entry, undefined)
+    await this.#append({ entry, use: undefined })
   }
 
   appendOnce(entry: AuditEntry, use: TokenUse): Promise<boolean> {
-    const until = Math.ceil(use.timeExpires) + CLAIM_KEPT_MS
-    return this.#append(entry, { hash: useHash(entry.organizationId, use), until })
+    return this.#append({ entry, use })
   }
 
   async list(
@@ -67,7 +63,7 @@ export class SqliteAuditLog implements AuditLog, AsyncDisposable {
     limit: number,
   ): Promise<{ items: readonly ListedAuditEntry[]; more: boolean }> {
     const { sql, values } = auditQuery(organization, filter, before, limit + 1)
-    const rows = this.#file.statement(sql).all(...values) as unknown as StoredEntry[]
+    const rows = this.#file.statement(sql).all(...values) as unknown as EntryRow[]
     const items = rows.slice(0, limit).map(({ position, time, event }) => {
       return { position, entry: toEntry(organization, time, JSON.parse(event) as AuditEvent) }
     })
@@ -88,52 +84,47 @@ export class SqliteAuditLog implements AuditLog, AsyncDisposable {
     })
   }
 
-  /** Writes what was appended before; later calls reject. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#writing
-    await this.#thread[Symbol.asyncDispose]()
-  }
-
   /** Whether it was written; false: its token was claimed before. */
-  async #append(entry: AuditEntry, claim: AppendCall['claim']): Promise<boolean> {
-    const call = { ...entryRowOf(entry), claim }
-    const outcome = await new Promise<Outcome>((resolve, reject) => {
-      this.#waiting.push({ call, resolve, reject })
-      this.#writing ??= this.#write()
-    })
-    if (outcome === 'no organization') throw missingOrganization(entry.organizationId)
+  async #append(one: Appending): Promise<boolean> {
+    this.#group ??= this.#beginGroup()
+    const { appending, written } = this.#group
+    const place = appending.push(one) - 1
+    const outcome = (await written)[place]
+    if (outcome === 'no organization') throw missingOrganization(one.entry)
     return outcome === 'written'
   }
 
-  /** Writes the waiting entries, and those that come meanwhile, one commit after another. */
-  async #write(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      await this.#gather()
-      const group = this.#waiting
-      this.#waiting = []
-      await this.#writeGroup(group)
+  #beginGroup(): Group {
+    const appending: Appending[] = []
+    const close = (): void => {
+      this.#group = undefined
     }
-    this.#writing = undefined
+    const written = this.#file.write(() => {
+      close()
+      return this.#write(appending)
+    })
+    // If the commit could not begin, the job was not called.
+    written.catch(close)
+    return { appending, written }
   }
 
-  /** Waits as long as each turn of the event loop brings more entries, since a commit costs far more than an entry. */
-  async #gather(): Promise<void> {
-    let gathered = 0
-    for (let turn = 0; turn < MOST_TURNS && this.#waiting.length > gathered; turn++) {
-      gathered = this.#waiting.length
-      await nextTurn()
+  /** Writes the appended entries, in a job of the file. */
+  #write(appending: readonly Appending[]): readonly Outcome[] {
+    const outcomes = appending.map((one): Outcome => (this.#isClaimed(one) ? 'written' : 'claimed before'))
+    const granted = [...appending.entries()].filter(([place]) => outcomes[place] === 'written')
+    for (const [organizationId, own] of Map.groupBy(granted, ([, { entry }]) => entry.organizationId)) {
+      const entries = own.map(([, { entry }]) => entry)
+      if (writeEntries(this.#file, organizationId, entries) !== undefined) continue
+      for (const [place] of own) outcomes[place] = 'no organization'
     }
+    return outcomes
   }
 
-  async #writeGroup(group: readonly Waiting[]): Promise<void> {
-    const calls = group.map(({ call }) => call)
-    try {
-      const outcomes = await this.#file.writeElsewhere(() => {
-        return this.#thread.callNow<readonly Outcome[]>('append', [calls, this.#clock.now()])
-      })
-      for (const [place, { resolve }] of group.entries()) resolve(outcomes[place] as Outcome)
-    } catch (error) {
-      for (const { reject } of group) reject(error)
-    }
+  /** Whether the token, if there is one, is claimed by this entry. */
+  #isClaimed({ entry, use }: Appending): boolean {
+    if (use === undefined) return true
+    this.#file.statement(FORGET_CLAIMS).run(this.#clock.now())
+    const until = Math.ceil(use.timeExpires) + CLAIM_KEPT_MS
+    return Number(this.#file.statement(CLAIM).run(useHash(entry.organizationId, use), until).changes) > 0
   }
 }

@@ -16,20 +16,16 @@ import { SqliteSigningKeys } from './signing-keys.ts'
 export function openSqliteStores(path: string, clock: Clock): Stores {
   const file = new SqliteFile(path, { steps: STEPS, exclusive: false })
   const federation = new SqliteFederationStore(file)
-  const auditLog = new SqliteAuditLog(file, path, clock)
   return {
     probe: () => file.probe(),
     identity: new SqliteIdentityStore(file),
     organizations: new SqliteOrganizationStore(file),
     federation,
     issuerHealth: federation,
-    auditLog,
+    auditLog: new SqliteAuditLog(file, clock),
     signingKeys: new SqliteSigningKeys(file),
     // Only one of the processes that have it open serves requests.
     exchangeCounts: new MemoryExchangeCounts(),
-    async [Symbol.asyncDispose]() {
-      await auditLog[Symbol.asyncDispose]()
-      await file[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   }
 }

@@ -11,31 +11,37 @@ import type {
   LedgerProgress,
 } from '#services/inference/ports/ledger.ts'
 import type { Clock } from '#shared/clock.ts'
-import { StoreThread } from '#shared/stores/thread/store-thread.ts'
+import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
+import { STORE_AGAIN_MS } from '#shared/stores/store-outage.ts'
 import { WORKSPACE } from './account-rows.ts'
 import { LedgerFile } from './ledger-file.ts'
 import { type AbandonedRow, toCloseCall, toOpenCall } from './ledger-rows.ts'
+import { ThreadClient } from './thread-client.ts'
+import type { Method } from './thread-messages.ts'
 
 /** More than the number of concurrent requests. */
 const MOST_ABANDONED = 10_000
 
 /**
- * The ledger in a SQLite file that this process owns. A thread of its own writes it: calls of one turn are sent together,
- * and calls during a commit are in the next one. The thread begins with the first call after the first probe. When it
- * ends and the next call starts another one, open rows remain open, since their requests continue.
+ * The ledger in a SQLite file that this process owns. A thread of its own writes it, so that the event loop never waits
+ * for the disk. Calls of one turn are sent together, and calls during a commit are in the next one. Starting the thread
+ * takes a tenth of a start, so it begins with the first call after the first probe. When it ends, for whatever reason,
+ * the next call starts another one; open rows remain open, since their requests continue.
  */
 export class SqliteLedger implements Ledger {
+  readonly #path: string
   readonly #clock: Clock
-  readonly #thread: StoreThread<LedgerFile>
   /** Rows that nobody will close. */
   readonly #abandoned = new Map<string, AbandonedRow>()
   /** Has the file open until the thread begins. */
   #opener: LedgerFile | undefined
   #isProbed = false
+  #thread: ThreadClient | undefined
+  #startedAt = Number.NEGATIVE_INFINITY
+  #isDisposed = false
 
   private constructor(path: string, clock: Clock, opener: LedgerFile) {
-    const code = new URL('./ledger-thread.ts', import.meta.url)
-    this.#thread = new StoreThread({ name: 'the ledger', code, path, clock })
+    this.#path = path
     this.#clock = clock
     this.#opener = opener
   }
@@ -114,15 +120,29 @@ export class SqliteLedger implements Ledger {
 
   /** Commits what was called before, then closes the file; later calls reject. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#thread[Symbol.asyncDispose]()
+    this.#isDisposed = true
     await this.#opener?.[Symbol.asyncDispose]()
+    await this.#thread?.dispose()
   }
 
-  #call<T>(method: Extract<keyof LedgerFile, string>, ...args: readonly unknown[]): Promise<T> {
+  async #call<T>(method: Method, ...args: readonly unknown[]): Promise<T> {
+    if (this.#isDisposed) throw new StoreThreadEnded('The ledger is closed')
+    return this.#runningThread().call(method, args)
+  }
+
+  /** The running thread. A thread that ended before it did anything is replaced only after a second. */
+  #runningThread(): ThreadClient {
+    const thread = this.#thread
+    const now = this.#clock.monotonic()
+    if (thread !== undefined && !(thread.isGone && (thread.hasAnswered || now - this.#startedAt >= STORE_AGAIN_MS))) {
+      return thread
+    }
     // The file is closed when this returns.
     void this.#opener?.[Symbol.asyncDispose]()
     this.#opener = undefined
-    return this.#thread.call(method, args)
+    this.#startedAt = now
+    this.#thread = new ThreadClient(this.#path)
+    return this.#thread
   }
 }
 

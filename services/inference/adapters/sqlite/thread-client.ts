@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
-import { DISPOSE, fromSentError, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
+import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
 
 interface Waiting {
   readonly resolve: (value: never) => void
@@ -10,19 +10,8 @@ interface Waiting {
 /** Almost nothing that it allocates outlives a commit, so more room would only hold more garbage. */
 const LIMITS = { maxYoungGenerationSizeMb: 6 }
 
-/** What a thread is started with. */
-export interface ThreadOptions {
-  /** What it writes, for messages: `the ledger`. */
-  readonly name: string
-  /** The module that it runs, which calls `serveStore`. */
-  readonly code: URL
-  /** The file that it opens. */
-  readonly path: string
-}
-
-/** A thread from its start to its end. */
+/** The thread that owns the file of the ledger, from its start to its end. Calls of one turn are sent together. */
 export class ThreadClient {
-  readonly #name: string
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   #calls: ThreadCall[] = []
@@ -33,12 +22,12 @@ export class ThreadClient {
   #hasAnswered = false
 
   /** Throws StoreThreadEnded if the system cannot start one. */
-  constructor({ name, code, path }: ThreadOptions) {
-    this.#name = name
+  constructor(path: string) {
     try {
-      this.#worker = new Worker(code, { workerData: { path }, name, resourceLimits: LIMITS })
+      const code = new URL('./ledger-thread.ts', import.meta.url)
+      this.#worker = new Worker(code, { workerData: { path }, name: 'ledger', resourceLimits: LIMITS })
     } catch (cause) {
-      throw new StoreThreadEnded(`The thread of ${name} cannot be started: ${cause}`, { cause })
+      throw new StoreThreadEnded(`The thread of the ledger cannot be started: ${cause}`, { cause })
     }
     this.#worker.on('message', (answers: readonly ThreadAnswer[]) => {
       for (const answer of answers) this.#settle(answer)
@@ -61,28 +50,25 @@ export class ThreadClient {
     return this.#hasAnswered
   }
 
-  /** What is called in one turn of the event loop goes to the thread together. Rejects with StoreThreadEnded once the thread has ended. */
-  call<T>(method: string, args: readonly unknown[]): Promise<T> {
+  /** Rejects with StoreThreadEnded once the thread has ended. */
+  call<T>(method: Method | 'dispose', args: readonly unknown[]): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#ended !== undefined) throw this.#ended
       const id = ++this.#last
       this.#waiting.set(id, { resolve, reject })
       this.#calls.push({ id, method, args })
-      if (this.#calls.length === 1) setImmediate(() => this.send())
+      if (this.#calls.length > 1) return
+      setImmediate(() => {
+        this.#worker.postMessage(this.#calls)
+        this.#calls = []
+      })
     })
-  }
-
-  /** Sends the calls of this turn now, before it ends. */
-  send(): void {
-    if (this.#calls.length === 0) return
-    this.#worker.postMessage(this.#calls)
-    this.#calls = []
   }
 
   /** Lets it finish what was called before and close the file. */
   async dispose(): Promise<void> {
     if (this.#ended !== undefined) return
-    await this.call(DISPOSE, [])
+    await this.call('dispose', [])
     await this.#exit.promise
   }
 
@@ -96,7 +82,7 @@ export class ThreadClient {
 
   #end(cause: Error | undefined): void {
     const why = cause === undefined ? '' : `: ${cause.message}`
-    this.#ended ??= new StoreThreadEnded(`The thread of ${this.#name} has ended${why}`, { cause })
+    this.#ended ??= new StoreThreadEnded(`The thread of the ledger has ended${why}`, { cause })
     for (const { reject } of this.#waiting.values()) reject(this.#ended)
     this.#waiting.clear()
   }

@@ -1,15 +1,15 @@
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
+import type { LedgerFile } from './ledger-file.ts'
+
+/** The methods that the thread can be called with. */
+export type Method = Exclude<keyof LedgerFile, typeof Symbol.asyncDispose>
 
 /** A call of the thread. */
 export interface ThreadCall {
   readonly id: number
-  /** The name of a method of what it owns, or DISPOSE. */
-  readonly method: string
+  readonly method: Method | 'dispose'
   readonly args: readonly unknown[]
 }
-
-/** Closes what the thread owns and ends it. */
-export const DISPOSE = 'dispose'
 
 /** The result of a call. */
 export type ThreadAnswer =
