@@ -1,25 +1,16 @@
 import { z } from 'zod'
-import {
-  ListSavedApprovalsResponseSchema,
-  ReplyPermissionRequestRequestSchema,
-} from '#gen/portico/session/v1/session_service_pb.js'
+import { ListSavedApprovalsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { nameParameter, sessionParameter } from '../records/ids.ts'
-import {
-  fromPermissionRequest,
-  permissionReply,
-  permissionRequest,
-  toPermissionReply,
-} from '../records/permission-request.ts'
-import { limitedBy, mostIn } from '../shape.ts'
+import { fromPermissionRequest, permissionRequest, toPermissionReply } from '../records/permission-request.ts'
+import { mostIn } from '../shape.ts'
+import { fromSavedApproval } from './mappers.ts'
+import { replyBody, savedApproval } from './schemas.ts'
 
 const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ requestID: nameParameter('Permission request') })
-const savedApproval = z
-  .strictObject({ id: z.string(), projectID: z.string(), action: z.string(), resource: z.string() })
-  .meta({ id: 'Permission.Saved', description: 'What a reply `always` has allowed in a project' })
 const list = z.strictObject({ data: z.array(permissionRequest) })
 
 export const listPermissionRequests = operation({
@@ -73,10 +64,7 @@ export const replyToSessionPermission = operation({
   credentials: OF_SESSIONS,
   summary: 'Replies to a permission request',
   params,
-  body: z.strictObject({
-    reply: permissionReply,
-    message: limitedBy(ReplyPermissionRequestRequestSchema.field.message, z.string()).nullish(),
-  }),
+  body: replyBody,
   answer: noContent,
   errors: ['SESSION_NOT_FOUND', 'PERMISSION_REQUEST_NOT_FOUND', 'REQUEST_INVALID'],
   handle: ({ session }, { params: { sessionID: sessionId, requestID: requestId }, body, call }) =>
@@ -97,11 +85,7 @@ export const listSavedPermissions = operation({
   answer: z.strictObject({ data: z.array(savedApproval) }),
   errors: [],
   handle: ({ session }, { query, call }) => session.listSavedApprovals({ projectId: query.projectID }, call.options()),
-  present: ({ approvals }) => ({
-    data: approvals.map(({ approvalId, projectId, action, pattern }) => {
-      return { id: approvalId, projectID: projectId, action, resource: pattern }
-    }),
-  }),
+  present: ({ approvals }) => ({ data: approvals.map(fromSavedApproval) }),
 })
 
 export const removeSavedPermission = operation({

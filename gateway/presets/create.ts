@@ -10,9 +10,9 @@ import { sharedSettings } from '../generation/settings.ts'
 import { type Operation, operation } from '../operation.ts'
 import { jsonProblem } from '../records/json.ts'
 import { guarded } from '../shape.ts'
-import { designatedPreset, fromDesignated } from './preset.ts'
+import { fromDesignated } from './mappers.ts'
+import { designatedPreset, newSlug } from './schemas.ts'
 import { secretIn } from './secrets.ts'
-import { newSlug } from './slug.ts'
 
 type Config = NonNullable<MessageInitShape<typeof CreatePresetVersionRequestSchema>['config']>
 

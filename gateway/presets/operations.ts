@@ -7,7 +7,8 @@ import { OF_KEYS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { listOf, offsetQuery, toOffset } from '../records/page.ts'
-import { designatedPreset, fromDesignated, fromPreset, fromPresetVersion, preset, presetVersion } from './preset.ts'
+import { fromDesignated, fromPreset, fromPresetVersion } from './mappers.ts'
+import { designatedPreset, preset, presetVersion } from './schemas.ts'
 
 /** Presets are read with any key of their workspace. */
 const READ = { method: 'get', family: 'gateway', credentials: OF_KEYS } as const
