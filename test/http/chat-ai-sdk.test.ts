@@ -52,7 +52,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
       tools: { weather },
       stopWhen: isStepCount(3),
     }
-    const text = 'weather answered:\nclear over Rome'
+    const text = 'weather returned:\nclear over Rome'
     assert.equal((await generateText(request)).text, text)
     const streamed = streamText(request)
     assert.equal(await streamed.text, text)

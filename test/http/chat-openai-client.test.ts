@@ -77,7 +77,7 @@ test('a tool is called, its result sent back with what the model said, and the a
       messages: [...messages, choice.message, { role: 'tool', tool_call_id: call.id, content: 'Sunny' }],
       tools,
     })
-    assert.equal(second.choices[0]?.message.content, 'weather answered:\nSunny')
+    assert.equal(second.choices[0]?.message.content, 'weather returned:\nSunny')
   }
 })
 
@@ -99,7 +99,7 @@ test('runTools runs a tool to the last answer', async () => {
       },
     ],
   })
-  assert.equal(await runner.finalContent(), 'weather answered:\nclear over Rome')
+  assert.equal(await runner.finalContent(), 'weather returned:\nclear over Rome')
 })
 
 test('parse reads an answer in the form of a schema, whole and streamed', async () => {

@@ -65,7 +65,7 @@ test('a tool is called, and what the model said goes back with the result', asyn
   const result: ChatMessages = { role: 'tool', toolCallId: call?.id ?? '', content: 'done' }
   const messages = [...asked.chatRequest.messages, said, result] as ChatMessages[]
   const answer = await messageOf(portico, { chatRequest: { ...asked.chatRequest, messages } } as never)
-  assert.equal(answer.content, 'look answered:\ndone')
+  assert.equal(answer.content, 'look returned:\ndone')
   const chunks = await chunksOf(portico, '/tool look {"a":1}', { tools: [look] })
   const calls = chunks.flatMap(({ choices }) => choices.flatMap(({ delta }) => delta.toolCalls ?? []))
   assert.equal(calls[0]?.function?.name, 'look')

@@ -70,7 +70,7 @@ test('a tool is called and its result sent back, whole and streamed', async () =
       content: `result ${i}`,
     }))
     const answer = await askChat(portico, { ...asked, messages: [...asked.messages, message, ...results] })
-    assert.equal(answer.choices[0].message.content, 'look answered:\nresult 0\n\nlook answered:\nresult 1')
+    assert.equal(answer.choices[0].message.content, 'look returned:\nresult 0\n\nlook returned:\nresult 1')
   }
 })
 

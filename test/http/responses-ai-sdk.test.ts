@@ -48,7 +48,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
       stopWhen: isStepCount(3),
       providerOptions: { openai: { store: false } },
     }
-    const text = 'weather answered:\nclear over Rome'
+    const text = 'weather returned:\nclear over Rome'
     assert.equal((await generateText(request)).text, text)
     const streamed = streamText(request)
     assert.equal(await streamed.text, text)

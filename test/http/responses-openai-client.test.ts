@@ -60,7 +60,7 @@ test('a tool is called, its output sent back with what the model said, and the a
   // biome-ignore lint/suspicious/noExplicitAny: the SDK's output types carry members that its input types lack.
   input.push(...(first.output as any[]), { type: 'function_call_output', call_id: call.call_id, output: 'Sunny' })
   const second = await client.responses.create({ model, input, tools })
-  assert.equal(second.output_text, 'weather answered:\nSunny')
+  assert.equal(second.output_text, 'weather returned:\nSunny')
 })
 
 test('responses.parse reads an answer in the form of a schema', async () => {

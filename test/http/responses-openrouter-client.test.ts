@@ -63,7 +63,7 @@ test('callModel runs a tool and returns the answer', async () => {
     execute: ({ city }) => Promise.resolve({ sky: `clear over ${city}` }),
   })
   const result = clientOf(portico).callModel({ model, input: '/tool weather {"city":"Rome"}', tools: [weather] })
-  assert.equal(await result.getText(), 'weather answered:\n{"sky":"clear over Rome"}')
+  assert.equal(await result.getText(), 'weather returned:\n{"sky":"clear over Rome"}')
 })
 
 test('callModel streams text', async () => {

@@ -30,7 +30,8 @@ export function skillList(skills: readonly Skill[], rules: readonly PermissionRu
     room -= line.length
     if (room >= 0) shown.push(line)
   }
-  const more = shown.length < lines.length ? [`(${lines.length - shown.length} more are not listed here.)`] : []
+  const left = lines.length - shown.length
+  const more = left === 0 ? [] : [left === 1 ? '(1 more is not listed here.)' : `(${left} more are not listed here.)`]
   const heading = `There are skills, which say how a kind of work is done here. Before you begin such work, read its skill with the tool "skill":`
   return [heading, ...shown, ...more].join('\n')
 }

@@ -70,7 +70,7 @@ export class OutputWindow {
   text(): Truncated {
     const left = this.#restBytes - this.#half
     if (left <= 0) return middleOut(decode(Buffer.concat([...this.#first, ...this.#last])))
-    const note = `\n\n… ${left} bytes left out; redirect the output to a file and read it in parts …\n\n`
+    const note = `\n\n… ${left} ${left === 1 ? 'byte' : 'bytes'} left out; redirect the output to a file and read it in parts …\n\n`
     const [head, tail] = [this.#first, this.#last].map((part) => middleOut(decode(Buffer.concat(part))).text)
     return { text: `${head}${note}${tail}`, truncated: true }
   }
@@ -91,7 +91,8 @@ function middleOut(text: string): Truncated {
   const lines = text.split('\n')
   if (lines.length <= MAX_LINES) return { text, truncated: false }
   const half = MAX_LINES / 2
-  const note = `\n… ${lines.length - MAX_LINES} lines left out …\n`
+  const left = lines.length - MAX_LINES
+  const note = `\n… ${left} ${left === 1 ? 'line' : 'lines'} left out …\n`
   return { text: [...lines.slice(0, half), note, ...lines.slice(-half)].join('\n'), truncated: true }
 }
 

@@ -155,7 +155,7 @@ toolTest('write makes directories, replaces files whole, and keeps their mode', 
   assert.equal(created.text, 'Created new/deep/a.sh (3 bytes)')
   assert.deepEqual(created.metadata, { path: 'new/deep/a.sh', created: true, bytes: 3 })
   await chmod(path, 0o751)
-  assert.equal((await runTool(catalog, 'write', { path, content: 'b' })).text, 'Replaced new/deep/a.sh (1 bytes)')
+  assert.equal((await runTool(catalog, 'write', { path, content: 'b' })).text, 'Replaced new/deep/a.sh (1 byte)')
   assert.equal(await readFile(path, 'utf8'), 'b')
   assert.equal((await stat(path)).mode & 0o777, 0o751)
   assert.deepEqual(await readdir(join(catalog.project, 'new/deep')), ['a.sh'], 'nothing else is left behind')

@@ -33,7 +33,8 @@ export const writeTool: Tool<Input> = {
         const { created } = await exclusively(real, signal, () => replaceFile(directory, real, content))
         const name = nameIn(directory, real)
         const bytes = Buffer.byteLength(content)
-        return textOf(`${created ? 'Created' : 'Replaced'} ${name} (${bytes} bytes)`, { path: name, created, bytes })
+        const size = bytes === 1 ? '1 byte' : `${bytes} bytes`
+        return textOf(`${created ? 'Created' : 'Replaced'} ${name} (${size})`, { path: name, created, bytes })
       },
     }
   },

@@ -87,7 +87,7 @@ test('/tool lines are called in one step, and answered with what came back', asy
   const second = await turn(answered(messages, first, ['a\nb', 'done']), { tools: files })
   assert.deepEqual(
     [second.text, second.calls, second.reason],
-    ['list answered:\na\nb\n\nbash answered:\ndone', [], 'stop'],
+    ['list returned:\na\nb\n\nbash returned:\ndone', [], 'stop'],
   )
   const failed = await turn(answered(messages, first, ['no', 'no'], true), { tools: files })
   assert.equal(failed.text, 'list failed:\nno\n\nbash failed:\nno')

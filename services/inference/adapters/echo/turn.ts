@@ -141,7 +141,7 @@ function answerOf(
     return describeProject(done)
   }
   for (const { call, result } of done) {
-    const verb = result === undefined ? 'has not answered' : result.failed ? 'failed:\n' : 'answered:\n'
+    const verb = result === undefined ? 'has not returned' : result.failed ? 'failed:\n' : 'returned:\n'
     sentences.push(`${call.name} ${verb}${result === undefined ? '.' : textOf(result.content)}`)
   }
   for (const { name } of script.calls) {

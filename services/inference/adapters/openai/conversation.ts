@@ -113,7 +113,7 @@ function results(parts: readonly Part[], context: ChatContext): Item[] {
   const media = answers.flatMap((part) => {
     const held = part.content.filter((inner) => 'source' in inner)
     if (held.length === 0) return []
-    return [{ type: 'text', text: `Call ${part.callId} answered:` }, ...piecesOf(held, context)]
+    return [{ type: 'text', text: `Call ${part.callId} returned:` }, ...piecesOf(held, context)]
   })
   if (media.length > 0) items.push({ role: 'user', content: media })
   return items

@@ -105,7 +105,7 @@ test('OpenAI gets only what its API knows, and the body cannot be replaced from 
       {
         role: 'user',
         content: [
-          { type: 'text', text: 'Call c2 answered:' },
+          { type: 'text', text: 'Call c2 returned:' },
           { type: 'image_url', image_url: { url, detail: 'low' } },
         ],
       },

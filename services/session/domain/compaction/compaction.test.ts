@@ -78,7 +78,7 @@ test('what does not stay is summarized, and where room is short the first input 
   const text = toSummarize(covered, 10_000)
   assert.match(text, /^user: Task\n\nassistant: One .*\n\nassistant: Two (Two ?)+$/)
   const short = toSummarize(covered, 260)
-  assert.match(short, /^user: Task\n\n\(1 older turns are left out\.\)\n\nassistant: Two /)
+  assert.match(short, /^user: Task\n\n\(1 older turn is left out\.\)\n\nassistant: Two /)
   assert.equal(notKept(turns.slice(0, 1), 'user: Task').length, 1, 'all of it, where all of it stays')
   assert.match(
     toSummarize({ ...covered, summary: summary('S', 'user: R') as never }, 260),

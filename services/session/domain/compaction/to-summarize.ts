@@ -37,5 +37,6 @@ function fitting(turns: readonly TurnText[], most: number): string[] {
   while (over > 0 && left < texts.length - 1) over -= bytesIn(texts[left++] ?? '') + 2
   const rest = texts.slice(left)
   if (left === 0) return over > 0 ? rest.map((text) => beginningOf(text, bytesIn(text) - over)) : rest
-  return [`(${left} older turns are left out.)`, ...rest.map((text) => (over > 0 ? beginningOf(text, most) : text))]
+  const note = left === 1 ? '(1 older turn is left out.)' : `(${left} older turns are left out.)`
+  return [note, ...rest.map((text) => (over > 0 ? beginningOf(text, most) : text))]
 }
