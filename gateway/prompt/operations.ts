@@ -73,7 +73,7 @@ export const resumeSession = operation({
   credentials: OF_SESSIONS,
   summary: 'Runs the session without an input, and waits until it is idle',
   description:
-    'Parked inputs run, and a run that was interrupted or has failed continues. A client that does not wait ends nothing.',
+    'Parked inputs run, and a run that was interrupted or has failed continues. If the client hangs up, the run goes on.',
   params,
   deadlineMs: WAIT_ROUND_MS,
   answer: noContent,

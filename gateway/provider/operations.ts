@@ -19,7 +19,7 @@ export const listModels = operation({
   ...common,
   id: 'model.list',
   path: '/api/model',
-  summary: 'Models with a name of their own that sessions of a location can use',
+  summary: 'Listed models, which sessions of a location can use',
   answer: z.strictObject({ location: locationRef, data: z.array(modelInfo) }),
   errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: modelsAt,

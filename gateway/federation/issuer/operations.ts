@@ -36,7 +36,7 @@ export const createIssuer = operation({
   params: ofOrganization,
   summary: 'Registers an identity provider whose tokens are exchanged',
   description:
-    'Nothing is fetched: `key_health` shows whether its keys can be fetched, once a token was exchanged or tested.',
+    'The keys are not fetched yet: `key_health` shows whether they can be, after the first exchange or test of a token.',
   body: createIssuerBody,
   answer: byStatus({ 201: answer }),
   errors: ['ORGANIZATION_NOT_FOUND', 'PLAN_REQUIRED', 'TOO_MANY_ISSUERS', 'REQUEST_INVALID'],
