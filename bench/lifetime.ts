@@ -1,5 +1,6 @@
-// How forking and removing a long session, and removing one with many children, affects others: how late other requests are answered
-// meanwhile, and how long the event loop is blocked. One process, SQLite. Usage: lifetime.ts [--messages N] [--children N]
+// How forking and removing a long session, and removing one with many children, affects others: how late other requests
+// are answered meanwhile, and how long the event loop is blocked. One process, SQLite. Usage: lifetime.ts [--messages
+// N] [--children N]
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

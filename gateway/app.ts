@@ -35,8 +35,8 @@ export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Expre
 }
 
 /**
- * The steps that every request takes: one middleware for all of them, because Express spends a microsecond or more on each
- * middleware.
+ * The steps that every request takes: one middleware for all of them, because Express spends a microsecond or more on
+ * each middleware.
  */
 function handle(facade: Facade, areas: readonly Area[]): Handler {
   const begin = beginCall(facade)
@@ -105,7 +105,10 @@ interface Shared {
   readonly exchanges: ExchangeLimit
 }
 
-/** Registers operations by path, those of `/api/v1` below `/v1` as well, so that a known path answers a wrong method with 405 and the methods it has. */
+/**
+ * Registers operations by path, those of `/api/v1` below `/v1` as well, so that a known path answers a wrong method
+ * with 405 and the methods it has.
+ */
 export function routesOf(operations: readonly Operation[], facade: Facade, { exchanges }: Shared): Router {
   const router = express.Router({ caseSensitive: true })
   const byPath = Map.groupBy(operations, ({ path }) => path)
@@ -147,8 +150,8 @@ function answerError(facade: Facade) {
     if (response.destroyed) return
     const { status, body, headers } = explain(facade, call, error)
     if (status >= 500) call.error = error
-    // A stream reports its own failures. For anything else that fails after the headers were sent, the connection can only
-    // be cut.
+    // A stream reports its own failures. For anything else that fails after the headers were sent, the connection can
+    // only be cut.
     if (response.headersSent) response.destroy()
     else sendJson(response, status, body, headers)
   }

@@ -21,7 +21,9 @@ export class Call implements Caller {
   readonly clientNetwork: () => string
   /** Whether the path begins with `/v1`, where OpenAI's clients look for everything below `/api/v1`. */
   readonly atV1: boolean
-  /** `gen-…`: the generation of the request, by which it goes in the ledger. Set by the runner; undefined: it has none. */
+  /**
+   * `gen-…`: the generation of the request, by which it goes in the ledger. Set by the runner; undefined: it has none.
+   */
   generationId: string | undefined
   /** Describes how far a failed request got, if the client wants that; set by the operation. */
   describeFailure: ((error: unknown) => object | undefined) | undefined
@@ -104,8 +106,8 @@ export class Call implements Caller {
   }
 
   /**
-   * Refuses a caller whose credential the operation does not take, with KEY_KIND_FORBIDDEN, and one without any where it takes some, with
-   * AUTH_MISSING.
+   * Refuses a caller whose credential the operation does not take, with KEY_KIND_FORBIDDEN, and one without any where
+   * it takes some, with AUTH_MISSING.
    */
   requireOneOf(credentials: Credentials): void {
     if (credentials.length === 0) return

@@ -40,7 +40,10 @@ export interface Config {
   readonly keepAliveMs: number
   /** Which events a stream of responses has where nothing of a request says it. */
   readonly responsesDialect: ResponsesDialect
-  /** Whether assistant history in structured form needs `id` and `status`, as the specification says; not in OpenAI's dialect. */
+  /**
+   * Whether assistant history in structured form needs `id` and `status`, as the specification says; not in OpenAI's
+   * dialect.
+   */
   readonly historyIds: boolean
   /** Of the product. */
   readonly version: string

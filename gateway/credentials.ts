@@ -17,7 +17,10 @@ export const OF_KEYS: Credentials = [...OF_USERS, 'management']
 /** Of `/api/v1`, where an organization is managed. */
 export const OF_MANAGERS: Credentials = ['management']
 
-/** Whether a bearer credential has the form of an access token: three parts in base64url, the first of which is a JSON object. */
+/**
+ * Whether a bearer credential has the form of an access token: three parts in base64url, the first of which is a JSON
+ * object.
+ */
 export function isAccessToken(credential: string): boolean {
   return /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/.test(credential)
 }

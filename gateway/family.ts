@@ -1,4 +1,7 @@
-/** Which public interface a request belongs to; it decides how errors look. `messages` is the part of the gateway that speaks as Anthropic's API. */
+/**
+ * Which public interface a request belongs to; it decides how errors look. `messages` is the part of the gateway that
+ * speaks as Anthropic's API.
+ */
 export type Family = 'instance' | 'gateway' | 'messages' | 'oauth'
 
 const MESSAGES = /^(?:\/api)?\/v1\/messages(?:$|[/?])/
@@ -10,8 +13,8 @@ export function secondPath(path: string): string | undefined {
 }
 
 /**
- * The family of a path; what lies outside of `/api/v1` and `/v1` belongs to the instance API. The key set is no part of OAuth: whoever
- * verifies access tokens reads it as the other lists of `/api/v1`.
+ * The family of a path; what lies outside of `/api/v1` and `/v1` belongs to the instance API. The key set is no part of
+ * OAuth: whoever verifies access tokens reads it as the other lists of `/api/v1`.
  */
 export function familyOf(path: string): Family {
   if (/^\/\.well-known\/oauth-authorization-server(?:$|\?)/.test(path)) return 'oauth'

@@ -20,7 +20,10 @@ export interface Cursor {
   readonly beside: readonly string[]
 }
 
-/** A body of `application/x-www-form-urlencoded`: each member once; an empty one counts as left out where its schema refuses ''. */
+/**
+ * A body of `application/x-www-form-urlencoded`: each member once; an empty one counts as left out where its schema
+ * refuses ''.
+ */
 export interface FormBody<S extends Members = Members> {
   readonly kind: 'form'
   readonly schema: S
@@ -32,7 +35,10 @@ export interface RawBody {
   readonly contentType: string
 }
 
-/** A JSON object that is read as it arrives, since it may be larger than memory: one member is a list that is read item by item. */
+/**
+ * A JSON object that is read as it arrives, since it may be larger than memory: one member is a list that is read item
+ * by item.
+ */
 export interface ListBody {
   readonly kind: 'list'
   /** The schema of the whole body, for the document. */
@@ -50,8 +56,8 @@ export interface ListBody {
 }
 
 /**
- * The parts of such a body, in order: members, list items under the list's name, and the pieces of an item's texts before
- * the item.
+ * The parts of such a body, in order: members, list items under the list's name, and the pieces of an item's texts
+ * before the item.
  */
 export type BodyPart =
   | { readonly name: string; readonly value: unknown; readonly size: number }

@@ -59,7 +59,8 @@ export interface Operation {
   /** Maximum length of the body in bytes, or the name of a setting; default: `bodyLimit`. */
   readonly limit?: 'bodyLimit' | 'promptLimit' | 'importLimit' | number
   /**
-   * Requests are counted per client network; beyond the limit, they are refused with TOO_MANY_EXCHANGES before anything of them is read.
+   * Requests are counted per client network; beyond the limit, they are refused with TOO_MANY_EXCHANGES before anything
+   * of them is read.
    */
   readonly counted?: true
   /** Each request is for a generation, whose id is in every response. */
@@ -74,7 +75,8 @@ export interface Operation {
   /** Turns the result of `handle` into the answer. */
   present?(handled: unknown, input: Input): unknown
   /**
-   * Maps a field that a service names in an error to the member of the request that it was made from; default: the same.
+   * Maps a field that a service names in an error to the member of the request that it was made from; default: the
+   * same.
    */
   publicField?(field: string, input: Input): string
 }
@@ -144,11 +146,11 @@ type PresentedFor<A extends Answer> = A extends z.ZodType
 type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly present: unknown } : unknown
 
 /**
- * One public operation, as data: what comes in, what goes out, what may go wrong, which RPC it is. The runner
- * (`run-operation.ts`) does everything else. Schemas describe JSON and convert nothing, since the OpenAPI document is made
- * from them; `handle` and `present` convert, by pairs of functions (`toX`, `fromX`) beside the schemas. `errors` are the reasons that the
- * called services reject with, as far as the table of the family shows them; `publicField` says what the client calls a field that one of
- * them names.
+ * One public operation, as data: its request, its answer, its errors and the RPC behind it. The runner
+ * (`run-operation.ts`) does everything else. Schemas describe JSON and convert nothing, since the OpenAPI document is
+ * made from them; `handle` and `present` convert, by pairs of functions (`toX`, `fromX`) beside the schemas. `errors`
+ * are the reasons that the called services reject with, as far as the table of the family shows them; `publicField`
+ * gives the client's name of a field that one of them names.
  *
  * ```ts
  * export const getMessage = operation({
@@ -161,10 +163,15 @@ type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly pr
  * })
  * ```
  *
- * Kinds of answers: a schema (200 and JSON, made by `present`), `noContent` (204), `byStatus({200: …, 503: …})` (`present` returns
- * `{ status, body }`), `events(schema)` (`handle` returns a {@link stream}), `jsonOrEvents(schema, schema)` (`handle` returns
- * `{ json }`, a {@link whole} or a {@link stream}), `piecesOf(schema)` (`handle` returns the text of the JSON piece by piece). Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`, a
- * {@link ListBody}.
+ * Kinds of answers:
+ * - a schema: 200 and JSON, made by `present`
+ * - `noContent`: 204
+ * - `byStatus({200: …, 503: …})`: `present` returns `{ status, body }`
+ * - `events(schema)`: `handle` returns a {@link stream}
+ * - `jsonOrEvents(schema, schema)`: `handle` returns `{ json }`, a {@link whole} or a {@link stream}
+ * - `piecesOf(schema)`: `handle` returns the text of the JSON piece by piece
+ *
+ * Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`, a {@link ListBody}.
  */
 export function operation<
   F extends Family,

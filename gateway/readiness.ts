@@ -9,7 +9,10 @@ import { callOptions } from '#shared/rpc/call-context.ts'
 import type { StoreHealth } from '#shared/stores/store-health.ts'
 import type { Clients } from './clients.ts'
 
-/** Whether requests should be sent here, and the state of each service. Anybody may read it: it names no path and no host. */
+/**
+ * Whether requests should be sent here, and the state of each service. Anybody may read it: it names no path and no
+ * host.
+ */
 export interface ReadinessReport {
   readonly ready: boolean
   readonly reason?: string
@@ -44,9 +47,10 @@ const LOOK_MS = 2_000
 const FAILURES = 3
 
 /**
- * Readiness of a facade whose services are elsewhere: it is ready when it can authenticate, that is when identity accepts its calls
- * and can use its store. Of all services it reports what they say of themselves (grpc.health.v1), stores included. It looks
- * every 2 s by itself, so that a report never waits for a slow service; the first one waits for the first look.
+ * Readiness of a facade whose services are elsewhere: it is ready when it can authenticate, that is when identity
+ * accepts its calls and can use its store. Of all services it reports what they say of themselves (grpc.health.v1),
+ * stores included. It looks every 2 s by itself, so that a report never waits for a slow service; the first one waits
+ * for the first look.
  */
 export class PeerReadiness implements Readiness, Disposable {
   readonly #clients: Clients
@@ -80,8 +84,8 @@ export class PeerReadiness implements Readiness, Disposable {
     const options = callOptions({}, { timeoutMs: PROBE_MS })
     const serves = async (name: Service, { typeName: service }: DescService): Promise<boolean> =>
       (await health[name].check({ service }, options)).status === Status.SERVING
-    // Health is served without the internal secret, so another call has to show that identity accepts it. That call has no
-    // principal, and is refused for that before it costs a read of the store.
+    // Health is served without the internal secret, so another call has to show that identity accepts it. That call has
+    // no principal, and is refused for that before it costs a read of the store.
     const accepted = identity.checkApiKey({ keyId: 'key_probe' }, options).catch(requireAnswer)
     await Promise.all([
       this.#note(

@@ -19,10 +19,10 @@ import type { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Input, Operation } from './operation.ts'
 
 /**
- * Makes the handler of an operation. The handler counts the request if it is limited, checks the caller, reads and checks
- * parameters, query, headers and body, in this order, sets the deadline of calls, calls the operation, and sends its answer.
- * Whatever it throws becomes an error of the operation's family. Everything that depends only on the operation is computed once,
- * when the handler is made.
+ * Makes the handler of an operation. The handler counts the request if it is limited, checks the caller, reads and
+ * checks parameters, query, headers and body, in this order, sets the deadline of calls, calls the operation, and sends
+ * its answer. Whatever it throws becomes an error of the operation's family. Everything that depends only on the
+ * operation is computed once, when the handler is made.
  */
 export function runOperation(operation: Operation, facade: Facade, exchanges: ExchangeLimit) {
   const read = partsReader(operation, facade)

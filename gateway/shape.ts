@@ -12,7 +12,10 @@ export function mustBe(what: string): { error: (issue: z.core.$ZodRawIssue) => s
   return { error: ({ input }) => (input === undefined ? MISSING : `must be ${what}`) }
 }
 
-/** The problem of a value that has none of the forms of a union discriminated by a member (`type`); `describe` describes an unknown type. */
+/**
+ * The problem of a value that has none of the forms of a union discriminated by a member (`type`); `describe` describes
+ * an unknown type.
+ */
 export function typeErrors(describe?: (type: string) => string): { error: (issue: z.core.$ZodRawIssue) => string } {
   return {
     error({ code, input, options, discriminator }) {
@@ -32,7 +35,8 @@ export interface Problems {
 }
 
 /**
- * For `check`: does what `superRefine` does, which would keep each value alive until a full garbage collection (ADR 25).
+ * For `check`: does what `superRefine` does, which would keep each value alive until a full garbage collection (ADR
+ * 25).
  */
 export function refinedBy<T>(find: (value: T, problems: Problems) => void): z.core.CheckFn<T> {
   return ({ value, issues }) =>
@@ -60,8 +64,8 @@ const BOUNDS = {
 } as const
 
 /**
- * A schema that shows the limit of the field that its value is sent in, or is an `item` of; that of free-form data in words. It
- * does not check the limit: the service does, whose proto it is in.
+ * A schema that shows the limit of the field that its value is sent in, or is an `item` of; that of free-form data in
+ * words. It does not check the limit: the service does, whose proto it is in.
  */
 export function limitedBy<S extends z.ZodType>(field: DescField, schema: S, part?: 'item'): S {
   const limit = limitOf(field, part)
@@ -99,8 +103,8 @@ export function objectProblem(value: unknown, depth = MAX_DEPTH): string | undef
 }
 
 /**
- * A free-form JSON object, nested at most `depth` levels deep, whose members are passed on untouched. `why` says why the contract names no
- * members.
+ * A free-form JSON object, nested at most `depth` levels deep, whose members are passed on untouched. `why` says why
+ * the contract names no members.
  */
 export function freeObject(why: string, depth = MAX_DEPTH) {
   const object = z.record(z.string(), z.unknown(), mustBe('an object'))

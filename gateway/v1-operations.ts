@@ -28,8 +28,8 @@ import { createResponse } from './responses/operations.ts'
 import { getCredits, getGeneration, listActivity } from './usage/operations.ts'
 
 /**
- * The operations of `/api/v1`, and of what else clients of it read, as the server registers them. Paths are tried in this order: `count`
- * and `user` before what takes any model id.
+ * The operations of `/api/v1`, and of what else clients of it read, as the server registers them. Paths are tried in
+ * this order: `count` and `user` before what takes any model id.
  */
 export const V1_OPERATIONS: readonly Operation[] = [
   ...[createResponse, createChatCompletion, createMessage, countMessageTokens],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blindCasts, fullFolders, lastingFunctions, longFiles, spreadLiterals } from './lint-house.ts'
+import { blindCasts, fullFolders, lastingFunctions, longFiles, spreadLiterals, wideComments } from './lint-house.ts'
 
 test('a folder holds at most 20 files, those of subfolders and tests not counted', () => {
   const files = Array.from({ length: 20 }, (_, i) => `gateway/file${i}.ts`)
@@ -16,6 +16,15 @@ test('lines are counted as `wc -l` does: 200 of the product, 300 of scripts and 
   assert.deepEqual(longFiles('bench/a.ts', lines(300)), [])
   assert.deepEqual(longFiles('scripts/a.ts', lines(302)), ['scripts/a.ts: 302 lines, at most 300'])
   for (const path of ['test/http/a.ts', 'gateway/a.test.ts']) assert.deepEqual(longFiles(path, lines(400)), [])
+})
+
+test('a line of a comment has at most 120 characters, code and addresses aside', () => {
+  const wide = (start: string): string => start.padEnd(121, 'a')
+  for (const start of ['// ', '  /** ', '   * ']) {
+    assert.deepEqual(wideComments('gateway/a.ts', `\n${wide(start)}`), ['gateway/a.ts:2: 121 characters, at most 120'])
+    assert.deepEqual(wideComments('gateway/a.ts', start.padEnd(120, 'a')), [])
+  }
+  assert.deepEqual(wideComments('gateway/a.ts', `${wide("const a = '")}\n${wide('// https://a')}`), [])
 })
 
 test('a cast through unknown is refused outside of adapters and tests', () => {

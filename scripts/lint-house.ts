@@ -1,5 +1,6 @@
 // Refuses what Biome has no rule for, or counts differently: folders with too many files, files with too many lines,
-// casts by way of `unknown`, functions that live too long, and object literals that are spread. Usage: lint-house.ts
+// comments with lines too long, casts by way of `unknown`, functions that live too long, and object literals that are
+// spread. Usage: lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,6 +10,8 @@ import { fileURLToPath } from 'node:url'
 const MOST_FILES = 20
 /** Maximum number of lines of a product file, and of a script or benchmark; tests are not counted. */
 const MOST_LINES = { product: 200, other: 300 }
+/** Maximum number of characters of a line of a comment; Biome formats only code. */
+const MOST_CHARACTERS = 120
 
 /** Folders with more files than that, as lines for people. */
 export function fullFolders(files: readonly string[]): string[] {
@@ -20,10 +23,18 @@ export function fullFolders(files: readonly string[]): string[] {
 
 /** A file with more lines than that, as a line for people. Blank lines and comments count, since they are read, too. */
 export function longFiles(path: string, text: string): string[] {
-  if (/^test\/|\.test\.ts$/.test(path)) return []
+  if (/^test\/|\.test\.ts$|\.proto$/.test(path)) return []
   const most = /^(services\/|gateway\/|main\.ts$)/.test(path) ? MOST_LINES.product : MOST_LINES.other
   const lines = text.split('\n').length - 1
   return lines > most ? [`${path}: ${lines} lines, at most ${most}`] : []
+}
+
+/** Lines of comments with more characters than that, as lines for people; an address alone cannot be wrapped. */
+export function wideComments(path: string, text: string): string[] {
+  return text.split('\n').flatMap((line, index) => {
+    const fits = line.length <= MOST_CHARACTERS || !/^\s*(\/\/|\/\*|\*)/.test(line) || /https?:\S+$/.test(line)
+    return fits ? [] : [`${path}:${index + 1}: ${line.length} characters, at most ${MOST_CHARACTERS}`]
+  })
 }
 
 /**
@@ -67,11 +78,12 @@ if (import.meta.main) {
     .toString()
     .split('\n')
     .filter((path) => path !== '' && !path.startsWith('gen/') && !gone.has(path))
-  const source = files.filter((path) => path.endsWith('.ts') && path !== 'scripts/lint-house.ts')
+  const source = files.filter((path) => /\.(ts|mjs|proto)$/.test(path) && path !== 'scripts/lint-house.ts')
   const inSource = (path: string): string[] => {
     const text = readFileSync(path, 'utf8')
     return [
       ...longFiles(path, text),
+      ...wideComments(path, text),
       ...blindCasts(path, text),
       ...lastingFunctions(path, text),
       ...spreadLiterals(path, text),

@@ -39,8 +39,8 @@ export interface Operator extends AsyncDisposable {
 }
 
 /**
- * Runs a command line. An invalid one and a rejection are one line; the former is followed by a pointer to the usage, whose
- * first line names the command.
+ * Runs a command line. An invalid one and a rejection are one line; the former is followed by a pointer to the usage,
+ * whose first line names the command.
  */
 export async function runCommand(usage: string, run: (words: string[]) => Promise<void>): Promise<void> {
   const words = process.argv.slice(2)
@@ -100,7 +100,10 @@ export async function* listOrganizations({ federation, as }: Operator): AsyncGen
   }
 }
 
-/** The id of the workspace that `/api/v1` shows by a UUID. Other names, and the UUID of no workspace, are returned unchanged. */
+/**
+ * The id of the workspace that `/api/v1` shows by a UUID. Other names, and the UUID of no workspace, are returned
+ * unchanged.
+ */
 export async function workspaceIdOf(operator: Operator, name: string): Promise<string> {
   const uuid = name.toLowerCase()
   if (!UUID.test(uuid)) return name

@@ -31,9 +31,10 @@ function pathsOf(operations: readonly Operation[]): ReadonlySet<string | undefin
 }
 
 /**
- * Authenticates each request: `/api/v1` by an API key or an access token, `/api` as PORTICO_AUTH says, and skips everything that needs no
- * credential, such as the token endpoint. The state of a key, also of the key behind an access token, is read on each request. A client that
- * has sent many wrong credentials gets WRONG_KEYS for further wrong ones. A refused request for a generation has a generation id, too.
+ * Authenticates each request: `/api/v1` by an API key or an access token, `/api` as PORTICO_AUTH says, and skips
+ * everything that needs no credential, such as the token endpoint. The state of a key, also of the key behind an access
+ * token, is read on each request. A client that has sent many wrong credentials gets WRONG_KEYS for further wrong ones.
+ * A refused request for a generation has a generation id, too.
  */
 export function authenticate(facade: Facade, operations: readonly Operation[], wrongKeys: WrongKeys) {
   const { config } = facade

@@ -17,9 +17,10 @@ export class ClientNetworks {
   }
 
   /**
-   * The network of one client: its IPv4 address, or the first 64 bits of its IPv6 address. The client is the peer of the connection or,
-   * behind trusted proxies, the right-most address of `X-Forwarded-For` that is not one of theirs; anybody could have written what
-   * stands left of it. An entry that is not an address, which a proxy writes for a client that it does not know, counts as the proxy.
+   * The network of one client: its IPv4 address, or the first 64 bits of its IPv6 address. The client is the peer of
+   * the connection or, behind trusted proxies, the right-most address of `X-Forwarded-For` that is not one of theirs;
+   * anybody could have written what stands left of it. An entry that is not an address, which a proxy writes for a
+   * client that it does not know, counts as the proxy.
    */
   of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     let client = bare(socket.remoteAddress ?? '')

@@ -21,8 +21,8 @@ export class WrongKeys {
   }
 
   /**
-   * Records a wrong key from this network. Returns undefined below the limit, else the seconds until the network may send another wrong
-   * one.
+   * Records a wrong key from this network. Returns undefined below the limit, else the seconds until the network may
+   * send another wrong one.
    */
   add(network: string): number | undefined {
     const now = this.#clock.monotonic()

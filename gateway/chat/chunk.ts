@@ -20,8 +20,8 @@ const delta = z.strictObject({
 })
 
 /**
- * A chunk of a chat completion. It has no `system_fingerprint`: clients refuse one that is null. Usage comes once, in the last chunk, which
- * has no choice; an error comes once, in the last chunk, whose choice has ended with it.
+ * A chunk of a chat completion. It has no `system_fingerprint`: clients refuse one that is null. Usage comes once, in
+ * the last chunk, which has no choice; an error comes once, in the last chunk, whose choice has ended with it.
  */
 export const chatChunk = z
   .strictObject({

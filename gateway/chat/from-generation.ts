@@ -56,8 +56,8 @@ export function fromGeneration(seed: ChatSeed, generation: Generation): ChatComp
 }
 
 /**
- * A generation that failed after something was sent: the error beside a choice that ended with one, since clients look for
- * choices in whatever has the status 200.
+ * A generation that failed after something was sent: the error beside a choice that ended with one, since clients look
+ * for choices in whatever has the status 200.
  */
 export function failedCompletion({ id, created, model }: ChatSeed, failure: ChatFailure): ChatCompletion {
   const message = { role: 'assistant', content: '', refusal: null, reasoning: null } as const

@@ -7,8 +7,8 @@ export type PartOf<C extends string> = Extract<Part['part'], { case: C }>['value
 type Thought = Pick<PartOf<'reasoning'>, 'text' | 'summary' | 'signature' | 'encrypted' | 'id' | 'format'>
 
 /**
- * The details of a thought: its words, with the provider's proof, then what is encrypted. `index`: number of the thought. All details of
- * one thought have the same number, so that they can be joined again in a history.
+ * The details of a thought: its words, with the provider's proof, then what is encrypted. `index`: number of the
+ * thought. All details of one thought have the same number, so that they can be joined again in a history.
  */
 export function fromThought(thought: Thought, index: number): ReasoningDetail[] {
   const { text, summary, signature, encrypted } = thought
@@ -81,8 +81,9 @@ function urlOf({ source, mime }: PartOf<'image'>): string | undefined {
 }
 
 /**
- * The sources that a message names, those with an address. `starts`: where the text of each part begins in the content, and where it ends, by
- * the index of the part. If a provider does not name the passage, the source is cited for the whole text of the part.
+ * The sources that a message names, those with an address. `starts`: where the text of each part begins in the content,
+ * and where it ends, by the index of the part. If a provider does not name the passage, the source is cited for the
+ * whole text of the part.
  */
 export function fromSources(
   sources: readonly Source[],

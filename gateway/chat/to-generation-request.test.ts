@@ -49,6 +49,7 @@ test('a question is one message of the user, and nothing else is set', () => {
     providerHeaders: {},
     metadata: {},
     origin: 'chat',
+    endsAtOverflow: false,
   })
 })
 

@@ -11,8 +11,8 @@ type Message = MessageInitShape<typeof MessageSchema>
 type Conversation = Pick<CreateChatBody, 'messages' | 'prompt' | 'prompt_cache_options'>
 
 /**
- * The conversation; results of calls that follow one another are one message. Rejects with BODY_INVALID where a picture, file or sound
- * cannot be read, or where nothing is said.
+ * The conversation; results of calls that follow one another are one message. Rejects with BODY_INVALID where a
+ * picture, file or sound cannot be read, or where nothing is said.
  */
 export function toMessages(body: Conversation): Message[] {
   const messages = gather(body).map(({ role, made }) => ({ role, parts: made.map(({ part }) => part) }))
@@ -20,7 +20,10 @@ export function toMessages(body: Conversation): Message[] {
   return messages
 }
 
-/** The members of the body that the parts of a message were made of; found by building the message again, since only errors need them. */
+/**
+ * The members of the body that the parts of a message were made of; found by building the message again, since only
+ * errors need them.
+ */
 export function originsOf(body: Conversation, message: number): readonly string[] {
   return gather(body)[message]?.made.map(({ path }) => path) ?? []
 }

@@ -12,7 +12,10 @@ export interface Made {
   readonly path: string
 }
 
-/** The parts of a content; `ttl` is that of breakpoints that name none. Rejects with BODY_INVALID where a picture, file or sound cannot be read. */
+/**
+ * The parts of a content; `ttl` is that of breakpoints that name none. Rejects with BODY_INVALID where a picture, file
+ * or sound cannot be read.
+ */
 export function toParts(content: string | readonly ContentPart[], at: string, ttl: string | undefined): Made[] {
   if (typeof content === 'string') return [{ part: textPart(content), path: at }]
   return content.map((given, i) => {

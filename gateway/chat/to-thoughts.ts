@@ -16,8 +16,8 @@ interface Proof {
 }
 
 /**
- * What an assistant message says that the model thought: its details, which may be the pieces of a stream, put together again; without any its
- * words. `proofs`: those of its tool calls, by the id of the call.
+ * What an assistant message says that the model thought: its details, which may be the pieces of a stream, put together
+ * again; without any its words. `proofs`: those of its tool calls, by the id of the call.
  */
 export function toThoughts(message: AssistantMessage, at: string): { thoughts: Made[]; proofs: Map<string, Proof> } {
   const { reasoning, reasoning_content: content, reasoning_details: details, tool_calls: calls } = message

@@ -18,7 +18,10 @@ export function typeOfStatus(status: number): string {
   return TYPES[status] ?? (status < 500 ? 'invalid_request' : 'server')
 }
 
-/** The canonical type of what broke a generation off; `status`: that which the error would have had before the first byte. */
+/**
+ * The canonical type of what broke a generation off; `status`: that which the error would have had before the first
+ * byte.
+ */
 export function errorTypeOf(error: unknown, status: number): string {
   const reason = reasonOf(error)
   return (reason && providerFailure(reason)?.errorType) ?? typeOfStatus(status)

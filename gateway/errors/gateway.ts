@@ -111,7 +111,10 @@ function unpaid({ message }: Reason): PublicError {
   return { status: 402, body: { error: { code: 402, message: `Insufficient credits: ${message}`, metadata } } }
 }
 
-/** A rate of the key, with the headers of OpenRouter (gateway facts 5.3): the limit, what is left of it, and when it is whole again. */
+/**
+ * A rate of the key, with the headers of OpenRouter (gateway facts 5.3): the limit, what is left of it, and when it is
+ * whole again.
+ */
 function rateLimited({
   message,
   metadata: { most = '', reset = '', retry_after: retryAfter = '1' },

@@ -15,7 +15,8 @@ const UNAVAILABLE: ProviderFailure = { status: 502, errorType: 'provider_unavail
 const INVALID: ProviderFailure = { status: 400, errorType: 'invalid_request' }
 
 /**
- * If a provider refuses Portico's own key or account, it is unavailable: the client's key is a different one, and valid.
+ * If a provider refuses Portico's own key or account, it is unavailable: the client's key is a different one, and
+ * valid.
  */
 const REFUSALS: Readonly<Record<string, ProviderFailure>> = {
   '401': UNAVAILABLE,

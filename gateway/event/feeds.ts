@@ -7,7 +7,10 @@ import type { Clients } from '../clients.ts'
 import { type Frame, fromCatalogMessage, fromSessionMessage } from './frames.ts'
 import { mergeEvents } from './merge.ts'
 
-/** What a client subscribes to: a workspace's events, optionally only those of a session and all below it, or of a directory. */
+/**
+ * What a client subscribes to: a workspace's events, optionally only those of a session and all below it, or of a
+ * directory.
+ */
 export interface Wanted {
   readonly principal: Principal
   readonly sessionId: string | undefined

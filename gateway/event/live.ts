@@ -3,7 +3,10 @@ import { fromRetry } from '../records/error.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
 import type { Described } from './described.ts'
 
-/** Events that are derived from durable ones and only sent to listeners: whether a session is busy, and what it has used. */
+/**
+ * Events that are derived from durable ones and only sent to listeners: whether a session is busy, and what it has
+ * used.
+ */
 export function liveOf({ event }: SessionEvent): Described[] {
   switch (event.case) {
     case 'executionStarted':

@@ -25,8 +25,8 @@ const MISSED = { message: { case: 'missed' } } as CatalogMessage
 
 /**
  * Merges the events of the catalog into those of the session service, as frames. The session's stream decides when the
- * client's begins, fails and ends. It continues while the catalog is unavailable; when the catalog is back, the client is
- * notified that it may have missed events. Each stream is pulled one message at a time, as the client reads.
+ * client's begins, fails and ends. It continues while the catalog is unavailable; when the catalog is back, the client
+ * is notified that it may have missed events. Each stream is pulled one message at a time, as the client reads.
  */
 export function mergeEvents<T>(streams: EventStreams<T>): AsyncIterator<T, undefined> {
   return new EventMerge(streams)

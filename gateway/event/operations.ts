@@ -34,10 +34,10 @@ const filter = {
 }
 
 /**
- * `GET /api/event`: the events of the workspace as server-sent events (instance facts 3.16). The first
- * frame and durable events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers, in the
- * query parameter `after`) gets everything since. Events of locations, which the catalog sends, are not kept. Beside both the
- * server sends:
+ * `GET /api/event`: the events of the workspace as server-sent events (instance facts 3.16). The first frame and
+ * durable events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers,
+ * in the query parameter `after`) gets everything since. Events of locations, which the catalog sends, are not kept.
+ * Beside both the server sends:
  *
  * - `server.connected`, always first: everything that happens from now on will come;
  * - `server.resync`: the position is too old, or the catalog was away: events were missed, read everything again;
@@ -82,8 +82,8 @@ export const subscribeToEvents = operation({
 
 /**
  * The log of one session: its durable events after a number, then `log.synced`, then, with `follow`, those that are
- * written later. Each event's `id:` is its number, so that `Last-Event-ID` goes on there. `server.resync` comes first where events
- * that were requested have expired.
+ * written later. Each event's `id:` is its number, so that `Last-Event-ID` goes on there. `server.resync` comes first
+ * where events that were requested have expired.
  */
 export const readSessionLog = operation({
   id: 'experimental.session.log',

@@ -15,8 +15,8 @@ export interface Subscribed extends Wanted {
 }
 
 /**
- * The frames for one client. It shares the feed with all clients that have the same subscription; what it missed is first read for
- * it alone.
+ * The frames for one client. It shares the feed with all clients that have the same subscription; what it missed is
+ * first read for it alone.
  */
 export class Subscription implements AsyncIterableIterator<Frame, undefined> {
   readonly #begin: AsyncGenerator<Frame, AsyncIterator<Frame, undefined> | undefined>

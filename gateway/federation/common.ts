@@ -22,7 +22,8 @@ export const policyId = z
 export const warnings = z.array(z.string()).meta({ description: 'Warnings about it, for people' })
 
 /**
- * `settings.issuer_url` → `issuer_url`: to clients, the settings are the body, and the members that it names are changed.
+ * `settings.issuer_url` → `issuer_url`: to clients, the settings are the body, and the members that it names are
+ * changed.
  */
 export const publicField = (field: string): string => field.replace(/^settings\.|^update_mask$/, '')
 

@@ -8,8 +8,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const AUDIO_TYPES = { mp3: 'audio/mpeg', wav: 'audio/wav' } as const
 
 /**
- * A picture or file that is named by an http(s) address, which only the provider fetches, or lies in a data: URL. Rejects with
- * BODY_INVALID, which names the field.
+ * A picture or file that is named by an http(s) address, which only the provider fetches, or lies in a data: URL.
+ * Rejects with BODY_INVALID, which names the field.
  */
 export function mediaFromUrl(url: string, field: string): MediaPart {
   if (/^https?:\/\//i.test(url)) {

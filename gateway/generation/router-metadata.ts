@@ -16,7 +16,8 @@ function wantsRouterMetadata(headers: Given): boolean {
 }
 
 /**
- * Begins a request for a generation: gives it its id and, until its body is read, has errors report that no provider was called, if the client wants that.
+ * Begins a request for a generation: gives it its id and, until its body is read, has errors report that no provider
+ * was called, if the client wants that.
  */
 export function beginGeneration(call: Call, facade: { readonly clock: Clock }, headers: Given): void {
   nameGeneration(call, facade)
@@ -34,8 +35,8 @@ export interface Served {
 }
 
 /**
- * Returns the function that describes how the answer was made; undefined: the client does not want that. From here on, errors report
- * how far the request got.
+ * Returns the function that describes how the answer was made; undefined: the client does not want that. From here on,
+ * errors report how far the request got.
  */
 export function describeTo(
   call: Call,
@@ -54,7 +55,8 @@ export function describeTo(
 }
 
 /**
- * Undefined: it is not known how far the request got, since the call timed out or broke off, or the service has stopped.
+ * Undefined: it is not known how far the request got, since the call timed out or broke off, or the service has
+ * stopped.
  */
 function ofFailure(requested: string, error: unknown, pipeline: Pipeline): RouterMetadata | undefined {
   const reason = reasonOf(error)

@@ -60,7 +60,8 @@ const PREFERENCES = ['order', 'allow_fallbacks', 'sort', 'preferred_max_latency'
 const PRICELESS = ['request', 'image', 'audio'] as const
 
 /**
- * The demands of a request on the endpoint that serves it, and those of its members that are not applied; undefined: none.
+ * The demands of a request on the endpoint that serves it, and those of its members that are not applied; undefined:
+ * none.
  */
 export function toRouting(given: Provider | null | undefined): Routing | undefined {
   if (given == null) return undefined

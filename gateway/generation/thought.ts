@@ -9,8 +9,8 @@ export interface Proof {
 }
 
 /**
- * The opaque text of a thought, for wire formats without a member for its maker. Data of the format's `native` kind of provider stays
- * unchanged; all other data is prefixed with its kind, so that it goes back only to that kind.
+ * The opaque text of a thought, for wire formats without a member for its maker. Data of the format's `native` kind of
+ * provider stays unchanged; all other data is prefixed with its kind, so that it goes back only to that kind.
  */
 export function sealProof(format: string | undefined, proof: string, native: string): string {
   return format === native ? proof : `${PREFIX}${format ?? ''}:${proof}`

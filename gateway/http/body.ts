@@ -14,9 +14,9 @@ const MANY = 10_000
 
 /**
  * Reads a JSON body of at most `limit` bytes. Rejects with CONTENT_TYPE_UNSUPPORTED, BODY_TOO_LARGE, BODY_MISSING,
- * BODY_MALFORMED (beyond JSON_LIMITS: found while it arrives, before anything is parsed; not UTF-8, or not JSON) or BODY_INVALID
- * (strings that are not well-formed Unicode). A client that waits for `100 Continue` gets it here, when nothing else
- * is wrong with the request.
+ * BODY_MALFORMED (beyond JSON_LIMITS: found while it arrives, before anything is parsed; not UTF-8, or not JSON) or
+ * BODY_INVALID (strings that are not well-formed Unicode). A client that waits for `100 Continue` gets it here, when
+ * nothing else is wrong with the request.
  */
 export async function readJson(request: Request, limit: number, share: BodyShare): Promise<unknown> {
   requireBody(request, limit, JSON_TYPE)
@@ -124,8 +124,8 @@ function readChunks(request: Request, limit: number, share: BodyShare, gauge?: J
 }
 
 /**
- * Parses JSON that has so many members; `at` is where it stands in the body. Rejects with BODY_MALFORMED, or with BODY_INVALID where
- * a string is not well-formed Unicode.
+ * Parses JSON that has so many members; `at` is where it stands in the body. Rejects with BODY_MALFORMED, or with
+ * BODY_INVALID where a string is not well-formed Unicode.
  */
 export async function parseJson(
   request: Request,
@@ -148,8 +148,8 @@ export async function parseJson(
       return await parseInTurns(text, requireText, () => requireCaller(request))
     }
     const value: unknown = JSON.parse(text)
-    // Lone surrogates, and NUL in names, can only come from escapes, so bodies without any need no walk. If there are many
-    // backslashes, searching for one takes longer than the walk.
+    // Lone surrogates, and NUL in names, can only come from escapes, so bodies without any need no walk. If there are
+    // many backslashes, searching for one takes longer than the walk.
     if (text.length > LARGE || text.includes('\\u')) {
       const found = findIllFormed(value)
       if (found !== undefined) throw illFormed([...at, ...found.path.toReversed()], found.isName)

@@ -15,8 +15,8 @@ export class ByteBudget {
   }
 
   /**
-   * Resolves once that many bytes are free (all of them, if more are wanted). Disposing the result gives them back. Rejects with the
-   * signal's reason when it aborts first.
+   * Resolves once that many bytes are free (all of them, if more are wanted). Disposing the result gives them back.
+   * Rejects with the signal's reason when it aborts first.
    */
   async take(bytes: number, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted()

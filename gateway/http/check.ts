@@ -9,7 +9,10 @@ const MAX_PROBLEM = 724
 /** What part of a request does not fit its schema. */
 export type PartReason = 'PATH_INVALID' | 'QUERY_INVALID' | 'HEADER_INVALID' | 'BODY_INVALID'
 
-/** Checks a part of a request against its schema. Rejects with the reason, which names the first offending member; `at` is where the part is. */
+/**
+ * Checks a part of a request against its schema. Rejects with the reason, which names the first offending member; `at`
+ * is where the part is.
+ */
 export function check<S extends z.ZodType>(
   schema: S,
   value: unknown,

@@ -13,13 +13,15 @@ const PREFLIGHT = [
 /** Response headers that pages may read besides those that browsers always expose. */
 const EXPOSED = 'x-request-id, x-generation-id, retry-after'
 
-/** A list of header names. Client libraries send dozens of their own (`x-stainless-*`, `http-referer`, `x-title`, …). */
+/**
+ * A list of header names. Client libraries send dozens of their own (`x-stainless-*`, `http-referer`, `x-title`, …).
+ */
 const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 
 /**
- * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts too, on
- * `/api`. The token endpoint allows no origin, whatever is configured. Preflight requests carry no credentials and are
- * answered before authentication (instance facts 3.14): then it returns true.
+ * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts
+ * too, on `/api`. The token endpoint allows no origin, whatever is configured. Preflight requests carry no credentials
+ * and are answered before authentication (instance facts 3.14): then it returns true.
  */
 export function cors(config: Config) {
   return function allowOrigins(request: Request, response: Response): boolean {

@@ -7,7 +7,7 @@ Object.setPrototypeOf(FacadeResponse.prototype, express.response)
 Object.defineProperty(FacadeResponse.prototype, 'locals', { value: Object.freeze({}) })
 
 /**
- * The prototypes that Express sets on each request and response. Our server creates the objects with them, since objects whose prototype
- * is changed later are slower to use.
+ * The prototypes that Express sets on each request and response. Our server creates the objects with them, since
+ * objects whose prototype is changed later are slower to use.
  */
 export const expressMessages = { request: FacadeRequest.prototype, response: FacadeResponse.prototype }

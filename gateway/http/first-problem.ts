@@ -17,9 +17,9 @@ export const STOP_AT_FIRST: z.core.ParseContext<z.core.$ZodIssue> & Pick<z.core.
 }
 
 /**
- * The first problem of a value. Where a value may have one of several forms, the problem is that of the form that it has by its
- * type, so that the path names the member and not just the whole; where it has none of them, the union says so. An unknown member
- * beside a missing one, which it may have been meant for, is reported together with that.
+ * The first problem of a value. Where a value may have one of several forms, the problem is that of the form that it
+ * has by its type, so that the path names the member and not just the whole; where it has none of them, the union says
+ * so. An unknown member beside a missing one, which it may have been meant for, is reported together with that.
  */
 export function firstProblem({ issues }: z.core.$ZodError): Problem {
   const [issue] = issues

@@ -9,7 +9,9 @@ export interface HttpLimits {
   readonly headersMs: number
   /** From the first byte of a request to the last. */
   readonly requestMs: number
-  /** Between two requests. Longer than proxies usually wait, which otherwise reuse a connection that is being closed. */
+  /**
+   * Between two requests. Longer than proxies usually wait, which otherwise reuse a connection that is being closed.
+   */
   readonly idleMs: number
   /** Without reading a byte of the answer. */
   readonly stalledMs: number
@@ -33,7 +35,8 @@ export class FacadeResponse extends ServerResponse {}
 
 /**
  * Makes the HTTP server. What node:http refuses by itself (malformed or overlong headers, requests that do not come to
- * their end, CONNECT) is answered in the JSON of its API family, too, and a client that neither reads nor goes is cut off.
+ * their end, CONNECT) is answered in the JSON of its API family, too, and a client that neither reads nor goes is cut
+ * off.
  */
 export function createHttpServer(handle: RequestListener, limits: HttpLimits = HTTP_LIMITS): Server {
   const server = createServer(
@@ -53,8 +56,8 @@ export function createHttpServer(handle: RequestListener, limits: HttpLimits = H
   server.on('connect', (request: FacadeRequest, socket: Socket) => {
     answerOnWire({ code: 'CONNECT', target: request.url }, socket)
   })
-  // The app sends `100 Continue` once it wants the body, and refuses other expectations; node:http would send it at once, and refuse
-  // without a body.
+  // The app sends `100 Continue` once it wants the body, and refuses other expectations; node:http would send it at
+  // once, and refuse without a body.
   server.on('checkContinue', handle)
   server.on('checkExpectation', handle)
   server.setTimeout(limits.stalledMs, endStalled)

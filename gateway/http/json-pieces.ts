@@ -7,9 +7,9 @@ import { JSON_HEADERS } from './respond.ts'
 const COLLECTED = 65_536
 
 /**
- * Sends a JSON answer whose text is made piece by piece, as the client takes it. Headers go out after the first piece: whoever fails before
- * it is answered as an ordinary error. A failure after it cuts the connection off, so that nobody takes what was sent for the
- * whole. A client that hangs up aborts the call.
+ * Sends a JSON answer whose text is made piece by piece, as the client takes it. Headers go out after the first piece:
+ * whoever fails before it is answered as an ordinary error. A failure after it cuts the connection off, so that nobody
+ * takes what was sent for the whole. A client that hangs up aborts the call.
  */
 export async function sendPieces(response: Response, pieces: AsyncIterable<string>): Promise<void> {
   const call = callOf(response)

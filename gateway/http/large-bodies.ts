@@ -12,7 +12,10 @@ const ARRIVING = new ByteBudget(128 * 1_048_576)
  */
 const HANDLED = new ByteBudget(24 * 1_048_576)
 
-/** One body's share of this process's memory for large bodies; a small one never waits. Disposing it gives everything back. */
+/**
+ * One body's share of this process's memory for large bodies; a small one never waits. Disposing it gives everything
+ * back.
+ */
 export class BodyShare implements Disposable {
   readonly #signal: () => AbortSignal
   readonly #taken = new DisposableStack()

@@ -26,8 +26,8 @@ export class Lifecycle {
   }
 
   /**
-   * Calls `end` when the server stops, or soon if it is already stopping, unless the returned object is disposed first. `end` gets
-   * the milliseconds that are left for open requests.
+   * Calls `end` when the server stops, or soon if it is already stopping, unless the returned object is disposed first.
+   * `end` gets the milliseconds that are left for open requests.
    */
   onDrain(end: (drainMs: number) => void): Disposable {
     this.#endings.add(end)

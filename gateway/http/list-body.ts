@@ -11,15 +11,16 @@ import { notJson } from './json/json-parser.ts'
 import { MemberScanner } from './json/member-scanner.ts'
 
 /**
- * Most bytes of a member or a list item, without the texts that are handed over separately: more than a service accepts.
+ * Most bytes of a member or a list item, without the texts that are handed over separately: more than a service
+ * accepts.
  */
 const MOST = 16 * 1_048_576
 /** The structural limits of one of them: it is parsed, checked and translated in one go. */
 const LIMITS = { ...JSON_LIMITS, members: 100_000 }
 
 /**
- * Reads a JSON object of at most `limit` bytes as it arrives. Only one member, or one list item, is held in memory. Each is parsed and checked
- * by itself. Rejects as `readJson` does, and with BODY_INVALID.
+ * Reads a JSON object of at most `limit` bytes as it arrives. Only one member, or one list item, is held in memory.
+ * Each is parsed and checked by itself. Rejects as `readJson` does, and with BODY_INVALID.
  */
 export async function* readList(request: Request, limit: number, body: ListBody): AsyncGenerator<BodyPart> {
   const scanner = new MemberScanner(body.list, body.apart)

@@ -16,7 +16,10 @@ import { JSON_HEADERS } from './respond.ts'
 /** How often a draining port closes idle connections, in milliseconds. */
 const SWEEP_MS = 50
 
-/** How long to wait for requests that were cut off, in milliseconds: one that was never begun on its connection may not report its end. */
+/**
+ * How long to wait for requests that were cut off, in milliseconds: one that was never begun on its connection may not
+ * report its end.
+ */
 const CUT_MS = 100
 
 /** Answers requests; `next` is called for one that it does not. */
@@ -34,8 +37,8 @@ export interface Listener extends Required<Leaving>, AsyncDisposable {
 
 /**
  * Binds the port. Until {@link Listener.serve} is called, every request is answered with 503: a server that is still
- * starting refuses, it never hangs. Unready, it closes each connection with its answer. Draining, it closes the port, ends
- * streams with a `retry:` and lets other requests end. A port in use is an error that names the setting.
+ * starting refuses, it never hangs. Unready, it closes each connection with its answer. Draining, it closes the port,
+ * ends streams with a `retry:` and lets other requests end. A port in use is an error that names the setting.
  */
 export async function listen(config: Config, logger: Logger): Promise<Listener> {
   const lifecycle = new Lifecycle()

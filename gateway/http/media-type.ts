@@ -6,8 +6,8 @@ export const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /**
- * Whether a content type is this one, in UTF-8. Parameters that nobody knows pass (RFC 9110 section 8.3.1); a `charset` must be
- * UTF-8, each time that it is given.
+ * Whether a content type is this one, in UTF-8. Parameters that nobody knows pass (RFC 9110 section 8.3.1); a `charset`
+ * must be UTF-8, each time that it is given.
  */
 export function isTypeInUtf8(type: string, contentType: string): boolean {
   // What nearly every client sends.

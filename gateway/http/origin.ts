@@ -43,8 +43,8 @@ export function requireOwnHost(request: Request): void {
 
 /**
  * Refuses a request of a page that is neither this server's own nor of an allowed origin. Where browsers send no Origin
- * (pictures, frames, links) they say in Sec-Fetch-Site whether the page is of another site; a request with neither comes
- * from no page. Rejects with ORIGIN_FORBIDDEN.
+ * (pictures, frames, links) they say in Sec-Fetch-Site whether the page is of another site; a request with neither
+ * comes from no page. Rejects with ORIGIN_FORBIDDEN.
  */
 export function requireAllowedOrigin(
   request: Request,

@@ -30,8 +30,8 @@ export function sendNothing(response: Response): void {
 }
 
 /**
- * Sends white space, which JSON may begin with, while a client waits for a JSON answer: the first after so many milliseconds, with the
- * headers, and more in the same intervals. Disposing it ends that.
+ * Sends white space, which JSON may begin with, while a client waits for a JSON answer: the first after so many
+ * milliseconds, with the headers, and more in the same intervals. Disposing it ends that.
  */
 export class Padding implements Disposable {
   readonly #response: Response

@@ -27,8 +27,8 @@ export interface EventSource<T> {
   /** Milliseconds between two heartbeats. */
   readonly heartbeatMs: number
   /**
-   * When the server stops: for how much of the time that it has left the stream may go on, and its last frames. Left out: it
-   * ends at once and says when the client shall come back.
+   * When the server stops: for how much of the time that it has left the stream may go on, and its last frames. Left
+   * out: it ends at once and says when the client shall come back.
    */
   readonly stop?: { readonly share: number; readonly frames: () => string }
   readonly lifecycle: Lifecycle
@@ -51,9 +51,9 @@ export function sendEventHeaders(response: Response): void {
 }
 
 /**
- * Sends an RPC stream as server-sent events. Headers go out after the first message, or with the first heartbeat while there is none: an
- * RPC that fails before is answered as an ordinary error. What comes in one turn of the event loop is written at once, and the RPC is not
- * pulled from while the client is slow. A client that hangs up aborts the RPC.
+ * Sends an RPC stream as server-sent events. Headers go out after the first message, or with the first heartbeat while
+ * there is none: an RPC that fails before is answered as an ordinary error. What comes in one turn of the event loop is
+ * written at once, and the RPC is not pulled from while the client is slow. A client that hangs up aborts the RPC.
  */
 export async function sendEvents<T>(response: Response, source: EventSource<T>): Promise<void> {
   const call = callOf(response)
@@ -103,7 +103,9 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
 
 const COME_BACK = { share: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
 
-/** Collects the text of one turn of the event loop and writes it at once: in the first turn together with the headers. */
+/**
+ * Collects the text of one turn of the event loop and writes it at once: in the first turn together with the headers.
+ */
 class EventWriter {
   readonly #response: Response
   readonly #signal: AbortSignal

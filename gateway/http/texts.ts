@@ -16,9 +16,9 @@ export interface TextReader {
 }
 
 /**
- * Makes the reader of a schema whose members are texts, or objects of texts (`location[directory]`). What the schema does not
- * name is ignored. An empty text counts as left out where the schema refuses ''. Rejects with QUERY_INVALID, HEADER_INVALID or
- * BODY_INVALID when a text is given more than once, as a list or object, or does not fit.
+ * Makes the reader of a schema whose members are texts, or objects of texts (`location[directory]`). What the schema
+ * does not name is ignored. An empty text counts as left out where the schema refuses ''. Rejects with QUERY_INVALID,
+ * HEADER_INVALID or BODY_INVALID when a text is given more than once, as a list or object, or does not fit.
  */
 export function textReader(schema: Members, cursor?: Cursor): TextReader {
   const members = Object.entries(schema.shape).map(([name, member]) => memberOf(name, member))

@@ -26,7 +26,8 @@ const MALFORMED = new Rejection('REQUEST_MALFORMED')
 export function answerOnWire(error: WireError, socket: Duplex): void {
   // Where node:http keeps the answer that is being sent; its own handler of these errors looks there as well.
   const { _httpMessage: current, bytesRead } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
-  // If nothing was requested, a client that reuses connections would take these bytes for the answer to its next request.
+  // If nothing was requested, a client that reuses connections would take these bytes for the answer to its next
+  // request.
   if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent === true || bytesRead === 0) {
     socket.destroy()
     return

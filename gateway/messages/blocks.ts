@@ -72,7 +72,10 @@ function textOr<B extends z.ZodType>(of: B) {
 /** Instructions. */
 export const system = textOr(z.discriminatedUnion('type', [text], typeErrors()))
 
-/** One turn of a conversation. Instructions between others may say more, or how the next answer is made alone: that goes to Anthropic as it is. */
+/**
+ * One turn of a conversation. Instructions between others may say more, or how the next answer is made alone: that goes
+ * to Anthropic as it is.
+ */
 export const message = z.discriminatedUnion(
   'role',
   [

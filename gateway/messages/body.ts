@@ -114,8 +114,8 @@ export const createMessageBody = guarded(
 )
 
 /**
- * The body of `POST /api/v1/presets/{slug}/messages`: the conversation, its sender and the way of sending are ignored (gateway facts
- * 3.3).
+ * The body of `POST /api/v1/presets/{slug}/messages`: the conversation, its sender and the way of sending are ignored
+ * (gateway facts 3.3).
  */
 export const presetBody = z.object({ ...settings, model: members.shape.model }).check(refinedBy(consistent))
 

@@ -16,8 +16,8 @@ type ThoughtBlock =
   | { readonly type: 'redacted_thinking'; readonly data: string }
 
 /**
- * A thought as a block. Anthropic's form has one opaque text; all proofs of another provider are packed into it, with the provider's
- * kind, so that they go back only to that kind.
+ * A thought as a block. Anthropic's form has one opaque text; all proofs of another provider are packed into it, with
+ * the provider's kind, so that they go back only to that kind.
  */
 export function fromThought(thought: Thought): ThoughtBlock {
   const { text, summary, signature, encrypted, format } = thought

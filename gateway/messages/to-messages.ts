@@ -13,8 +13,8 @@ interface Conversation {
 }
 
 /**
- * The conversation. Results of tools, which stand in messages of the user, are messages of their own. Rejects with BODY_INVALID where a
- * picture or document cannot be read, or where nothing is said.
+ * The conversation. Results of tools, which stand in messages of the user, are messages of their own. Rejects with
+ * BODY_INVALID where a picture or document cannot be read, or where nothing is said.
  */
 export function toMessages(body: Conversation): Message[] {
   const turns = turnsOf(body)

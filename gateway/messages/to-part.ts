@@ -37,7 +37,10 @@ export function textPart(text: string): Part {
   return { part: { case: 'text', value: { text } } }
 }
 
-/** The part of a message that a block is: each block is one. Rejects with BODY_INVALID where a picture or document cannot be read. */
+/**
+ * The part of a message that a block is: each block is one. Rejects with BODY_INVALID where a picture or document
+ * cannot be read.
+ */
 export function toPart(block: MessageBlock | ResultBlock, field: string): Part {
   if (!isKnown(block)) return foreign(block, field)
   const { cache_control: cache } = block as { readonly cache_control?: CacheMarker | null }

@@ -30,9 +30,9 @@ interface Client {
 }
 
 /**
- * Limits how many tokens each client network may exchange within any minute. The replicas of the facade share their counts: each counts for
- * itself, reports what it has admitted at most 0.1 s later, and gets the counts of the others. If reports fail, each continues with its own
- * count.
+ * Limits how many tokens each client network may exchange within any minute. The replicas of the facade share their
+ * counts: each counts for itself, reports what it has admitted at most 0.1 s later, and gets the counts of the others.
+ * If reports fail, each continues with its own count.
  */
 export class ExchangeLimit {
   readonly #clock: Clock

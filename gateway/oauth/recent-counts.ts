@@ -1,12 +1,15 @@
 /** How long an interval is, in milliseconds. */
 export const INTERVAL_MS = 2_000
 /**
- * Intervals that are counted. Any minute touches 31 of them; one more is there because those of another clock begin elsewhere, so that
- * no minute is ever counted too short.
+ * Intervals that are counted. Any minute touches 31 of them; one more is there because those of another clock begin
+ * elsewhere, so that no minute is ever counted too short.
  */
 export const INTERVALS = 32
 
-/** Recent counts, by intervals of time, newest first. Intervals are numbers of {@link INTERVAL_MS} on a clock that never jumps. */
+/**
+ * Recent counts, by intervals of time, newest first. Intervals are numbers of {@link INTERVAL_MS} on a clock that never
+ * jumps.
+ */
 export class RecentCounts {
   #newest = 0
   #counts: number[] = []

@@ -44,8 +44,8 @@ export const SERVED = {
 } as const
 
 /**
- * A token exchange (RFC 8693). Its members are in the order in which they are checked: the grant, the required ones, the optional ones.
- * The forms of the token and the id are checked last.
+ * A token exchange (RFC 8693). Its members are in the order in which they are checked: the grant, the required ones,
+ * the optional ones. The forms of the token and the id are checked last.
  */
 export const exchangeForm = z.object({
   grant_type: z.literal(GRANT_TYPE),

@@ -5,8 +5,8 @@ import type { JsonOf } from '../kinds.ts'
 import { listOrAbsent } from './json.ts'
 
 /**
- * A random marker that no text of a client contains and that never leaves the process. With a hash and a size it looks like
- * base64.
+ * A random marker that no text of a client contains and that never leaves the process. With a hash and a size it looks
+ * like base64.
  */
 const MARK = crypto.randomUUID().replaceAll('-', '').slice(0, 28)
 const HASH = 64

@@ -66,7 +66,8 @@ const members = z.object({
   include: include.nullish(),
   truncation: truncation.nullish(),
 
-  // Checked and reported as not applied: there is one endpoint for each model, and neither server tools nor searches of X.
+  // Checked and reported as not applied: there is one endpoint for each model, and neither server tools nor searches of
+  // X.
   ...routingSettings,
   x_search_filter: freeObject('The posts that a search on X covers.').nullish(),
 
@@ -82,8 +83,8 @@ const members = z.object({
 export type CreateResponseBody = z.output<typeof members>
 
 /**
- * The body of `POST /api/v1/presets/{slug}/responses`: the conversation, and how it is sent and stored, is ignored (gateway facts
- * 3.7).
+ * The body of `POST /api/v1/presets/{slug}/responses`: the conversation, and how it is sent and stored, is ignored
+ * (gateway facts 3.7).
  */
 export const presetBody = members
   .omit({ input: true, stream: true, include: true, preset: true, metadata: true, debug: true })

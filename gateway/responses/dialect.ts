@@ -26,8 +26,9 @@ interface Surroundings {
 }
 
 /**
- * The dialect that a client chooses by `x-stream-dialect`; without it that of its key; without one `openai` below `/v1` and for the OpenAI SDKs, whose stream helper
- * throws at an event that it does not know; else what the server is set to.
+ * The dialect that a client chooses by `x-stream-dialect`; without it that of its key; without one `openai` below `/v1`
+ * and for the OpenAI SDKs, whose stream helper throws at an event that it does not know; else what the server is set
+ * to.
  */
 export function chooseDialect(headers: Headers, { atV1, ofKey, byDefault }: Surroundings): ResponsesDialect {
   const chosen = headers['x-stream-dialect'] ?? responsesDialects.fromProto(ofKey)

@@ -163,8 +163,8 @@ function fromFormat(said: ResponseFormat | undefined): Echo['text']['format'] | 
 }
 
 /**
- * The preset's tools in order, each replaced by the request's tool of the same name if there is one, then the request's other
- * tools.
+ * The preset's tools in order, each replaced by the request's tool of the same name if there is one, then the request's
+ * other tools.
  */
 function united(preset: readonly Tool[], request: readonly Tool[]): Tool[] {
   const own = new Map(request.map((tool) => [keyOf(tool), tool]))

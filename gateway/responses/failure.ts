@@ -21,8 +21,8 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Turns the error that broke a generation off into its form within a response; the message is the one that it would have
- * had before the first byte.
+ * Turns the error that broke a generation off into its form within a response; the message is the one that it would
+ * have had before the first byte.
  */
 export function responseFailure({ body }: Pick<PublicError, 'body'>): ResponseFailure {
   const { error, openrouter_metadata: metadata } = body as {

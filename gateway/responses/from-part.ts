@@ -11,8 +11,8 @@ export interface ItemPlace {
 }
 
 /**
- * The output item that a part of a generation becomes, with the sources that are the part's. An item in progress is empty; its
- * content follows in events. Throws for a part that has no form in a response.
+ * The output item that a part of a generation becomes, with the sources that are the part's. An item in progress is
+ * empty; its content follows in events. Throws for a part that has no form in a response.
  */
 export function fromPart(
   place: ItemPlace,

@@ -15,8 +15,8 @@ const OWN_ID = /^rs_[0-9A-Za-z]{24}_\d+$/
 const SIGNATURE = 'signature:'
 
 /**
- * The opaque data of a thought. `encrypted_content` includes its maker, unless that is this dialect's own kind: some clients preserve
- * nothing else, not even a signature, which is therefore sent there if nothing is encrypted.
+ * The opaque data of a thought. `encrypted_content` includes its maker, unless that is this dialect's own kind: some
+ * clients preserve nothing else, not even a signature, which is therefore sent there if nothing is encrypted.
  */
 export function fromProof({ encrypted, signature, format }: PartOf<'reasoning'>) {
   const opaque = encrypted || (signature ? SIGNATURE + signature : '')

@@ -40,6 +40,7 @@ test('a text is one message of the user, and nothing else is set', () => {
     notApplied: [],
     providerHeaders: {},
     origin: 'responses',
+    endsAtOverflow: false,
   })
 })
 
@@ -166,7 +167,7 @@ test('routing, and what is known and not applied', () => {
   assert.deepEqual(notApplied, ['models', 'route', 'plugins', 'x_search_filter'])
   assert.deepEqual(plain(routing), {
     ...{ only: ['x'], ignore: [], requireParameters: false, denyDataCollection: true, zeroDataRetention: true },
-    ...{ maxInputNanos: 250_000_000n, maxOutputNanos: 12_500_000_000n, preferences: ['order', 'sort'] },
+    ...{ maxInputNanos: 250_000_000n, maxOutputNanos: 12_500_000_000n, preferences: ['order', 'sort', 'max_price.image'] },
     ...{ enforceDistillableText: false, quantizations: [] },
   })
   const idle = generation({ models: ['a/b'], plugins: [{ id: 'web', enabled: false }] })

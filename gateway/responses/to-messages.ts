@@ -13,8 +13,8 @@ import { toThought } from './thought.ts'
 type Message = MessageInitShape<typeof MessageSchema>
 
 /**
- * Refuses assistant history in structured form without `id` or `status`, as the specification wants; a plain string needs neither
- * (gateway facts 1.2.1). Rejects with BODY_INVALID.
+ * Refuses assistant history in structured form without `id` or `status`, as the specification wants; a plain string
+ * needs neither (gateway facts 1.2.1). Rejects with BODY_INVALID.
  */
 export function requireHistoryIds(input: string | readonly InputItem[]): void {
   if (typeof input === 'string') return
@@ -30,8 +30,9 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
 }
 
 /**
- * The conversation: what the model said, thought and called between two other turns is one message, and so are the results of its
- * calls. Rejects with BODY_INVALID where a picture, file or sound cannot be read, or where nothing is said.
+ * The conversation: what the model said, thought and called between two other turns is one message, and so are the
+ * results of its calls. Rejects with BODY_INVALID where a picture, file or sound cannot be read, or where nothing is
+ * said.
  */
 export function toMessages(
   body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options'>,
@@ -46,8 +47,8 @@ export function toMessages(
 }
 
 /**
- * The item of an input, and the part of the item, that a part of a message was made of: found by building the messages again, since
- * only errors need them. Undefined: it was made of the instructions, or of an input that is a text.
+ * The item of an input, and the part of the item, that a part of a message was made of: found by building the messages
+ * again, since only errors need them. Undefined: it was made of the instructions, or of an input that is a text.
  */
 export function originOf(
   body: Pick<CreateResponseBody, 'instructions' | 'input'>,

@@ -55,7 +55,10 @@ export function offerOf(body: Offering): Offer {
 
 type Choice = Exclude<z.output<typeof toolChoice>, string>
 
-/** Whether a choice names a tool: one of the caller by its name, one of a provider by its type, and a server of MCP by its label. */
+/**
+ * Whether a choice names a tool: one of the caller by its name, one of a provider by its type, and a server of MCP by
+ * its label.
+ */
 function names(choice: Exclude<Choice, { type: 'allowed_tools' }>, tool: Inner | Hosted): boolean {
   if (choice.type === 'function' || choice.type === 'custom')
     return choice.type === tool.type && choice.name === tool.name

@@ -37,8 +37,8 @@ const customTool = z.object({
 })
 
 /**
- * Most tools of a list, and most members of the parameters of all of them together, as many as one free-form object may have: to
- * check more would keep every other request waiting.
+ * Most tools of a list, and most members of the parameters of all of them together, as many as one free-form object may
+ * have: to check more would keep every other request waiting.
  */
 const MAX_CHECKED = 50_000
 

@@ -4,8 +4,8 @@ import { storeReasons } from '#shared/stores/store-outage.ts'
 
 /**
  * The rejections of the inference service. Those for errors of providers carry `provider`, `model`, `message` and, if
- * known, `status`, `code` (the provider's own word), `error_type` (its canonical type), `overflow` (`true`: the conversation does not
- * fit into the model) and `retry_after`.
+ * known, `status`, `code` (the provider's own word), `error_type` (its canonical type), `overflow` (`true`: the
+ * conversation does not fit into the model) and `retry_after`.
  */
 export const reasons = {
   ...storeReasons,

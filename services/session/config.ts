@@ -8,15 +8,15 @@ import { booleanVariable, integerVariable } from '#shared/config/variables.ts'
 export interface Config {
   readonly store: StoreConfig
   /**
-   * Most sessions that one process runs at once (`PORTICO_SESSION_MAX_RUNS`, default 64). Those that wait for a person or
-   * for the next try are not among them.
+   * Most sessions that one process runs at once (`PORTICO_SESSION_MAX_RUNS`, default 64). Those that wait for a person
+   * or for the next try are not among them.
    */
   readonly maxRuns: number
   /** After this time a session whose owner is silent is taken over (`PORTICO_SESSION_LEASE_SECONDS`, default 15). */
   readonly leaseMs: number
   /**
-   * Whether runs that a stop or crash cut off go on (`PORTICO_SESSION_AUTO_RESUME`, default true); otherwise they end as
-   * interrupted, and what waited is parked.
+   * Whether runs that a stop or crash cut off go on (`PORTICO_SESSION_AUTO_RESUME`, default true); otherwise they end
+   * as interrupted, and what waited is parked.
    */
   readonly autoResume: boolean
   /**
@@ -26,7 +26,10 @@ export interface Config {
   readonly compactionPercent: number
   /** How long a permission request waits for an answer (`PORTICO_PERMISSION_TIMEOUT`, seconds, default 300). */
   readonly permissionTimeoutMs: number
-  /** How many sessions may work for one another, each for the one above it (`PORTICO_TASK_DEPTH`, default 5; 0: no `task` tool). */
+  /**
+   * How many sessions may work for one another, each for the one above it (`PORTICO_TASK_DEPTH`, default 5; 0: no
+   * `task` tool).
+   */
   readonly taskDepth: number
   /** How long a task of a subagent takes at most (`PORTICO_TASK_TIMEOUT`, seconds, default 3,600). */
   readonly taskTimeoutMs: number

@@ -66,8 +66,8 @@ export interface Opened extends Required<Pick<Leaving, 'drain'>>, AsyncDisposabl
 }
 
 /**
- * Opens the service, and goes on with every run that was cut off. Disposing the service stops what runs so that the next
- * start goes on with it, and closes the stores; the peers have to outlive it.
+ * Opens the service, and goes on with every run that was cut off. Disposing the service stops what runs so that the
+ * next start goes on with it, and closes the stores; the peers have to outlive it.
  */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies

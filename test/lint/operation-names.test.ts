@@ -15,7 +15,9 @@ const SOURCES = globSync('gateway/**/*.ts')
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-/** `session.prompt` → `PromptSession`, `session.switchAgent` → `SwitchSessionAgent`, `policies.list` → `ListPolicies`. */
+/**
+ * `session.prompt` → `PromptSession`, `session.switchAgent` → `SwitchSessionAgent`, `policies.list` → `ListPolicies`.
+ */
 function rpcByName(id: string): string {
   const parts = id.replace(/^experimental\./, '').split('.')
   const [, verb = '', rest = ''] = /^([a-z]+)(.*)$/.exec(parts.pop() ?? '') ?? []

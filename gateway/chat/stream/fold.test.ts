@@ -48,7 +48,10 @@ function framesOf(given: Partial<typeof seed>, events: readonly GenerationEvent[
   return frames.take()
 }
 
-/** The deltas between the first chunk and the one that says why it ended; the whole answer must say the same as they do together. */
+/**
+ * The deltas between the first chunk and the one that says why it ended; the whole answer must say the same as they do
+ * together.
+ */
 function streamed(...given: GenerationEvent[]): { deltas: Json[]; message: Json; choice: Json; last: Json } {
   const events = [started, ...given]
   const chunks = chunksOf(framesOf({}, events))

@@ -35,8 +35,8 @@ interface LivePart {
 }
 
 /**
- * Turns the events of a generation into chunks. Parts that are not streamed piece by piece are built by the functions that also
- * build whole completions.
+ * Turns the events of a generation into chunks. Parts that are not streamed piece by piece are built by the functions
+ * that also build whole completions.
  */
 export class ChatFold {
   readonly #frames: ChatFrames

@@ -4,7 +4,8 @@ import type { ChatFailure } from '../failure.ts'
 import type { ChatSeed } from '../from-generation.ts'
 
 /**
- * The constant pieces of the chunks by which one part grows. They surround the text, which occurs in a chunk once or twice.
+ * The constant pieces of the chunks by which one part grows. They surround the text, which occurs in a chunk once or
+ * twice.
  */
 export interface Growth {
   readonly before: string
@@ -50,7 +51,10 @@ export class ChatFrames {
     this.#choice(delta, null, null)
   }
 
-  /** The pieces of chunks by which a part grows: `open` and `close` stand in its delta around the text, `between` between two of it. */
+  /**
+   * The pieces of chunks by which a part grows: `open` and `close` stand in its delta around the text, `between`
+   * between two of it.
+   */
   growth(open: string, close: string, between = ''): Growth {
     const after = `${close}${NOT_OVER}`
     return { before: `${this.#head}"choices":[{"index":0,"delta":${open}`, between, after, end: `${after}null${END}` }

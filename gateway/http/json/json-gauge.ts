@@ -19,8 +19,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const BRACE = 0x7b
 /**
- * How many bytes of a string are searched one by one for its end: most strings are short, and a native search costs as much
- * as this.
+ * How many bytes of a string are searched one by one for its end: most strings are short, and a native search costs as
+ * much as this.
  */
 const NEAR = 32
 
@@ -41,8 +41,8 @@ KINDS[','.charCodeAt(0)] = COMMA
 KINDS[QUOTE] = TEXT
 
 /**
- * Counts what a JSON text consists of while its bytes arrive, before anything is parsed. It understands no more of JSON than
- * strings and brackets: a text that is not JSON is counted somehow, and refused by the parser.
+ * Counts what a JSON text consists of while its bytes arrive, before anything is parsed. It understands no more of JSON
+ * than strings and brackets: a text that is not JSON is counted somehow, and refused by the parser.
  */
 export class JsonGauge {
   readonly #limits: JsonLimits

@@ -14,9 +14,9 @@ type Container = unknown[] | Record<string, unknown>
 type State = 'value' | 'first item' | 'name' | 'first name' | 'colon' | 'after'
 
 /**
- * Parses as JSON.parse does, other work in between: JSON.parse takes seconds for what has hundreds of thousands of members with
- * different names. Throws SyntaxError; `check` is given every string that has escapes, and may throw as well; `proceed` is
- * called before each further turn, to throw when nobody waits any more.
+ * Parses as JSON.parse does, other work in between: JSON.parse takes seconds for what has hundreds of thousands of
+ * members with different names. Throws SyntaxError; `check` is given every string that has escapes, and may throw as
+ * well; `proceed` is called before each further turn, to throw when nobody waits any more.
  */
 export async function parseInTurns(text: string, check: Check, proceed: () => void): Promise<unknown> {
   const parser = new Parser(text, check)

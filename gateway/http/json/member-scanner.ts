@@ -16,9 +16,9 @@ interface Frame {
 }
 
 /**
- * Splits the bytes of a JSON object, as they arrive, into the values of its members, one of which is a list that is split into its
- * items. Within a value it knows strings and brackets only: what is not JSON is found by the parser of the value. Rejects with
- * BODY_MALFORMED.
+ * Splits the bytes of a JSON object, as they arrive, into the values of its members, one of which is a list that is
+ * split into its items. Within a value it knows strings and brackets only: what is not JSON is found by the parser of
+ * the value. Rejects with BODY_MALFORMED.
  */
 export class MemberScanner {
   readonly #list: string

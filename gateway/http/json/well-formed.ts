@@ -3,7 +3,10 @@ import type { Rejection } from '#shared/rejection.ts'
 import { invalidAt } from '../check.ts'
 import type { Path } from './json-parser.ts'
 
-/** Where the first string is that is not well-formed, innermost member first; `isName`: the object that it names a member of. */
+/**
+ * Where the first string is that is not well-formed, innermost member first; `isName`: the object that it names a
+ * member of.
+ */
 interface IllFormed {
   readonly path: PropertyKey[]
   readonly isName: boolean

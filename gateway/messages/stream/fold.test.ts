@@ -28,7 +28,9 @@ const end = (index: number, part: NonNullable<MessageInitShape<typeof PartSchema
 const finish = (reason = FinishReason.STOP, more: { rawReason?: string; stopText?: string } = {}): GenerationEvent =>
   event({ case: 'finished', value: { reason, ...more } })
 
-/** The events of a stream between its start and its end, and the message, which has to be that of the whole generation. */
+/**
+ * The events of a stream between its start and its end, and the message, which has to be that of the whole generation.
+ */
 function streamed(...events: GenerationEvent[]): { events: Json[]; message: Json } {
   const frames = new MessageFrames()
   const fold = new MessagesFold(seed, frames, () => undefined)

@@ -28,8 +28,9 @@ interface Live extends Coming {
 }
 
 /**
- * Folds the events of a generation into those of a message. Blocks are streamed one by one, as clients expect, even where a provider
- * sends the arguments of several calls in turns; they are made by the function that makes those of a whole generation.
+ * Folds the events of a generation into those of a message. Blocks are streamed one by one, as clients expect, even
+ * where a provider sends the arguments of several calls in turns; they are made by the function that makes those of a
+ * whole generation.
  */
 export class MessagesFold {
   readonly #seed: MessageSeed

@@ -25,8 +25,8 @@ const IN_PROGRESS: ResponseState = {
 }
 
 /**
- * Folds the events of a generation into the response object, and writes the events of each step. Its items and its last state are made
- * by the functions that make those of a whole generation.
+ * Folds the events of a generation into the response object, and writes the events of each step. Its items and its last
+ * state are made by the functions that make those of a whole generation.
  */
 export class ResponsesFold {
   #seed: ResponseSeed

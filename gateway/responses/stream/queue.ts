@@ -17,9 +17,9 @@ interface Waiting {
 }
 
 /**
- * The items of a response in the order in which their parts began, streamed one by one: each is done before the next is added, as
- * clients expect, even where a provider sends the arguments of several calls in turns. Waiting items are kept as text, which the
- * final response contains anyway.
+ * The items of a response in the order in which their parts began, streamed one by one: each is done before the next is
+ * added, as clients expect, even where a provider sends the arguments of several calls in turns. Waiting items are kept
+ * as text, which the final response contains anyway.
  */
 export class ItemQueue {
   readonly #responseId: string

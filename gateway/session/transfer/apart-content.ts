@@ -45,8 +45,8 @@ export class Scratch {
 }
 
 /**
- * A text of an import that may be the content of a file: base64 that is decoded as it comes, or an address that stays what it
- * is. Rejects with BODY_INVALID.
+ * A text of an import that may be the content of a file: base64 that is decoded as it comes, or an address that stays
+ * what it is. Rejects with BODY_INVALID.
  */
 export class ApartContent {
   readonly #path: string

@@ -9,8 +9,8 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Brings an import into the form of its schema: drops members that are null, and renames `native`, which some servers use
- * for `state` and `providerState`. Data of a client, a tool or a provider is left unchanged.
+ * Brings an import into the form of its schema: drops members that are null, and renames `native`, which some servers
+ * use for `state` and `providerState`. Data of a client, a tool or a provider is left unchanged.
  */
 export function tidy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(tidy)

@@ -27,8 +27,8 @@ export interface StepStart {
   /** The id of the request for the session's title, which is found in parallel with the run. */
   readonly titleRequest: string | undefined
   /**
-   * `boundary`: a control item or only some of the waiting inputs were promoted, and the step begins again. `compaction`: one has begun. Undefined:
-   * there is nothing to run, because of an interrupt or a wake without work.
+   * `boundary`: a control item or only some of the waiting inputs were promoted, and the step begins again.
+   * `compaction`: one has begun. Undefined: there is nothing to run, because of an interrupt or a wake without work.
    */
   readonly next:
     | Exclude<NextAction, { type: 'compact' }>
@@ -39,7 +39,9 @@ export interface StepStart {
   readonly seq: number
 }
 
-/** Why a conversation is summarized: a client requested it, most of the model's context is used up, or it was too long. */
+/**
+ * Why a conversation is summarized: a client requested it, most of the model's context is used up, or it was too long.
+ */
 export type CompactionCause = 'requested' | 'full' | 'overflow'
 
 /** The state of the conversation, and how the last step ended. */
@@ -52,9 +54,9 @@ export interface Known extends Room {
 }
 
 /**
- * Promotes waiting inputs, and decides how the run continues. If no run has begun, begins one at an idle boundary or, if the
- * session was resumed, continues the run that was interrupted or failed, while queued items wait. Begins a compaction that is
- * due.
+ * Promotes waiting inputs, and decides how the run continues. If no run has begun, begins one at an idle boundary or,
+ * if the session was resumed, continues the run that was interrupted or failed, while queued items wait. Begins a
+ * compaction that is due.
  */
 export function beginStep(
   revision: Revision,

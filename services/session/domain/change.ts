@@ -2,9 +2,9 @@ import type { SessionState } from './session-state.ts'
 import type { Write } from './write.ts'
 
 /**
- * The kinds of changes of a session that others wait for. `work`: its lease may be acquired. `run`: a run became due, began
- * or ended, or a lease was given back. `interrupt`: an interrupt was requested. `permission`: a request was made or
- * answered.
+ * The kinds of changes of a session that others wait for. `work`: its lease may be acquired. `run`: a run became due,
+ * began or ended, or a lease was given back. `interrupt`: an interrupt was requested. `permission`: a request was made
+ * or answered.
  */
 export type ChangeKind = 'work' | 'run' | 'interrupt' | 'permission'
 

@@ -13,8 +13,8 @@ export interface Description {
 }
 
 /**
- * Replaces the given members. An empty title requests that one be found: at once if there are `words` to find it from, by
- * the request whose id is returned, unless one is `underWay`; else after the first input with text.
+ * Replaces the given members. An empty title requests that one be found: at once if there are `words` to find it from,
+ * by the request whose id is returned, unless one is `underWay`; else after the first input with text.
  */
 export function describeSession(
   revision: Revision,

@@ -8,8 +8,8 @@ export interface PartPlace {
 }
 
 /**
- * The part that contains the text of an event, so that the event need not repeat it; undefined if none does. That text does
- * not change any more, and the parts of failed attempts are kept.
+ * The part that contains the text of an event, so that the event need not repeat it; undefined if none does. That text
+ * does not change any more, and the parts of failed attempts are kept.
  */
 export function partBehind({ attempt, parts }: AssistantMessage, data: DurableEventData): PartPlace | undefined {
   const ordinal = parts.findIndex((part, n) => {

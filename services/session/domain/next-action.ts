@@ -25,10 +25,11 @@ const STEP: NextAction = { type: 'step' }
 const COMPACT: NextAction = { type: 'compact' }
 
 /**
- * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows an input, a
- * step that was cut off, and tool calls whose results the model has to see. A call that was rejected without feedback ends the run
- * as if the user had interrupted it; a step that failed ends it as failed, unless the conversation was too long for its model: then
- * that is summarized, and the step is done again. A run that begins with none of these continues what an ended run has left.
+ * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
+ * an input, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
+ * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed, unless the
+ * conversation was too long for its model: then that is summarized, and the step is done again. A run that begins with
+ * none of these continues what an ended run has left.
  */
 export function nextAction(conversation: readonly Message[]): NextAction {
   const last = lastTurn(conversation)
@@ -66,8 +67,8 @@ function hasOverflowed(conversation: readonly Message[]): boolean {
 }
 
 /**
- * Whether a step has no result: it was cut off, or failed, before any of its tool calls began. At the end of a conversation,
- * such a step is ignored and repeated.
+ * Whether a step has no result: it was cut off, or failed, before any of its tool calls began. At the end of a
+ * conversation, such a step is ignored and repeated.
  */
 export function cameToNothing({ error, timeStreamed, parts }: AssistantMessage): boolean {
   return error !== undefined && (timeStreamed === undefined || parts.every(({ type }) => type !== 'tool'))
@@ -83,7 +84,10 @@ export function stepsSinceInput(conversation: readonly Message[]): number {
   return steps.length + (known > input ? (summary?.stepsBefore ?? 0) : 0)
 }
 
-/** Whether a step was cut off, or too long for its model, before any of its tool calls began; such a step is ignored and repeated. */
+/**
+ * Whether a step was cut off, or too long for its model, before any of its tool calls began; such a step is ignored and
+ * repeated.
+ */
 function isCutOff(message: AssistantMessage): boolean {
   const { error, timeStreamed } = message
   return (error?.type === STEP_ABORTED.type || error?.type === CONTEXT_OVERFLOW) && timeStreamed === undefined

@@ -8,9 +8,9 @@ import type { Revision } from './revision.ts'
 import type { Outcome, TokenUsage } from './session.ts'
 
 /**
- * Requests that the owner of the session stop its run, and makes a due session no longer due: items that wait by then stay in
- * the inbox until the next wake; later admissions are not affected. With `waiting`, its steers and next control items are due
- * nevertheless, once the run has ended. Returns whether there was anything to stop.
+ * Requests that the owner of the session stop its run, and makes a due session no longer due: items that wait by then
+ * stay in the inbox until the next wake; later admissions are not affected. With `waiting`, its steers and next control
+ * items are due nevertheless, once the run has ended. Returns whether there was anything to stop.
  */
 export function interruptRun(revision: Revision, waiting?: WaitingInputs): boolean {
   const { running, due, interruptRequested } = revision.state
@@ -45,8 +45,8 @@ export function recordStep(
 }
 
 /**
- * Ends the run, if one has begun, and the lease with it: writes an event, an idle message, outcome and timeIdle, and clears
- * an interrupt request. Items that are due by then stay due for the next owner, whatever the outcome.
+ * Ends the run, if one has begun, and the lease with it: writes an event, an idle message, outcome and timeIdle, and
+ * clears an interrupt request. Items that are due by then stay due for the next owner, whatever the outcome.
  */
 export function endRun(
   revision: Revision,
@@ -66,8 +66,8 @@ export function endRun(
 }
 
 /**
- * Fails a run that makes no progress. If no run has begun, one begins and fails, and the inputs that were due wait for the
- * next wake.
+ * Fails a run that makes no progress. If no run has begun, one begins and fails, and the inputs that were due wait for
+ * the next wake.
  */
 export function abandonRun(revision: Revision, error: StructuredError): void {
   if (!revision.state.running) {
@@ -90,9 +90,9 @@ export interface CutOff {
 }
 
 /**
- * Ends a run that was cut off as interrupted, instead of continuing it. Inputs that waited by then are parked: the session
- * stays due only if it was woken later. A live owner renews its lease, so an owner that did not was dead; and inputs older
- * than this process have waited for its start.
+ * Ends a run that was cut off as interrupted, instead of continuing it. Inputs that waited by then are parked: the
+ * session stays due only if it was woken later. A live owner renews its lease, so an owner that did not was dead; and
+ * inputs older than this process have waited for its start.
  */
 export function endCutOff(revision: Revision, { heldUntil, leaseMs, renewMs, upMs }: CutOff): void {
   const { wake, interruptRequested } = revision.state

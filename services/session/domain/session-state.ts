@@ -58,8 +58,8 @@ export type ClaimState = Pick<SessionState, 'running' | 'due' | 'leaseUntil' | '
 export const FIRST_INPUT = 'first-input'
 
 /**
- * The state of a session that is about to be created. Fencing tokens begin with the time, so that a session never reuses the
- * tokens of a removed session with the same id.
+ * The state of a session that is about to be created. Fencing tokens begin with the time, so that a session never
+ * reuses the tokens of a removed session with the same id.
  */
 export function newState(session: Session, now: number, seq = 0): SessionState {
   const { id, location, agent, model, costNanos, tokens, outcome, timeUpdated, timeIdle, timeViewed } = session
@@ -102,9 +102,9 @@ export function isBusy(state: SessionState, leaseNow: number): boolean {
 }
 
 /**
- * When the lease may be acquired next. The oldest claim is served first, so a waiting session keeps its place, and a session
- * whose owner died gets its turn when the lease has expired. A session has a claim if and only if it has work; acquiring,
- * renewing or ending a lease only moves the claim.
+ * When the lease may be acquired next. The oldest claim is served first, so a waiting session keeps its place, and a
+ * session whose owner died gets its turn when the lease has expired. A session has a claim if and only if it has work;
+ * acquiring, renewing or ending a lease only moves the claim.
  */
 export function nextClaim(state: ClaimState, leaseNow: number): number | undefined {
   if (!state.running && !state.due) return undefined

@@ -35,8 +35,8 @@ export interface Settlement {
 }
 
 /**
- * Settles what a former owner left behind: unfinished steps with their tool calls, compactions, and waiting requests. With `keep`,
- * delegated calls and their steps stay as they are, and the new owner continues to wait for them.
+ * Settles what a former owner left behind: unfinished steps with their tool calls, compactions, and waiting requests.
+ * With `keep`, delegated calls and their steps stay as they are, and the new owner continues to wait for them.
  */
 export function settleAborted(
   revision: Revision,
@@ -80,8 +80,8 @@ function settleOthers(step: AssistantMessage, now: number, notBegun: (part: Tool
 }
 
 /**
- * Ends a step early with an error: its unfinished tool calls become `aborted`. `notBegun` says which of the called ones are
- * known not to have begun.
+ * Ends a step early with an error: its unfinished tool calls become `aborted`. `notBegun` says which of the called ones
+ * are known not to have begun.
  */
 export function cutOff(
   step: AssistantMessage,

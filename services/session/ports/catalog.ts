@@ -38,9 +38,9 @@ export interface Catalog {
   /** Reloads all locations of the caller's workspace. Rejects with LOCATION_RELOAD_FAILED when some could not be. */
   reloadLocations(call: PeerCall): Promise<void>
   /**
-   * An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step. With the id of the
-   * session whose step it is, plugins add instructions, and the tools of what has to be started first are known, for which it may wait
-   * some seconds.
+   * An undefined id: the location's default agent. With it comes the location as it is now, for the calls of one step.
+   * With the id of the session whose step it is, plugins add instructions, and the tools of what has to be started
+   * first are known, for which it may wait some seconds.
    */
   getAgent(
     call: PeerCall,

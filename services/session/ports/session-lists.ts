@@ -16,8 +16,8 @@ export interface MessagePage extends Page<StoredMessage> {
 }
 
 /**
- * Filters are exact, but for `search`: part of the title, letter case ignored as Unicode has it (`foldCase`), `%` and `_` nothing
- * special.
+ * Filters are exact, but for `search`: part of the title, letter case ignored as Unicode has it (`foldCase`), `%` and
+ * `_` nothing special.
  */
 export interface SessionQuery {
   readonly limit: number
@@ -43,8 +43,8 @@ export interface MessageQuery {
   readonly type?: string
   readonly limit: number
   /**
-   * The page ends before a message with which its records would have more bytes, but not before its first one; each message and
-   * each part counts `RECORD_BYTES` more than it holds.
+   * The page ends before a message with which its records would have more bytes, but not before its first one; each
+   * message and each part counts `RECORD_BYTES` more than it holds.
    */
   readonly bytes?: number
   readonly order: 'ascending' | 'descending'
@@ -66,9 +66,10 @@ export interface ActivityQuery {
 export interface SessionLists {
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
   /**
-   * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which nobody else is
-   * kept waiting, and may be empty. What a page costs does not grow with the number of sessions where there is one filter,
-   * or a project and a subpath; with a search of three characters or more it hardly grows; else every session may have to be looked at.
+   * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which
+   * nobody else is kept waiting, and may be empty. What a page costs does not grow with the number of sessions where
+   * there is one filter, or a project and a subpath; with a search of three characters or more it hardly grows; else
+   * every session may have to be looked at.
    */
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]>
   /** Ids of sessions with a live lease. */
@@ -81,8 +82,8 @@ export interface SessionLists {
   /** Approvals saved for a project, as `allow` rules. */
   savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]>
   /**
-   * What counts of the sessions that are there, in order of time, in batches as those of `listSessions`. A session that is
-   * removed or moved meanwhile may be in some of them.
+   * What counts of the sessions that are there, in order of time, in batches as those of `listSessions`. A session that
+   * is removed or moved meanwhile may be in some of them.
    */
   listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]>
   /** Approvals saved for a project, or for all of them, ordered by project, action and pattern, at most 10,000. */

@@ -25,9 +25,9 @@ export type StagedKind = 'fork' | 'import'
 export const STAGED_MS = 60_000
 
 /**
- * How to make a session that is too large for one transaction: its messages are written little by little, and
- * it is there for everybody with the last write, `commitStaged`. Whatever happens before, a kill included, leaves nothing: a
- * staged session that is given up, or that nobody has extended for a minute, is removed as any other, without an event.
+ * How to create a session that is too large for one transaction: its messages are written little by little, and it
+ * becomes visible with the last write, `commitStaged`. Whatever happens before, a kill included, leaves nothing: a
+ * staged session that is given up, or was not extended for a minute, is removed like any other, without an event.
  *
  * ```ts
  * const staged = await store.stageSession(workspace, sessionId, 'import')
@@ -40,16 +40,18 @@ export const STAGED_MS = 60_000
  * }
  * ```
  *
- * A session that is created under the same id meanwhile wins, and so does one that is staged again: then the methods below reject
- * with SESSION_EXISTS. When the other one has come to nothing, and when the time is over, they reject with STORE_UNAVAILABLE.
+ * A session that is created under the same id meanwhile wins, and so does one that is staged again: then the methods
+ * below reject with SESSION_EXISTS. Once the other one has come to nothing, or the time is up, they reject with
+ * STORE_UNAVAILABLE.
  */
 export interface SessionStaging {
   /** Begins. Rejects with SESSION_EXISTS when the session is there. */
   stageSession(workspace: string, sessionId: string, kind: StagedKind, source?: StagedSource): Promise<StagedSession>
   /**
-   * Appends settled messages, in order, in one transaction, and extends the time. Rejects with MESSAGE_EXISTS, writing nothing, if
-   * one of their ids names something in the workspace. Others wait meanwhile, so append few at a time: 100, or half a megabyte.
-   * Blobs that they refer to must be held, unless they come from `source`: rejects with SESSION_NOT_FOUND when that is gone.
+   * Appends settled messages, in order, in one transaction, and extends the time. Rejects with MESSAGE_EXISTS, writing
+   * nothing, if one of their ids names something in the workspace. Others wait meanwhile, so append few at a time: 100,
+   * or half a megabyte. Blobs that they refer to must be held, unless they come from `source`: rejects with
+   * SESSION_NOT_FOUND when that is gone.
    */
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void>
   /** Extends the time if the next messages take long to arrive. */

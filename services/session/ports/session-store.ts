@@ -51,7 +51,9 @@ export interface SessionView {
   readonly leaseNow: number
 }
 
-/** What may have changed. May be notified more often than needed; see SessionStore.onChange for how late it may come. */
+/**
+ * What may have changed. May be notified more often than needed; see SessionStore.onChange for how late it may come.
+ */
 export interface SessionChange {
   /** Undefined: any workspace and session. */
   readonly workspace: string | undefined
@@ -62,29 +64,31 @@ export interface SessionChange {
 /**
  * Sessions, their inbox, messages, events, leases and permission requests: one aggregate, changed in one way.
  *
- * Every method takes the workspace, and another workspace's record does not exist. Times are the injected clock's, but for
- * leases in MongoDB, which are measured by the server's. A counter on the session, raised in the transaction that uses it,
- * numbers its inbox items, messages and events; ids never sort anything.
+ * Every method takes the workspace, and another workspace's record does not exist. Times are the injected clock's, but
+ * for leases in MongoDB, which are measured by the server's. A counter on the session, raised in the transaction that
+ * uses it, numbers its inbox items, messages and events; ids never sort anything.
  *
- * `revise` and `inspect` reject with SESSION_NOT_FOUND when the session is not there, and under a lease with LEASE_LOST, when
- * a newer fence exists, the lease has expired or was released, or the session was removed. Then nothing was written.
+ * `revise` and `inspect` reject with SESSION_NOT_FOUND when the session is not there, and under a lease with
+ * LEASE_LOST, when a newer fence exists, the lease has expired or was released, or the session was removed. Then
+ * nothing was written.
  */
 export interface SessionStore extends SessionLists, SessionRemoval, SessionStaging, EventLog, AsyncDisposable {
   /** Writes a small record to check that the store can be written. */
   probe(): Promise<void>
 
   /**
-   * Writes the session that `create` makes, unless it exists already; returns the session that exists afterwards. With a
-   * parent, a new session is written under the parent's lease, and rejects as `revise` does.
+   * Writes the session that `create` makes, unless it exists already; returns the session that exists afterwards. With
+   * a parent, a new session is written under the parent's lease, and rejects as `revise` does.
    */
   createSession(key: SessionKey, create: CreateSession, parent?: Lease): Promise<Session>
   /**
-   * Changes a session: reads, lets `decide` fill in the revision, and writes it, all in one isolated transaction. Resolves with the
-   * result of `decide` after the durable commit; after a crash, either the whole revision is stored or nothing. Both functions may
-   * run several times, and `decide` is pure: everything that it needs was read before. The one exception is `endCutOff`, which needs
-   * this process's time at the moment for which the revision has the store's time. If either function throws, nothing is written,
-   * and no other revision is affected. Revisions of one session are made in the order of the calls. Those under a lease wait for an
-   * unavailable store; others only wait as long as a client does.
+   * Changes a session: reads, lets `decide` fill in the revision, and writes it, all in one isolated transaction.
+   * Resolves with the result of `decide` after the durable commit; after a crash, either the whole revision is stored
+   * or nothing. Both functions may run several times, and `decide` is pure: everything that it needs was read before.
+   * The one exception is `endCutOff`, which needs this process's time at the moment for which the revision has the
+   * store's time. If either function throws, nothing is written, and no other revision is affected. Revisions of one
+   * session are made in the order of the calls. Those under a lease wait for an unavailable store; others only wait as
+   * long as a client does.
    */
   revise<R, T>(
     key: SessionKey,
@@ -101,18 +105,18 @@ export interface SessionStore extends SessionLists, SessionRemoval, SessionStagi
   ): Promise<T>
 
   /**
-   * Acquires the lease of a session that has work (a run that has not ended, or due inputs) and no live lease, with a fence
-   * higher than all before. The session that has waited longest comes first; workspaces in `except` are skipped. Undefined:
-   * there is no such session. Two callers never get the same session at once.
+   * Acquires the lease of a session that has work (a run that has not ended, or due inputs) and no live lease, with a
+   * fence higher than all before. The session that has waited longest comes first; workspaces in `except` are skipped.
+   * Undefined: there is no such session. Two callers never get the same session at once.
    */
   acquireLease(owner: string, durationMs: number, except?: readonly string[]): Promise<AcquiredLease | undefined>
   /** Extends a lease; rejects as `revise` does. Does not queue behind the session's revisions. */
   renewLease(lease: Lease, durationMs: number): Promise<LeaseState>
 
   /**
-   * Calls the listener when a session may have changed in a way that others wait for: at once for writes of this process,
-   * within two seconds for those of others, and not for a run's own writes. Never throws, and the listener must not throw
-   * either; ends when the returned object is disposed.
+   * Calls the listener when a session may have changed in a way that others wait for: at once for writes of this
+   * process, within two seconds for those of others, and not for a run's own writes. Never throws, and the listener
+   * must not throw either; ends when the returned object is disposed.
    */
   onChange(listener: (change: SessionChange) => void): Disposable
 }

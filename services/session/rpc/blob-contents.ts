@@ -44,8 +44,8 @@ export async function findContents(
 }
 
 /**
- * Reads something, and the content that it refers to. Where that is missing it reads again, and `read` rejects when the session
- * has been removed meanwhile.
+ * Reads something, and the content that it refers to. Where that is missing it reads again, and `read` rejects when the
+ * session has been removed meanwhile.
  */
 export async function readWithContents<T>(
   blobs: Pick<BlobStore, 'get'>,

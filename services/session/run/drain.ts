@@ -15,10 +15,10 @@ import { type Drain, giveUp, MOST_ACQUISITIONS, takeOver } from './takeover/take
 import { RENEW_SHARE, type Tenure } from './tenure.ts'
 
 /**
- * Owns one session for one run, or until the tenure ends: takes over what a former owner left, or begins the run that is
- * due. The lease ends with the run; further work is acquired again, under a new fence. Never throws. A lost session is
- * abandoned without further writes; at a shutdown, the lease is released while the run stays begun, so that the next owner
- * continues it.
+ * Owns one session for one run, or until the tenure ends: takes over what a former owner left, or begins the run that
+ * is due. The lease ends with the run; further work is acquired again, under a new fence. Never throws. A lost session
+ * is abandoned without further writes; at a shutdown, the lease is released while the run stays begun, so that the next
+ * owner continues it.
  */
 export async function drainSession(given: RunDependencies, tenure: Tenure, slot: Slot): Promise<void> {
   const { lease, holdSignal } = tenure

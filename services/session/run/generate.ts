@@ -10,14 +10,16 @@ import type { StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
 
 /**
- * Media beyond this many bytes are left out of a request, the oldest first: between processes, it must stay below 64 MiB.
+ * Media beyond this many bytes are left out of a request, the oldest first: between processes, it must stay below 64
+ * MiB.
  */
 const MAX_MEDIA_BYTES = 40 * 1024 * 1024
 
 /**
  * Calls the model, and records what it answers. A call that fails in a way that may pass is repeated (`retryDelay`, or
- * `absenceDelay` where a service of ours is away); in the end throws RunFailure. No tool has been started by then: tools run
- * after the answer is complete. The cost of a failed call is only recorded in the ledger of the inference service.
+ * `absenceDelay` where a service of ours is away); in the end throws RunFailure. No tool has been started by then:
+ * tools run after the answer is complete. The cost of a failed call is only recorded in the ledger of the inference
+ * service.
  */
 export async function generate(
   run: RunContext,
@@ -45,8 +47,8 @@ export async function generate(
 }
 
 /**
- * One call of the provider; returns how it failed. The last event completes the answer, so a failure of the stream after it
- * does not matter. Errors of the store are not caught here.
+ * One call of the provider; returns how it failed. The last event completes the answer, so a failure of the stream
+ * after it does not matter. Errors of the store are not caught here.
  */
 async function callModel(
   run: RunContext,

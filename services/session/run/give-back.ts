@@ -9,8 +9,8 @@ import type { RunDependencies } from './run-context.ts'
 const PATIENCE_MS = 3_600_000
 
 /**
- * Gives a lease back, even if it has been lost. While the store is unavailable, this is retried in the background, and the
- * acquisition does not count once it succeeds. Never throws.
+ * Gives a lease back, even if it has been lost. While the store is unavailable, this is retried in the background, and
+ * the acquisition does not count once it succeeds. Never throws.
  */
 export async function giveLeaseBack(given: RunDependencies, lease: Lease, how: GivingBack = {}): Promise<void> {
   if (!(await isGivenBack(given, lease, how))) void keepTrying(given, lease, { ...how, counts: false })

@@ -1,9 +1,9 @@
 import type { Clock } from '#shared/clock.ts'
 
 /**
- * How a lease was lost: to another owner, or by expiring. It expires because the store accepted no renewal (`outage`), a
- * renewal failed unexpectedly (`failure`), work blocked this process (`stall`), or this process was suspended or got no
- * processor time (`pause`).
+ * How a lease was lost: to another owner, or by expiring. It expires because the store accepted no renewal (`outage`),
+ * a renewal failed unexpectedly (`failure`), work blocked this process (`stall`), or this process was suspended or got
+ * no processor time (`pause`).
  */
 export type Loss = 'taken' | 'outage' | 'failure' | 'stall' | 'pause'
 

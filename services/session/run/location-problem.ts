@@ -1,6 +1,8 @@
 import { Rejection } from '#shared/rejection.ts'
 
-/** What is wrong with the directory of a session, for whoever uses the session; undefined: another thing was rejected. */
+/**
+ * What is wrong with the directory of a session, for whoever uses the session; undefined: another thing was rejected.
+ */
 export function locationProblem(error: unknown, directory: string): string | undefined {
   if (!(error instanceof Rejection)) return undefined
   const { reason, metadata } = error

@@ -24,7 +24,10 @@ const never = new AbortController().signal
 const AWAY = storeUnavailable('away')
 const soon: RunDependencies['pause'] = (_, signal) => pause(5, signal)
 
-/** A store with one prompt that is due, which can be made to fail; and what runs need that are stopped before they ask for more. */
+/**
+ * A store with one prompt that is due, which can be made to fail; and what runs need that are stopped before they ask
+ * for more.
+ */
 async function open(clock: Clock = systemClock) {
   const directory = mkdtempSync(join(tmpdir(), 'portico-outages-'))
   const port = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock })

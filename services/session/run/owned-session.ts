@@ -55,7 +55,8 @@ export class OwnedSession {
   }
 
   /**
-   * Records that the run has made progress without completing a step: previous acquisitions of its lease no longer count.
+   * Records that the run has made progress without completing a step: previous acquisitions of its lease no longer
+   * count.
    */
   recordProgress(): Promise<void> {
     return this.#revise(nothing, (revision) => revision.set({ acquisitions: 0 }))
@@ -103,8 +104,8 @@ export class OwnedSession {
   }
 
   /**
-   * The answer to a request; undefined while nobody has answered it, even if its time is over. One that was closed has the reply
-   * that it was closed with.
+   * The answer to a request; undefined while nobody has answered it, even if its time is over. One that was closed has
+   * the reply that it was closed with.
    */
   permissionAnswer(requestId: string): Promise<PermissionAnswer | undefined> {
     return this.#store.inspect(
@@ -115,8 +116,8 @@ export class OwnedSession {
   }
 
   /**
-   * Ends a request that nobody answered in time or that is no longer needed, with its event. False: it was answered before,
-   * and stays as it is.
+   * Ends a request that nobody answered in time or that is no longer needed, with its event. False: it was answered
+   * before, and stays as it is.
    */
   closePermission(requestId: string, reply: PermissionReply): Promise<boolean> {
     return this.#revise(

@@ -24,7 +24,9 @@ const NO_PROMPT: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ATTACHMENT_I
  */
 export class PromptHooks {
   readonly #dependencies: Dependencies
-  /** Workspace and directory → whether a plugin there changes prompts, and until when that is known, in monotonic time. */
+  /**
+   * Workspace and directory → whether a plugin there changes prompts, and until when that is known, in monotonic time.
+   */
   readonly #known = new Map<string, { readonly isThere: boolean; readonly until: number }>()
   readonly #lookups = new Map<string, Promise<boolean>>()
 
@@ -38,9 +40,9 @@ export class PromptHooks {
   }
 
   /**
-   * Returns the result of `read` for the prompt as changed by plugins. Undefined: the prompt is admitted unchanged, since the
-   * plugins do not change it, could not be called, or made it invalid. Throws other errors of `read`, and the call's reason when it
-   * aborts.
+   * Returns the result of `read` for the prompt as changed by plugins. Undefined: the prompt is admitted unchanged,
+   * since the plugins do not change it, could not be called, or made it invalid. Throws other errors of `read`, and the
+   * call's reason when it aborts.
    */
   async edit<T>(
     call: PeerCall,

@@ -100,8 +100,8 @@ export function isPassing(error: unknown): boolean {
 const UNEXPLAINED_RETRIES = 3
 
 /**
- * Calls a peer. While the peer is unavailable, the call is repeated for about a minute (`absenceDelay`), so that its restart
- * fails no run; a call that fails without a planned reason is repeated three times.
+ * Calls a peer. While the peer is unavailable, the call is repeated for about a minute (`absenceDelay`), so that its
+ * restart fails no run; a call that fails without a planned reason is repeated three times.
  */
 export async function tryPeer<T>(
   { pause, random }: RunDependencies,

@@ -28,10 +28,11 @@ export interface StepEnd {
 }
 
 /**
- * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the provider is called,
- * and its calls as called before one of them is started. A provider's failure is written into the step; throws RunFailure when there
- * could be no step, and Stopped when the run was stopped: then the step is settled, unless somebody else has to do it. With
- * `mayCompact`, does nothing if most of the model's context is used up, unless there was no answer since the last summary.
+ * Does one step: a provider's answer, and the tool calls that come of it. The step is written as begun before the
+ * provider is called, and its calls as called before one of them is started. A provider's failure is written into the
+ * step; throws RunFailure when there could be no step, and Stopped when the run was stopped: then the step is settled,
+ * unless somebody else has to do it. With `mayCompact`, does nothing if most of the model's context is used up, unless
+ * there was no answer since the last summary.
  */
 export async function runStep(
   run: RunContext,
@@ -106,8 +107,8 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
   if (step.draft.message.timeCompleted === undefined) {
     const ended = step.draft.runningCalls.length === 0 || (await endTools(run))
     const delegations = step.draft.runningCalls.flatMap((part) => delegationOf(part) ?? [])
-    // Calls that may still be running are left to the next owner, which ends them before it records `aborted`, or waits for
-    // them.
+    // Calls that may still be running are left to the next owner, which ends them before it records `aborted`, or waits
+    // for them.
     if (tenure.reason === 'shutdown' && (!ended || delegations.length > 0)) throw new Stopped('shutdown')
     await interruptDelegates(run, delegations)
     await step.cutOff(errorOf(error, tenure.reason !== undefined))

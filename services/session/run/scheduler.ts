@@ -18,7 +18,8 @@ export interface SchedulerOptions {
   readonly owner: string
   readonly leaseMs: number
   /**
-   * A session is only acquired with a slot for its run, so that sessions that can't run here are left to other processes.
+   * A session is only acquired with a slot for its run, so that sessions that can't run here are left to other
+   * processes.
    */
   readonly slots: Slots
   /** How many sessions may be owned at once, including those that wait: each costs memory. */
@@ -36,8 +37,8 @@ const POLL_MS = 1_000
 const DRAIN_LOOK_MS = 20
 
 /**
- * Acquires sessions that have work, each with a slot, and drains them. Disposal acquires no more, stops all runs so that
- * another owner can continue them, and waits for that.
+ * Acquires sessions that have work, each with a slot, and drains them. Disposal acquires no more, stops all runs so
+ * that another owner can continue them, and waits for that.
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions
@@ -58,8 +59,8 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /**
-   * Acquires no more sessions, and lets runs continue for at most this many milliseconds while any of them is doing more
-   * than waiting.
+   * Acquires no more sessions, and lets runs continue for at most this many milliseconds while any of them is doing
+   * more than waiting.
    */
   async drain(ms: number): Promise<void> {
     this.#close()

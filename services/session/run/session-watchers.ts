@@ -11,7 +11,8 @@ interface Listener {
 const POLL_MS = 2_000
 
 /**
- * Notifies watchers of a session that it may have changed, so that each watcher only receives changes of its own session.
+ * Notifies watchers of a session that it may have changed, so that each watcher only receives changes of its own
+ * session.
  */
 export class SessionWatchers implements Disposable {
   readonly #listeners = new Map<string, Set<Listener>>()

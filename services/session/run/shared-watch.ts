@@ -16,7 +16,9 @@ interface SharedWatchOptions<R> {
   readonly pollMs: number
 }
 
-/** Waits for a condition on a session that is read from the store; one read serves all who wait for the same session. */
+/**
+ * Waits for a condition on a session that is read from the store; one read serves all who wait for the same session.
+ */
 export class SharedWatch<R> {
   readonly #options: SharedWatchOptions<R>
   readonly #readers = new Map<string, Reader<R>>()
@@ -26,8 +28,8 @@ export class SharedWatch<R> {
   }
 
   /**
-   * Reads now, and again whenever the session may have changed, until `answerOf` returns an answer. Reads that began before
-   * the call do not count. Throws the error of a read, and the signal's reason.
+   * Reads now, and again whenever the session may have changed, until `answerOf` returns an answer. Reads that began
+   * before the call do not count. Throws the error of a read, and the signal's reason.
    */
   async until<T>(
     session: WatchedSession,

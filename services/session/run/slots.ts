@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * The slots of a process, which limit how many runs work at once. A run holds a slot while it works, and none while it only
- * waits for a person or a time. Runs get slots in the order in which they requested them.
+ * The slots of a process, which limit how many runs work at once. A run holds a slot while it works, and none while it
+ * only waits for a person or a time. Runs get slots in the order in which they requested them.
  */
 export class Slots {
   #free: number

@@ -24,8 +24,8 @@ const CHANGED: StructuredError = {
 const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can be called in the last step' }
 
 /**
- * Does one tool call that is recorded as called: has the catalog prepare it, requests permission for its accesses, and runs it, once. Problems are
- * shown to the model; throws only when the run has to stop or the store fails.
+ * Does one tool call that is recorded as called: has the catalog prepare it, requests permission for its accesses, and
+ * runs it, once. Problems are shown to the model; throws only when the run has to stop or the store fails.
  */
 export async function doToolCall(
   run: RunContext,

@@ -1336,8 +1336,8 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   maxToolCalls?: number | undefined;
 
   /**
-   * Whether a stream whose conversation does not fit into the model ends for its length, as it does in the public dialects; otherwise it
-   * fails, as a whole generation always does.
+   * Whether a stream whose conversation does not fit into the model ends because of its length, as it does in the
+   * public dialects; otherwise it fails, as a whole generation always does.
    *
    * @generated from field: bool ends_at_overflow = 33;
    */

@@ -38,7 +38,9 @@ export interface ProviderCall {
   readonly send: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
   readonly upstream: Pick<Upstream, 'withoutSecrets'>
-  /** Whether a stream of a conversation that is too long for the model ends because of its length instead of failing. */
+  /**
+   * Whether a stream of a conversation that is too long for the model ends because of its length instead of failing.
+   */
   readonly endsAtOverflow: boolean
   /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal

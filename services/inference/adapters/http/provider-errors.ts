@@ -12,8 +12,8 @@ const CODE = /^(?!sk-)[A-Za-z][\w.-]{0,63}$/
 /**
  * Converts a provider's status: 429 becomes PROVIDER_RATE_LIMITED, 408 and 504 PROVIDER_TIMEOUT, other 4xx
  * PROVIDER_REFUSED, anything else PROVIDER_UNAVAILABLE. In the metadata, `code` is the provider's error code, if there
- * is one, and `error_type` the canonical type, if more is known than the status says. If the conversation is too long for
- * the model, however that is reported, `overflow` is `true`.
+ * is one, and `error_type` the canonical type, if more is known than the status says. If the conversation is too long
+ * for the model, however that is reported, `overflow` is `true`.
  */
 export function rejectionForStatus(
   provider: string,

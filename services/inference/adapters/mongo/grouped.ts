@@ -8,8 +8,8 @@ interface Batch<T> {
 }
 
 /**
- * Does work in groups: whatever comes while one group is done makes up the next one. If a group fails for other reasons than an
- * outage, each of its batches is done by itself, so that none fails because of another one.
+ * Does work in groups: whatever comes while one group is done makes up the next one. If a group fails for other reasons
+ * than an outage, each of its batches is done by itself, so that none fails because of another one.
  */
 export class Grouped<T> {
   readonly #work: (items: readonly T[]) => Promise<void>

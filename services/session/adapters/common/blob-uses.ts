@@ -7,7 +7,10 @@ export interface BlobKey {
 const START = '"blob":{"hash":"'
 const REFERENCE = /"blob":\{"hash":"([0-9a-f]{64})"/g
 
-/** Hashes of the blobs that the JSON of a record refers to. What only looks like a reference keeps a blob, and does no harm. */
+/**
+ * Hashes of the blobs that the JSON of a record refers to. What only looks like a reference keeps a blob, and does no
+ * harm.
+ */
 export function hashesIn(json: string): string[] {
   if (!json.includes(START)) return []
   return [...new Set(Array.from(json.matchAll(REFERENCE), ([, hash]) => hash as string))]

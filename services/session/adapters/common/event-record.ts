@@ -33,8 +33,8 @@ export function eventRecord(workspace: string, sessionId: string, write: EventWr
 }
 
 /**
- * Likewise, without what the record says besides, or what a new session begins with: it is a third as long for most sessions. Processes
- * of older versions cannot read it, so that it is not for stores that several have open.
+ * Likewise, without what the record says besides, or what a new session begins with: it is a third as long for most
+ * sessions. Processes of older versions cannot read it, so that it is not for stores that several have open.
  */
 export function shortEventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
   const { id, seq, directory, timeCreated, data, part } = write

@@ -2,8 +2,8 @@
 const DOTTED = /i\u0307/g
 
 /**
- * A text as searches compare it: without letter case, and with characters composed. Beside what case means everywhere (ß is ss, ﬁ is fi),
- * a final sigma is a sigma, and the four letters i of Turkish are one.
+ * A text as searches compare it: without letter case, and with characters composed. Beside what case means everywhere
+ * (ß is ss, ﬁ is fi), a final sigma is a sigma, and the four letters i of Turkish are one.
  */
 export function foldCase(text: string): string {
   // From lower case, since ẞ is its own upper case.

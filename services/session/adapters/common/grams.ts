@@ -2,8 +2,8 @@
 const LENGTH = 3
 
 /**
- * The runs of three characters in a text, each once. Every text that contains it has all of them, and so have a few others: an index of
- * them finds candidates.
+ * The runs of three characters in a text, each once. Every text that contains it has all of them, and so have a few
+ * others: an index of them finds candidates.
  */
 export function gramsOf(text: string): string[] {
   // An index of SQLite ends a text at a NUL.

@@ -1,4 +1,6 @@
-/** One port made of several objects, each of which keeps a part of it: their methods. No two have one of the same name. */
+/**
+ * One port made of several objects, each of which keeps a part of it: their methods. No two have one of the same name.
+ */
 export function joinPorts<T extends readonly object[]>(...parts: T): Joined<T> {
   const joined: Record<PropertyKey, unknown> = {}
   for (const part of parts) {

@@ -25,8 +25,8 @@ export interface MessageRecord {
 }
 
 /**
- * A part of a step. It is written again only when it has changed, so that a step costs what it says and not the square of
- * it. The parts of attempts that came to nothing stay: events are about them.
+ * A part of a step. It is written again only when it has changed, so that a step costs what it says and not the square
+ * of it. The parts of attempts that came to nothing stay: events are about them.
  */
 export interface PartRecord {
   readonly workspace: string

@@ -1,12 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** A way to an answer, in pieces of bounded work: yields what a piece has cost, in the rows that a list could go through instead. */
+/**
+ * A way to an answer, in pieces of bounded work: yields what a piece has cost, in the rows that a list could go through
+ * instead.
+ */
 export type Way<T> = Iterator<number, T> | AsyncIterator<number, T>
 
 /**
- * Follows several ways to one answer, the one that has cost least so far first, and ends with what the first one to arrive
- * returns. Which way is short depends on what is stored: this costs about twice as much as the shortest. After each piece it
- * yields nothing, and others have a turn.
+ * Follows several ways to one answer, the one that has cost least so far first, and ends with what the first one to
+ * arrive returns. Which way is short depends on what is stored: this costs about twice as much as the shortest. After
+ * each piece it yields nothing, and others have a turn.
  */
 export async function* race<T>(ways: readonly Way<readonly T[]>[]): AsyncGenerator<readonly T[]> {
   const runners = ways.map((way) => ({ way, spent: 0 }))

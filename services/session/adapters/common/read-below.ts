@@ -16,8 +16,8 @@ interface Level<T> {
 }
 
 /**
- * Finds up to MOST_BELOW sessions below one, children before their parents, in a family however deep; none: nothing is below it.
- * Yields ids of sessions, and is to be given the first of their children.
+ * Finds up to MOST_BELOW sessions below one, children before their parents, in a family however deep; none: nothing is
+ * below it. Yields ids of sessions, and is to be given the first of their children.
  */
 export function* readBelow<T extends { readonly id: string }>(
   id: string,

@@ -5,7 +5,10 @@ import type { SessionView } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 
-/** Refuses a session that is not there, and a lease that is lost: expired, released, with an older fence, or of a session that is gone. */
+/**
+ * Refuses a session that is not there, and a lease that is lost: expired, released, with an older fence, or of a
+ * session that is gone.
+ */
 export function requireSession<V extends SessionView>(key: SessionKey, view: V | undefined): asserts view is V {
   if (view === undefined) throw key.fence === undefined ? sessionNotFound(key.sessionId) : leaseLost(key)
   if (key.fence === undefined) return
@@ -17,7 +20,10 @@ export function sessionExists({ sessionId }: { readonly sessionId: string }): Re
   return new Rejection('SESSION_EXISTS', { session_id: sessionId })
 }
 
-/** The refusal of a staged session that nobody has extended in time, or that another one has replaced, which came to nothing. */
+/**
+ * The refusal of a staged session that nobody has extended in time, or that another one has replaced, which came to
+ * nothing.
+ */
 export function stagingOver(): Rejection {
   return storeUnavailable('the time of a staged session was over, or another one was staged in its place and abandoned')
 }

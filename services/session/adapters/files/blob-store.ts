@@ -52,7 +52,9 @@ class FileBlobStore implements BlobStore {
   readonly #held = new Map<string, Map<string, number>>()
   /** Files that are being deleted. */
   readonly #dying = new Map<string, Promise<void>>()
-  /** The last blob that a sweep has looked at: the next one goes on there, and does not begin with what is held again. */
+  /**
+   * The last blob that a sweep has looked at: the next one goes on there, and does not begin with what is held again.
+   */
   #last: BlobKey | undefined
 
   constructor({ directory, uses }: FileBlobOptions) {

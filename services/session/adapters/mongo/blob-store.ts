@@ -30,9 +30,10 @@ interface ChunkDocument {
 }
 
 /**
- * Blobs in MongoDB: chunks, and a document that says that they are complete; both are written, and deleted, in one transaction.
- * Whoever holds a blob, begins to use it while nobody holds it, or stops to use it writes its document, too, so that the
- * server lets none of them and a deletion happen at once. Disposing the store leaves the connection open.
+ * Blobs in MongoDB: chunks, and a document that says that they are complete; both are written, and deleted, in one
+ * transaction. Whoever holds a blob, begins to use it while nobody holds it, or stops to use it writes its document,
+ * too, so that the server lets none of them and a deletion happen at once. Disposing the store leaves the connection
+ * open.
  */
 export function openMongoBlobStore(options: { readonly mongo: Mongo }): BlobStore {
   return new MongoBlobStore(options.mongo)

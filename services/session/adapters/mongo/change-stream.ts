@@ -43,8 +43,8 @@ export function isLost(error: unknown): boolean {
 
 /**
  * The changes of a collection after a place, each with its own place, until the signal aborts. Without a change it
- * yields a place alone from time to time, as a sign of life. The driver reconnects by itself once; then it throws. Throws
- * StreamEnded when the collection is dropped or renamed.
+ * yields a place alone from time to time, as a sign of life. The driver reconnects by itself once; then it throws.
+ * Throws StreamEnded when the collection is dropped or renamed.
  */
 export async function* changesAfter<T extends Document>(
   collection: Collection<T>,

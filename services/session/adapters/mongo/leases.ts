@@ -13,7 +13,7 @@ import type { StoreParts } from './store-parts.ts'
 const CANDIDATES = 20
 /** For so long a claim waits for sessions that others write right now, when there is nothing else, in milliseconds. */
 const PATIENCE_MS = 250
-/** A session whose record somebody is writing is left for that time, in milliseconds, and twice as long each time it is met so. */
+/** How long a session whose record is being written is left, in milliseconds; doubled each time that it still is. */
 const FIRST_LEAVE_MS = 20
 const LONGEST_LEAVE_MS = 10_000
 /** A claim takes that long at most, in milliseconds, and a session whose claim took longer is left for that time. */
@@ -38,8 +38,8 @@ interface Left {
 
 /**
  * Gives leases. A record that an open transaction has written can't be claimed, and such a transaction may belong to a
- * process that is gone. So candidates are claimed one by one, each in a transaction: there the server refuses a locked record
- * at once, where another write would wait for it.
+ * process that is gone. So candidates are claimed one by one, each in a transaction: there the server refuses a locked
+ * record at once, where another write would wait for it.
  */
 export class MongoLeases {
   readonly #mongo: Mongo
@@ -66,8 +66,8 @@ export class MongoLeases {
   }
 
   /**
-   * Extends a lease; undefined when it is lost. One write of its own, that waits for the transaction that writes the session
-   * right now, and for none of those that come after it.
+   * Extends a lease; undefined when it is lost. One write of its own, that waits for the transaction that writes the
+   * session right now, and for none of those that come after it.
    */
   async renew({ workspace, sessionId, fence }: Lease, durationMs: number): Promise<LeaseState | undefined> {
     const until = { $add: [SERVER_NOW, durationMs] }
@@ -88,8 +88,8 @@ export class MongoLeases {
   }
 
   /**
-   * Whether a lease is held; in the transaction, which writes its session, so that the server lets nobody else take it, or remove
-   * the session, at the same time.
+   * Whether a lease is held; in the transaction, which writes its session, so that the server lets nobody else take it,
+   * or remove the session, at the same time.
    */
   async keep({ workspace, sessionId, fence }: Lease, session: ClientSession): Promise<boolean> {
     const live = { _id: keyOf(workspace, sessionId), fence, $expr: { $gt: ['$leaseUntil', SERVER_NOW] } }

@@ -83,7 +83,9 @@ export class MongoNotices implements AsyncDisposable {
   }
 }
 
-/** The text that reports a change: its kinds, and something that no other text has, or the field would not be written. */
+/**
+ * The text that reports a change: its kinds, and something that no other text has, or the field would not be written.
+ */
 export function noticeOf(kinds: readonly ChangeKind[]): string {
   return [randomText(8), ...kinds].join(' ')
 }

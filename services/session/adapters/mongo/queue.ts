@@ -26,7 +26,9 @@ const DUPLICATE_KEY = 11_000
 /** How long a job is tried. */
 export interface JobLimits {
   readonly limitMs: number
-  /** Whoever called has nothing to do but to wait; such a job never shares a transaction with others, which end sooner. */
+  /**
+   * Whoever called has nothing to do but to wait; such a job never shares a transaction with others, which end sooner.
+   */
   readonly patient: boolean
   /** It is the next one, whatever waits. */
   readonly first?: boolean
@@ -64,8 +66,9 @@ export class MongoQueue {
   }
 
   /**
-   * Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. A job that
-   * could not begin within `limitMs`, or that too many are ahead of, rejects with STORE_UNAVAILABLE and is forgotten.
+   * Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. A
+   * job that could not begin within `limitMs`, or that too many are ahead of, rejects with STORE_UNAVAILABLE and is
+   * forgotten.
    */
   run<T>(
     workspace: string,
@@ -115,7 +118,8 @@ export class MongoQueue {
     return this.#mongo.transact(async (session) => {
       const batch = new MongoBatch(this.#collections, workspace, sessionId, session)
       const until = systemClock.monotonic() + BATCH_MS
-      // What takes long, or was refused before, would be refused at its end for any short write of others that came between.
+      // What takes long, or was refused before, would be refused at its end for any short write of others that came
+      // between.
       if (entries.length > 1 || !isFirst) await this.#lock(workspace, sessionId, session)
       isFirst = false
       const outcomes: Outcome[] = []
@@ -149,7 +153,10 @@ function drop(entry: Waiting, waiting: Waiting[]): void {
   entry.reject(storeUnavailable('the record was locked for too long'))
 }
 
-/** Nobody may learn of a failure while a write of theirs is still tried. Returns those who have time for another attempt. */
+/**
+ * Nobody may learn of a failure while a write of theirs is still tried. Returns those who have time for another
+ * attempt.
+ */
 function giveUp(entries: readonly Waiting[], error: unknown): Waiting[] {
   const last = error instanceof CommitUnknown ? Number.POSITIVE_INFINITY : earliest(entries) + TOGETHER_MS
   for (const { until, reject } of entries) if (until <= last) reject(error)

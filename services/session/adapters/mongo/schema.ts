@@ -29,7 +29,9 @@ const FIRST: Readonly<Record<string, readonly Index[]>> = {
   approvals: [['approvalsByProject', { workspace: 1, projectId: 1 }]],
 }
 
-/** The steps of what the session service has in MongoDB: its collections, and those of the blobs, which have no index. */
+/**
+ * The steps of what the session service has in MongoDB: its collections, and those of the blobs, which have no index.
+ */
 export const SCHEMA: MongoSchema = {
   name: 'session',
   collection: 'sessions',

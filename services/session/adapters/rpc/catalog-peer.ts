@@ -158,7 +158,7 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
   }
 }
 
-/** Of the settings of an agent's requests those that say how long they may take; `false` is as long as inference lets them. */
+/** The time limits among the settings of an agent's requests; `false` is as long as inference lets them take. */
 function toTimeouts({ timeout, headerTimeout, chunkTimeout }: JsonObject = {}): RequestTimeouts {
   return { ...time('totalMs', timeout), ...time('headersMs', headerTimeout), ...time('chunkMs', chunkTimeout) }
 }

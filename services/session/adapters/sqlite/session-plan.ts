@@ -24,8 +24,9 @@ export interface SessionPlan {
 type Filter = 'parentId' | 'directory' | 'projectId' | 'subpath' | 'search'
 
 /**
- * Every single filter has an index of its own. Sessions with a subpath have indexes of their own, and roots and children
- * likewise, so that one that moves up in the lists moves in as few of them as possible: most are roots without a subpath.
+ * Every single filter has an index of its own. Sessions with a subpath have indexes of their own, and roots and
+ * children likewise, so that one that moves up in the lists moves in as few of them as possible: most are roots without
+ * a subpath.
  */
 export function planOf(workspace: string, query: SessionQuery): SessionPlan {
   const { names, covered } = wayOf(query)

@@ -5,7 +5,9 @@ import type { PublicRecord } from '../common/session-record.ts'
 import { all, between, type Condition, type SessionPlan } from './session-plan.ts'
 import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from './session-rows.ts'
 
-/** Entries of an index that are gone through at once: the first time, and at most. A thousand take about a millisecond. */
+/**
+ * Entries of an index that are gone through at once: the first time, and at most. A thousand take about a millisecond.
+ */
 const FIRST_PIECE = 256
 const LARGEST_PIECE = 4_096
 
@@ -14,7 +16,10 @@ export function readSessions(file: SqliteFile, plan: SessionPlan, query: Session
   return select(file, plan, query, between(query, query.after, undefined), query.limit)
 }
 
-/** Goes through the entries of a list's indexes, piece by piece, and returns the sessions that the other filters let through. */
+/**
+ * Goes through the entries of a list's indexes, piece by piece, and returns the sessions that the other filters let
+ * through.
+ */
 export function* scanSessions(
   file: SqliteFile,
   plan: SessionPlan,

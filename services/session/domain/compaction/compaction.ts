@@ -34,9 +34,9 @@ const INPUT_TOO_LONG =
 const STILL_TOO_LONG = 'The conversation is too long for the model, although it was summarized'
 
 /**
- * Begins to summarize a conversation, with a running message and the turns that stay word for word. If the conversation was too long right
- * after a summary, it is summarized again with half of these turns, until there is nothing left to halve. Then, or if there is nothing to
- * summarize, the compaction fails at once, even if it was requested.
+ * Begins to summarize a conversation, with a running message and the turns that stay word for word. If the conversation
+ * was too long right after a summary, it is summarized again with half of these turns, until there is nothing left to
+ * halve. Then, or if there is nothing to summarize, the compaction fails at once, even if it was requested.
  */
 export function beginCompaction(
   revision: Revision,

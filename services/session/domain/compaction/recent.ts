@@ -16,8 +16,8 @@ export interface Room {
 }
 
 /**
- * The newest turns that are kept, in order, as many as there is room for; the last input has priority. A call is kept together
- * with its result; of long results, only the beginning is kept.
+ * The newest turns that are kept, in order, as many as there is room for; the last input has priority. A call is kept
+ * together with its result; of long results, only the beginning is kept.
  */
 export function recentOf(turns: readonly Message[], { bytes, contextLength = Infinity }: Room): string {
   const input = turns.findLastIndex(isInput)

@@ -9,8 +9,8 @@ import { bytesIn, turnText } from './turn-text.ts'
 const MEDIA = 1_500
 
 /**
- * The approximate number of tokens in the next request: the usage of the last step, if it was done by this model, plus an estimate of what
- * came since.
+ * The approximate number of tokens in the next request: the usage of the last step, if it was done by this model, plus
+ * an estimate of what came since.
  */
 export function tokensOf(conversation: readonly Message[], model: ModelRef): number {
   const shown = shownOf(conversation)
@@ -40,7 +40,9 @@ function isWorthIt(conversation: readonly Message[]): boolean {
   return last < 0 ? coveredBy(conversation, true).turns.length > 0 : conversation.slice(last + 1).some(isAnswer)
 }
 
-/** Whether another compaction may have a different result: there was none, or the conversation or its model has changed. */
+/**
+ * Whether another compaction may have a different result: there was none, or the conversation or its model has changed.
+ */
 export function hasGoneOn(conversation: readonly Message[]): boolean {
   const since = conversation.slice(conversation.findLastIndex(isSummary) + 1)
   return since.length === conversation.length || since.some((message) => goesOn(message))

@@ -3,8 +3,8 @@ import { cameToNothing } from '../next-action.ts'
 import { turnText } from './turn-text.ts'
 
 /**
- * The messages of a conversation that a model is shown: the last summary and everything after it. Between them comes the input that
- * was unanswered when the summary was made, complete with its files.
+ * The messages of a conversation that a model is shown: the last summary and everything after it. Between them comes
+ * the input that was unanswered when the summary was made, complete with its files.
  */
 export function shownOf(conversation: readonly Message[]): readonly Message[] {
   const at = conversation.findLastIndex(isSummary)
@@ -23,8 +23,8 @@ export interface Covered {
 }
 
 /**
- * The messages that a compaction summarizes: those that a model is shown, without the unanswered input and steps without a result.
- * `goesOn`: a run needs the compaction to continue.
+ * The messages that a compaction summarizes: those that a model is shown, without the unanswered input and steps
+ * without a result. `goesOn`: a run needs the compaction to continue.
  */
 export function coveredBy(conversation: readonly Message[], goesOn: boolean): Covered {
   const [first, ...others] = shownOf(conversation)
@@ -43,7 +43,10 @@ function isInRun(message: Message): boolean {
   return message.type === 'compaction' && !message.manual
 }
 
-/** The last input, if it is unanswered and its run continues, or was interrupted and may be resumed; it is not summarized. */
+/**
+ * The last input, if it is unanswered and its run continues, or was interrupted and may be resumed; it is not
+ * summarized.
+ */
 export function openInput(conversation: readonly Message[], goesOn: boolean): Message | undefined {
   let ended = !goesOn
   for (let at = conversation.length - 1; at >= 0; at--) {

@@ -3,8 +3,8 @@ import type { Covered } from './shown.ts'
 import { beginningOf, bytesIn, type TurnText, turnText } from './turn-text.ts'
 
 /**
- * The text to summarize, of at most this many bytes; '': there is nothing. If it is longer, the oldest tool results are left out first, then
- * the oldest turns, but never the previous summary or the very first input.
+ * The text to summarize, of at most this many bytes; '': there is nothing. If it is longer, the oldest tool results are
+ * left out first, then the oldest turns, but never the previous summary or the very first input.
  */
 export function toSummarize({ summary, turns }: Covered, most: number): string {
   const first = summary === undefined ? turns.find(isInput) : undefined

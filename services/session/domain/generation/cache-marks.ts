@@ -1,9 +1,9 @@
 import type { ModelMessage, ModelPart } from './generation.ts'
 
 /**
- * The parts behind which a provider is to cache all that comes before: the last of the instructions, and of each of the two
- * newest turns that the model did not make. The last but one was marked by the request before, which is found again there however much
- * lies between. With the marker on the tools these are four, the most that a provider takes.
+ * The parts behind which a provider is to cache all that comes before: the last of the instructions, and of each of the
+ * two newest turns that the model did not make. The last but one was marked by the request before, which is found again
+ * there however much lies between. With the marker on the tools these are four, the most that a provider takes.
  */
 export function cacheMarks(messages: readonly ModelMessage[]): ReadonlySet<ModelPart> {
   const marks = new Set<ModelPart>()

@@ -17,9 +17,9 @@ import { thoughtOf } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
 /**
- * The conversation as a model is shown it: what users said and ran, what programs added, what the agent answered, and a result for
- * each of its tool calls, whatever became of the call; of what was summarized, the summary. Thoughts go back only to the model
- * that had them. A step that came to nothing is left out at the very end: it is about to be repeated.
+ * The conversation as a model is shown it: what users said and ran, what programs added, what the agent answered, and a
+ * result for each of its tool calls, whatever became of the call; of what was summarized, the summary. Thoughts go back
+ * only to the model that had them. A step that came to nothing is left out at the very end: it is about to be repeated.
  */
 export function modelMessages(conversation: readonly Message[], model: ModelRef): ModelMessage[] {
   const shown = shownOf(conversation).filter(({ type }) => !UNSEEN.has(type))

@@ -17,10 +17,10 @@ export interface FailedCall {
 }
 
 /**
- * How long to wait before repetition `attempt` (from 1) of a failed provider call, in milliseconds; undefined: it is not
- * repeated. Rate limits, unavailable providers, timeouts and failures without a reason are repeated four times: after
- * about 2, 4, 8, 16 seconds (a quarter more or less by chance, so that sessions do not come back together), or after what
- * the provider says to wait, up to five minutes.
+ * How long to wait before repetition `attempt` (from 1) of a failed provider call, in milliseconds; undefined: it is
+ * not repeated. Rate limits, unavailable providers, timeouts and failures without a reason are repeated four times:
+ * after about 2, 4, 8, 16 seconds (a quarter more or less by chance, so that sessions do not come back together), or
+ * after what the provider says to wait, up to five minutes.
  */
 export function retryDelay(
   { reason, retryAfter }: FailedCall,
@@ -48,9 +48,9 @@ export function isAway(reason: string | undefined): boolean {
 }
 
 /**
- * How long to wait before repetition `attempt` (from 1) of a call to a service that is away, in milliseconds; undefined: it
- * has been away for too long. Half a second at first, 5 s in the end, a quarter more or less by chance: all together about
- * a minute, never less than 50 s.
+ * How long to wait before repetition `attempt` (from 1) of a call to a service that is away, in milliseconds;
+ * undefined: it has been away for too long. Half a second at first, 5 s in the end, a quarter more or less by chance:
+ * all together about a minute, never less than 50 s.
  */
 export function absenceDelay(attempt: number, random: () => number): number | undefined {
   if (attempt > AWAY_RETRIES) return undefined

@@ -4,8 +4,8 @@ import type { AssistantPart, StructuredError, ToolContent } from '../message.ts'
 /** Most bytes, as JSON, that a model may say in one step. */
 const MOST_SAID = 5 * 1_048_576
 /**
- * And together with the results of its tools. The limit leaves room for the longer member names of an export, so that it
- * can be imported.
+ * And together with the results of its tools. The limit leaves room for the longer member names of an export, so that
+ * it can be imported.
  */
 const MOST_BYTES = MAX_MESSAGE_BYTES - 1_048_576
 const LEFT_OUT = 'The result was left out: the step has no room for it'

@@ -8,7 +8,8 @@ export function shownThought({ text, summary }: Thought): string {
 }
 
 /**
- * The data of a thought that has to be kept besides its shown text, so that it can be sent back unchanged; undefined: none.
+ * The data of a thought that has to be kept besides its shown text, so that it can be sent back unchanged; undefined:
+ * none.
  */
 export function thoughtState(thought: Thought): JsonObject | undefined {
   const { text, summary, signature, encrypted, id } = thought

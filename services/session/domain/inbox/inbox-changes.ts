@@ -3,11 +3,14 @@ import type { Revision } from '../revision.ts'
 import { wake } from './wake.ts'
 
 /**
- * Why the delivery of an item is not changed: there is no such item, it no longer waits, or it has that delivery already.
+ * Why the delivery of an item is not changed: there is no such item, it no longer waits, or it has that delivery
+ * already.
  */
 export type Unchanged = 'unknown' | 'delivered' | 'cancelled' | 'same'
 
-/** Changes when an item that waits enters the conversation; `steer` makes the session due. Undefined: it was changed. */
+/**
+ * Changes when an item that waits enters the conversation; `steer` makes the session due. Undefined: it was changed.
+ */
 export function changeDelivery(
   revision: Revision,
   known: KnownItem | undefined,

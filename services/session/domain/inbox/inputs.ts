@@ -19,9 +19,9 @@ import { wake } from './wake.ts'
 export type NotAdmitted = 'taken' | 'cancelled' | 'full'
 
 /**
- * Puts a user's input into the inbox, and with `wake` makes the session due. The same id with the same digest returns the first
- * item, even if it is a message by now, and with `wake` makes the session due nevertheless: an interrupt may have parked other
- * inputs.
+ * Puts a user's input into the inbox, and with `wake` makes the session due. The same id with the same digest returns
+ * the first item, even if it is a message by now, and with `wake` makes the session due nevertheless: an interrupt may
+ * have parked other inputs.
  */
 export function admitPrompt(
   revision: Revision,
@@ -55,7 +55,10 @@ export interface CompactionReads extends AdmissionReads {
   readonly waiting: WaitingInput | undefined
 }
 
-/** Puts a compaction into the inbox, as `admitPrompt` does an input; where one waits, wakes the session and returns that. */
+/**
+ * Puts a compaction into the inbox, as `admitPrompt` does an input; where one waits, wakes the session and returns
+ * that.
+ */
 export function admitCompaction(
   revision: Revision,
   { taken, full, waiting }: CompactionReads,

@@ -14,9 +14,9 @@ export interface MoveReads extends AdmissionReads {
 }
 
 /**
- * Requests that a session move: puts a move into the inbox and makes the session due. A session at rest whose directory cannot
- * be used (`stranded`) moves at once; older waiting moves are cancelled, and all other waiting items are due in the new
- * location. The same id again changes nothing. Undefined: it is admitted, or has moved.
+ * Requests that a session move: puts a move into the inbox and makes the session due. A session at rest whose directory
+ * cannot be used (`stranded`) moves at once; older waiting moves are cancelled, and all other waiting items are due in
+ * the new location. The same id again changes nothing. Undefined: it is admitted, or has moved.
  */
 export function moveSession(
   revision: Revision,

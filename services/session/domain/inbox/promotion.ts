@@ -18,11 +18,12 @@ export interface Promotion {
 const NOTHING: Promotion = { messages: [], control: false, more: false }
 
 /**
- * Makes messages of inbox items, each with its events, in order of admission: of every steer; where none waits, at an `idle`
- * boundary of the oldest queued item. A control item splits that: what was admitted before it comes first, then it comes
- * alone; a steered compaction comes before the inputs that are ahead of it, but never before a move. Begins the run when inputs were promoted and none has begun; a due session stays due only when items are left.
- * Nothing is promoted into a run that is to be interrupted, nor when nothing is due and no run has begun: an interrupt came
- * first. Of many steers those come first that were read, so that no write takes long.
+ * Makes messages of inbox items, each with its events, in order of admission: of every steer; where none waits, at an
+ * `idle` boundary of the oldest queued item. A control item splits that: what was admitted before it comes first, then
+ * it comes alone; a steered compaction comes before the inputs that are ahead of it, but never before a move. Begins
+ * the run when inputs were promoted and none has begun; a due session stays due only when items are left. Nothing is
+ * promoted into a run that is to be interrupted, nor when nothing is due and no run has begun: an interrupt came first.
+ * Of many steers those come first that were read, so that no write takes long.
  */
 export function promoteItems(revision: Revision, waiting: WaitingInputs, boundary: 'step' | 'idle'): Promotion {
   const { due, wake, running, interruptRequested } = revision.state
@@ -56,7 +57,10 @@ export function beginRun(revision: Revision): void {
   revision.event({ type: 'execution-started' })
 }
 
-/** What has its turn in an inbox, in order of admission; with `steersOnly` no queued item but the control items that are next. */
+/**
+ * What has its turn in an inbox, in order of admission; with `steersOnly` no queued item but the control items that are
+ * next.
+ */
 export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly WaitingInput[] {
   const { steers, more } = waiting
   const next = more ? (steers.at(-1)?.seq ?? 0) : Number.POSITIVE_INFINITY
@@ -65,7 +69,9 @@ export function mayEnter(waiting: WaitingInputs, steersOnly: boolean): readonly 
   return [...steers, ...(input < 0 ? queued : queued.slice(0, input))].sort((a, b) => a.seq - b.seq)
 }
 
-/** The steers that a boundary lets in together, the queued input that has its turn, or the control item that is next. */
+/**
+ * The steers that a boundary lets in together, the queued input that has its turn, or the control item that is next.
+ */
 function nextItems(candidates: readonly WaitingInput[], boundary: 'step' | 'idle'): readonly WaitingInput[] {
   const oldest = boundary === 'idle' ? candidates.find(({ item }) => item.delivery === 'queue') : undefined
   const items = candidates.filter((each) => each.item.delivery === 'steer' || each === oldest)

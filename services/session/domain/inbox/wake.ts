@@ -14,8 +14,8 @@ export function wakeForSteers(revision: Revision): void {
 }
 
 /**
- * Makes the session due, and continues its last run if that was interrupted or failed, on the account of the caller. If a run has
- * not ended, the resume joins it; if that run is being stopped, it is continued afterwards.
+ * Makes the session due, and continues its last run if that was interrupted or failed, on the account of the caller. If
+ * a run has not ended, the resume joins it; if that run is being stopped, it is continued afterwards.
  */
 export function resumeRun(revision: Revision, resumer: Admitter): void {
   revision.set({ due: true, wake: { at: revision.leaseNow, steersOnly: false, resume: true, resumer } })

@@ -9,8 +9,8 @@ const MAX_TITLE_LENGTH = 4_000
 const FORK_MARK = / \(fork #(\d{1,9})\)$/
 
 /**
- * Makes the session of a fork (instance facts 3.6): like its source as it is now, but with these permissions, with no cost, no parent and
- * no run behind it. Its first event has that id.
+ * Makes the session of a fork (instance facts 3.6): like its source as it is now, but with these permissions, with no
+ * cost, no parent and no run behind it. Its first event has that id.
  */
 export function forkedSession(
   source: Session,
@@ -53,7 +53,9 @@ function forkTitle(title: string | undefined): string | undefined {
   return `${title.replace(FORK_MARK, '').slice(0, MAX_TITLE_LENGTH).toWellFormed()} (fork #${number})`
 }
 
-/** The messages that a fork copies: the settled ones, under ids derived from the fork's first event and their places. */
+/**
+ * The messages that a fork copies: the settled ones, under ids derived from the fork's first event and their places.
+ */
 export function forkedMessages(messages: readonly StoredMessage[], eventId: string): Message[] {
   const prefix = eventId.replace(/^evt_/, 'msg_')
   return messages

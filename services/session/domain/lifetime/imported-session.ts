@@ -6,7 +6,9 @@ import { newState } from '../session-state.ts'
 /** The data of an imported session. */
 export type ImportedSession = Omit<Session, 'location' | 'timeUpdated'>
 
-/** Makes a session of an import, with its session-created event; it is listed as of now, and no run of it ended later. */
+/**
+ * Makes a session of an import, with its session-created event; it is listed as of now, and no run of it ended later.
+ */
 export function importedSession(imported: ImportedSession, location: Session['location']): CreateSession {
   return (now, newId, seq) => {
     const past = (time: number | undefined) => time && Math.min(time, now)

@@ -4,7 +4,8 @@ import type { SessionState } from '../session-state.ts'
 import type { Write } from '../write.ts'
 
 /**
- * Tool calls that may still be running although their session is gone; those under older fencing tokens have to be ended.
+ * Tool calls that may still be running although their session is gone; those under older fencing tokens have to be
+ * ended.
  */
 export interface LeftTools {
   readonly fence: number

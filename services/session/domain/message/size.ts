@@ -1,8 +1,9 @@
 import { moneyAsText } from './money-as-text.ts'
 
 /**
- * Most bytes of a message as JSON, beside its files: each step from the wire to the store, and back, has all of it at one go, and none is to
- * keep others waiting for more than 50 ms (`bench/large-messages.ts`). The longest prompt, all of it control characters, is smaller.
+ * Most bytes of a message as JSON, beside its files: each step from the wire to the store, and back, has all of it at
+ * one go, and none is to keep others waiting for more than 50 ms (`bench/large-messages.ts`). The longest prompt, all
+ * of it control characters, is smaller.
  */
 export const MAX_MESSAGE_BYTES = 6.5 * 1_048_576
 /** The overhead of a value besides its name and content. */

@@ -37,7 +37,8 @@ export class Calendar {
     if (hour === this.#hour) return this.#date
     const first = this.#read(hour * HOUR_MS)
     const last = this.#read((hour + 1) * HOUR_MS - 1)
-    // A day may end, and clocks may be changed, within an hour; some were changed a minute after midnight, back into the day before.
+    // A day may end, and clocks may be changed, within an hour; some were changed a minute after midnight, back into
+    // the day before.
     if (first.date !== last.date || last.minute - first.minute !== 59) return this.#read(time).date
     this.#hour = hour
     this.#date = first.date

@@ -5,8 +5,8 @@ import { type Calendar, daysBetween } from './calendar.ts'
 import { Durations } from './durations.ts'
 
 /**
- * Sums are capped where a JSON number, or a cost in nano-dollars as 64 bits, would not be exact, so that no sum makes the answer
- * invalid.
+ * Sums are capped where a JSON number, or a cost in nano-dollars as 64 bits, would not be exact, so that no sum makes
+ * the answer invalid.
  */
 const MOST_TOKENS = Number.MAX_SAFE_INTEGER
 const MOST_COST_NANOS = 9n * 10n ** 18n

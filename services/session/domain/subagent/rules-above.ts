@@ -11,9 +11,9 @@ export interface Superior {
 }
 
 /**
- * The lists whose `deny` and `ask` rules bind an agent because of the sessions above it, nearest first: the rules of each
- * session, and those of its agent. The latter are left out if they allow the called agent by name, which lifts them for that
- * agent and everything that it calls.
+ * The lists whose `deny` and `ask` rules bind an agent because of the sessions above it, nearest first: the rules of
+ * each session, and those of its agent. The latter are left out if they allow the called agent by name, which lifts
+ * them for that agent and everything that it calls.
  */
 export function rulesAbove(agentId: string, above: readonly Superior[]): (readonly PermissionRule[])[] {
   let called = agentId
@@ -25,9 +25,9 @@ export function rulesAbove(agentId: string, above: readonly Superior[]): (readon
 }
 
 /**
- * The rules of a session that remains bound although it has no sessions above it: its own, followed by the `ask` and `deny` rules of
- * `rulesAbove`. A `deny` of the session or its agent never becomes an `ask` this way. Exceptions to a rule are lost, so the result may be
- * stricter.
+ * The rules of a session that remains bound although it has no sessions above it: its own, followed by the `ask` and
+ * `deny` rules of `rulesAbove`. A `deny` of the session or its agent never becomes an `ask` this way. Exceptions to a
+ * rule are lost, so the result may be stricter.
  */
 export function ownRules(
   { agent, session }: Superior,

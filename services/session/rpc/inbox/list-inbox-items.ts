@@ -8,7 +8,10 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { readWithContents } from '../blob-contents.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
 
-/** What one list says, as JSON, and its files, in bytes: a response must stay below the 64 MiB of a message between processes. */
+/**
+ * What one list says, as JSON, and its files, in bytes: a response must stay below the 64 MiB of a message between
+ * processes.
+ */
 const MAX_PAGE_BYTES = 40 * 1_048_576
 /** So many are read at once while they are small; the first ones show how large they are. */
 const BATCH = 20

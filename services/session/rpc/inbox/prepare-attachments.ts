@@ -32,8 +32,8 @@ export interface Sent {
 const MAX_FILES_SIZE = 40 * 1_048_576
 
 /**
- * Looks up the agents that are named, and reads files and skills where the session is.
- * Rejects with REQUEST_INVALID for an agent or a skill that is not there, and ATTACHMENT_INVALID for a file that cannot be read.
+ * Looks up the agents that are named, and reads files and skills where the session is. Rejects with REQUEST_INVALID for
+ * an agent or a skill that is not there, and ATTACHMENT_INVALID for a file that cannot be read.
  */
 export async function prepareAttachments(
   { blobs, catalog }: Attaching,

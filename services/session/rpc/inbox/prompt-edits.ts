@@ -18,7 +18,10 @@ export function editable({ text, files, agents, skills, metadata, delivery }: Pr
   }
 }
 
-/** The prompt as the plugins want it. What mentions a file, an agent or a skill still does, each of several with one name its own. */
+/**
+ * The prompt as the plugins want it. What mentions a file, an agent or a skill still does, each of several with one
+ * name its own.
+ */
 export function withEdits(request: PromptSessionRequest, wanted: EditablePrompt): PromptSessionRequest {
   const { text, metadata, delivery } = wanted
   const files = [...request.files]

@@ -26,8 +26,8 @@ interface Dependencies extends Attaching {
 const NO_FILES: Attached = { files: [] }
 
 /**
- * Admits one input: plugins may change it first, then its files and skills are read and kept. The answer means that all of it is
- * durable. An id that was admitted before is answered from the store, and nothing of it is read again.
+ * Admits one input: plugins may change it first, then its files and skills are read and kept. The answer means that all
+ * of it is durable. An id that was admitted before is answered from the store, and nothing of it is read again.
  */
 export function promptSession(dependencies: Dependencies): ServiceImpl<typeof SessionService>['promptSession'] {
   const { store, blobs, promptHooks } = dependencies

@@ -22,7 +22,10 @@ export function checkReadable(stored: StoredMessage): void {
   toBinary(MessageSchema, toMessage(stored))
 }
 
-/** The content of the files of a message, in order and in pieces. Rejects with SESSION_NOT_FOUND when it is gone with its session. */
+/**
+ * The content of the files of a message, in order and in pieces. Rejects with SESSION_NOT_FOUND when it is gone with
+ * its session.
+ */
 export async function* readContent(
   { store, blobs }: { readonly store: Pick<SessionStore, 'getMessage'>; readonly blobs: Pick<BlobStore, 'get'> },
   workspace: string,

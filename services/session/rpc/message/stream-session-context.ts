@@ -7,7 +7,10 @@ import { readMessages, type SameSession } from '#services/session/run/history/re
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkReadable, readContent, toMessage } from './message-stream.ts'
 
-/** Streams the messages that the next step of a session is made from; see `exportSession` for what is read before the first one. */
+/**
+ * Streams the messages that the next step of a session is made from; see `exportSession` for what is read before the
+ * first one.
+ */
 export function streamSessionContext(dependencies: {
   readonly store: SessionStore
   readonly blobs: BlobStore

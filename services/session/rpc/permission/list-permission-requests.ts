@@ -5,7 +5,9 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { permissionRequestToProto } from './permission-request-to-proto.ts'
 
-/** Lists the permission requests that wait for an answer, of one session and those below it, or of the whole workspace. */
+/**
+ * Lists the permission requests that wait for an answer, of one session and those below it, or of the whole workspace.
+ */
 export function listPermissionRequests(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['listPermissionRequests'] {

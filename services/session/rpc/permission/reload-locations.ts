@@ -35,8 +35,8 @@ function failedReload(error: unknown): unknown {
 }
 
 /**
- * Rejects the requests of a workspace that wait now, wherever their sessions run: whoever owns them observes that in the store. What is
- * requested meanwhile may wait: it is a request to the locations as they are.
+ * Rejects the requests of a workspace that wait now, wherever their sessions run: whoever owns them observes that in
+ * the store. What is requested meanwhile may wait: it is a request to the locations as they are.
  */
 async function rejectWaiting(store: SessionStore, workspace: string, signal: AbortSignal): Promise<void> {
   const places = new Places(SESSIONS_AT_ONCE)

@@ -24,8 +24,8 @@ const parsePageSize = pageSizeParser(ListSessionsRequestSchema)
 const checkRequest = checkLimits(ListSessionsRequestSchema)
 
 /**
- * Writes whose time is before that of a first page are done after that, in milliseconds. What changes later than that is
- * beyond the end of an ascending list.
+ * Writes whose time is before that of a first page are done after that, in milliseconds. What changes later than that
+ * is beyond the end of an ascending list.
  */
 const SETTLE_MS = 25
 
@@ -33,8 +33,8 @@ type Filter = Omit<SessionQuery, 'limit' | 'after'>
 type Place = { readonly timeUpdated: number; readonly id: string }
 
 /**
- * Lists the sessions of the caller's workspace by the time of their last activity. An ascending list ends where it ended when
- * its first page was read, so that sessions that are prompted meanwhile do not come again.
+ * Lists the sessions of the caller's workspace by the time of their last activity. An ascending list ends where it
+ * ended when its first page was read, so that sessions that are prompted meanwhile do not come again.
  */
 export function listSessions(dependencies: {
   readonly store: SessionStore

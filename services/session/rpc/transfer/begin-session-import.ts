@@ -10,7 +10,9 @@ import { parseImportedSession } from './parse-import.ts'
 /** So many sessions may lie above one: each that is removed, and each reader of events, goes through all of them. */
 const MOST_ABOVE = 100
 
-/** Begins an import: the first of the calls by which a session is imported, any of which any process can take (ADR 17). */
+/**
+ * Begins an import: the first of the calls by which a session is imported, any of which any process can take (ADR 17).
+ */
 export function beginSessionImport(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['beginSessionImport'] {

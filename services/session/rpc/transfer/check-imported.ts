@@ -14,7 +14,10 @@ const checkTool = checkLimits(AssistantToolSchema)
 /** Lists of a user's message are as long as those of a step. */
 const { most: MOST_ITEMS } = limitOf(AssistantMessageSchema.field.parts)
 
-/** An imported message, which is no larger than one that can be read at one go; `field` names it. Rejects with REQUEST_INVALID. */
+/**
+ * An imported message, which is no larger than one that can be read at one go; `field` names it. Rejects with
+ * REQUEST_INVALID.
+ */
 export function importedMessage(given: MessageProto, field: string): Message {
   const { kind } = given
   if (kind.case === 'assistant') {

@@ -10,8 +10,8 @@ import { checkReadable, readContent, toMessage } from '../message/message-stream
 import { sessionToProto } from '../session/session-to-proto.ts'
 
 /**
- * Streams a session and its settled messages, each followed by the content of its files. Before anything is sent, every message is read
- * once and encoded, so that one that cannot be read rejects the call as a whole.
+ * Streams a session and its settled messages, each followed by the content of its files. Before anything is sent, every
+ * message is read once and encoded, so that one that cannot be read rejects the call as a whole.
  */
 export function exportSession(dependencies: {
   readonly store: SessionStore

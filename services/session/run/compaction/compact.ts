@@ -25,8 +25,8 @@ interface Shown {
 }
 
 /**
- * Summarizes a conversation whose compaction runs, and returns what became of it. Throws Stopped when the run was stopped: then it is
- * settled, unless somebody else has to do it.
+ * Summarizes a conversation whose compaction runs, and returns what became of it. Throws Stopped when the run was
+ * stopped: then it is settled, unless somebody else has to do it.
  */
 export async function compact(
   run: RunContext,

@@ -18,14 +18,20 @@ import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 
 /** The agent that summarizes. */
 const AGENT = 'compaction'
-/** Bytes that a model is shown first for each token of its context: of plain text that leaves room for the answer, and of other text less is shown then. */
+/**
+ * Bytes that a model is shown first for each token of its context: of plain text that leaves room for the answer, and
+ * of other text less is shown then.
+ */
 const BYTES = 3.5
 /** How many bytes to send first if the model's context length is unknown. */
 const FIRST_ROOM = 400_000
 /** How often a conversation that was too long is shortened, and to which share each time. */
 const MOST_SHRINKS = 8
 const SHRUNK = 2 / 3
-/** Most words of a summary, and most bytes; both also by the context of the model that summarizes, and of the one that goes on. */
+/**
+ * Most words of a summary, and most bytes; both also by the context of the model that summarizes, and of the one that
+ * goes on.
+ */
 const MOST_WORDS = 1_000
 const MOST_BYTES = 32_000
 
@@ -50,9 +56,10 @@ interface Author {
 }
 
 /**
- * Has the `compaction` agent's model summarize a conversation for one with so many tokens of context (undefined: nobody knows); `receive` is
- * called with what it says, as it comes. A conversation that is too long for it is shortened, eight times at most; what fails in a way that
- * may pass is repeated as in a step. In the end throws CompactionFailure, and Stopped when the run was stopped.
+ * Has the `compaction` agent's model summarize a conversation for one with so many tokens of context (undefined: nobody
+ * knows); `receive` is called with what it says, as it comes. A conversation that is too long for it is shortened,
+ * eight times at most; what fails in a way that may pass is repeated as in a step. In the end throws CompactionFailure,
+ * and Stopped when the run was stopped.
  */
 export async function summarize(
   run: RunContext,

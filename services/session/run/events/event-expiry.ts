@@ -13,7 +13,10 @@ export interface EventExpiryOptions {
   readonly retentionMs: number
 }
 
-/** Removes events that are older than they are kept: at once, and every ten minutes. Disposal waits for what is under way. */
+/**
+ * Removes events that are older than they are kept: at once, and every ten minutes. Disposal waits for what is under
+ * way.
+ */
 export class EventExpiry implements AsyncDisposable {
   readonly #options: EventExpiryOptions
   readonly #timer: NodeJS.Timeout

@@ -8,12 +8,14 @@ import { type FeedItem, type FeedStore, WorkspaceFeed } from './workspace-feed.t
 export type { Mark } from './pending-events.ts'
 
 /**
- * What a subscriber receives: `ready` first; `missed` where events are lost; after a resume, `caught-up` once it has everything
- * that was written before.
+ * What a subscriber receives: `ready` first; `missed` where events are lost; after a resume, `caught-up` once it has
+ * everything that was written before.
  */
 export type HubItem = FeedItem | Extract<TailItem, { readonly type: 'caught-up' }>
 
-/** Which events a subscriber gets: those of a session and of all below it, and those of a directory; left out: of any. */
+/**
+ * Which events a subscriber gets: those of a session and of all below it, and those of a directory; left out: of any.
+ */
 export interface EventFilter {
   readonly sessionId?: string | undefined
   readonly directory?: string | undefined
@@ -30,8 +32,8 @@ export class EventHub {
   }
 
   /**
-   * To be taken before a durable event is written. A stream that is ready by then will get that event, and holds back the
-   * volatile events that follow it until it has arrived.
+   * To be taken before a durable event is written. A stream that is ready by then will get that event, and holds back
+   * the volatile events that follow it until it has arrived.
    */
   mark(): Mark {
     return this.#mark
@@ -48,10 +50,10 @@ export class EventHub {
   }
 
   /**
-   * Events of a workspace from a position, or from now on, until the signal aborts. Earlier events are read for this subscriber
-   * alone, at its own pace and without volatile events; then it joins the others. Waiting volatile events are merged where
-   * possible. Rejects with EVENTS_OVERFLOWED when more than 4,096 events, or two million characters, still wait, or when the
-   * subscriber has fallen behind the others by that many.
+   * Events of a workspace from a position, or from now on, until the signal aborts. Earlier events are read for this
+   * subscriber alone, at its own pace and without volatile events; then it joins the others. Waiting volatile events
+   * are merged where possible. Rejects with EVENTS_OVERFLOWED when more than 4,096 events, or two million characters,
+   * still wait, or when the subscriber has fallen behind the others by that many.
    */
   async *subscribe(
     workspace: string,

@@ -9,8 +9,8 @@ interface Waiting {
 
 /**
  * Interleaves the volatile events of many sessions with their durable ones: each comes after the durable event that it
- * follows, and before its session's next one. While they wait, adjacent events of a session about the same thing are merged:
- * deltas of one part or summary are concatenated, and only the last progress of a tool call is kept.
+ * follows, and before its session's next one. While they wait, adjacent events of a session about the same thing are
+ * merged: deltas of one part or summary are concatenated, and only the last progress of a tool call is kept.
  */
 export class EventMerge {
   #waiting: Waiting[] = []

@@ -4,8 +4,9 @@ import { Rejection } from '#shared/rejection.ts'
 import type { EventHub } from './event-hub.ts'
 
 /**
- * What a reader of one session's log gets: `missed` where events have expired, or where the log ends before the given number and
- * is read from its beginning (a session was made anew under the id), `synced` once it has all that was written before.
+ * What a reader of one session's log gets: `missed` where events have expired, or where the log ends before the given
+ * number and is read from its beginning (a session was made anew under the id), `synced` once it has all that was
+ * written before.
  */
 export type LogItem =
   | { readonly type: 'missed' }
@@ -23,8 +24,8 @@ export interface LogQuery {
 const PAGE = 100
 
 /**
- * The durable events of a session after a number of it, until the signal aborts or, without `follow`, until all were read.
- * A reader that is too slow for live events reads on from the store. It also ends with the session. Rejects with
+ * The durable events of a session after a number of it, until the signal aborts or, without `follow`, until all were
+ * read. A reader that is too slow for live events reads on from the store. It also ends with the session. Rejects with
  * SESSION_NOT_FOUND.
  */
 export async function* readSessionLog(

@@ -22,8 +22,8 @@ export type FeedItem = FeedEvent | Exclude<TailItem, { readonly type: 'event' | 
 export type FeedStore = Pick<SessionStore, 'tailEvents' | 'getSession'>
 
 /**
- * The events of a workspace for all subscribers of this process: its log, which is read once, interleaved with the volatile
- * events.
+ * The events of a workspace for all subscribers of this process: its log, which is read once, interleaved with the
+ * volatile events.
  */
 export class WorkspaceFeed {
   readonly pending = new PendingEvents()
@@ -32,7 +32,9 @@ export class WorkspaceFeed {
   readonly #closing = new AbortController()
   readonly #tail: AsyncIterator<TailItem>
 
-  /** `stands` numbers the moment at which the log's reader is ready; `closed` is called when the feed is no longer used. */
+  /**
+   * `stands` numbers the moment at which the log's reader is ready; `closed` is called when the feed is no longer used.
+   */
   constructor(store: FeedStore, workspace: string, { stands, closed }: { stands: () => number; closed: () => void }) {
     this.lineage = new Lineage(store, workspace)
     this.#tail = store.tailEvents(workspace, undefined, this.#closing.signal)[Symbol.asyncIterator]()

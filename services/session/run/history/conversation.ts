@@ -15,8 +15,8 @@ export interface Conversation {
 }
 
 /**
- * Most bytes of a conversation beside its files, each part counting for `RECORD_BYTES` more than it says. No model takes so much,
- * and with 40 MiB of files it stays below what is sent between processes.
+ * Most bytes of a conversation beside its files, each part counting for `RECORD_BYTES` more than it says. No model
+ * takes so much, and with 40 MiB of files it stays below what is sent between processes.
  */
 export const MOST_BYTES = 20 * 1_048_576
 

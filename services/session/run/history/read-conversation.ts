@@ -9,8 +9,9 @@ import { readMessages } from './read-messages.ts'
 const MOST_BEHIND = 1_000
 
 /**
- * Reads what a model is shown of a session, from its newest message back to the last summary, with turns for others between; and the
- * last turn before that, which says how the run goes on. Of one that is too large (`isTooLarge`) the newest messages are read.
+ * Reads what a model is shown of a session, from its newest message back to the last summary, with turns for others
+ * between; and the last turn before that, which says how the run goes on. Of one that is too large (`isTooLarge`) the
+ * newest messages are read.
  */
 export async function readConversation(
   store: Pick<SessionStore, 'listMessages'>,

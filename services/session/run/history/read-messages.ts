@@ -16,8 +16,8 @@ export interface SameSession {
 }
 
 /**
- * All messages of a session beyond a place, in that direction, so few at a time that others have their turns between. Rejects with
- * SESSION_NOT_FOUND, also when another session has its id meanwhile.
+ * All messages of a session beyond a place, in that direction, so few at a time that others have their turns between.
+ * Rejects with SESSION_NOT_FOUND, also when another session has its id meanwhile.
  */
 export async function* readMessages(
   store: Pick<SessionStore, 'listMessages'>,

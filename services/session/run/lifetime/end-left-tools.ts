@@ -6,8 +6,8 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 const PATIENCE_MS = 3_500
 
 /**
- * Ends the tool calls that a removed session has left, whichever process started them, and waits a short time for that. Returns
- * whether none is left. Afterwards, no lease of the session can start another call.
+ * Ends the tool calls that a removed session has left, whichever process started them, and waits a short time for that.
+ * Returns whether none is left. Afterwards, no lease of the session can start another call.
  */
 export async function endLeftTools(
   { catalog, logger }: { readonly catalog: Pick<Catalog, 'endTools'>; readonly logger: Logger },

@@ -44,9 +44,9 @@ const BATCH_MS = 10
 const REST_MS = 5
 
 /**
- * Copies the history of a session into a new one in batches; the new session becomes visible when it is complete. Rejects with
- * SESSION_NOT_FOUND, also when the session is removed meanwhile, MESSAGE_NOT_FOUND and SESSION_EMPTY, what the catalog rejects with, and
- * throws the signal's reason; then nothing stays.
+ * Copies the history of a session into a new one in batches; the new session becomes visible when it is complete.
+ * Rejects with SESSION_NOT_FOUND, also when the session is removed meanwhile, MESSAGE_NOT_FOUND and SESSION_EMPTY, what
+ * the catalog rejects with, and throws the signal's reason; then nothing stays.
  */
 export async function forkSession(given: ForkDependencies, fork: Fork, call: PeerCall): Promise<Session> {
   const { store, remover, clock } = given
@@ -74,8 +74,8 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
 }
 
 /**
- * The rules of a fork: those of its source, including those that bind the source because of its ancestors, which the fork does not
- * have.
+ * The rules of a fork: those of its source, including those that bind the source because of its ancestors, which the
+ * fork does not have.
  */
 async function findPermissions(
   given: ForkDependencies,

@@ -28,8 +28,9 @@ const BELOW_MS = 1_000
 const REST_MS = 5
 
 /**
- * Deletes the records of removed and abandoned sessions, and unused blobs, in batches: when it is woken, and at intervals for what a restart
- * or another process has left. Disposal waits for the current batch; the rest is left to the next process.
+ * Deletes the records of removed and abandoned sessions, and unused blobs, in batches: when it is woken, and at
+ * intervals for what a restart or another process has left. Disposal waits for the current batch; the rest is left to
+ * the next process.
  */
 export class Remover implements AsyncDisposable {
   readonly #options: RemoverOptions

@@ -38,8 +38,8 @@ interface Course {
 }
 
 /**
- * Does steps, first those that a former owner left, with compactions in between, until the conversation needs no further step or the agent may take
- * none.
+ * Does steps, first those that a former owner left, with compactions in between, until the conversation needs no
+ * further step or the agent may take none.
  */
 export async function doRun(run: Drain, left: readonly AssistantMessage[]): Promise<RunEnd> {
   const { store, tenure, owned, logger, hub } = run

@@ -21,7 +21,8 @@ const UNANSWERED: StructuredError = {
 const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
 
 /**
- * How many requests of a step are written or read at once: a thousand calls must not crowd out other users of the store.
+ * How many requests of a step are written or read at once: a thousand calls must not crowd out other users of the
+ * store.
  */
 const REQUESTS_AT_ONCE = 16
 

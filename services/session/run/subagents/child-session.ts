@@ -24,8 +24,8 @@ export interface Child {
 }
 
 /**
- * Creates the child session of a tool call, unless it exists, and admits its prompt, unless it was admitted. Both may be
- * repeated; the session is only created under the lease of its parent. Returns why the prompt cannot be admitted.
+ * Creates the child session of a tool call, unless it exists, and admits its prompt, unless it was admitted. Both may
+ * be repeated; the session is only created under the lease of its parent. Returns why the prompt cannot be admitted.
  */
 export async function beginChild(run: RunContext, child: Child): Promise<StructuredError | undefined> {
   const { store, tenure, session, principal } = run

@@ -21,9 +21,9 @@ const INTERRUPTED = 'The task was interrupted; what it had done remains'
 type Rest = KnownItem['state'] | 'removed' | 'late'
 
 /**
- * Waits until the run of the prompt of a tool call has ended in its child session, whichever process runs it, and returns the outcome
- * of the call: what steers the run, or interrupts it to steer it, takes part in the task, and what is queued behind it does not. A task that takes too long is
- * interrupted. Throws the signal's reason.
+ * Waits until the run of the prompt of a tool call has ended in its child session, whichever process runs it, and
+ * returns the outcome of the call: what steers the run, or interrupts it to steer it, takes part in the task, and what
+ * is queued behind it does not. A task that takes too long is interrupted. Throws the signal's reason.
  */
 export async function followChild(
   run: RunContext,
@@ -113,8 +113,8 @@ async function promptOf({ store, tenure }: RunContext, sessionId: string, id: st
 }
 
 /**
- * Where the prompt of a task is in its session, and the end of its run; undefined: there is none yet, or the session is gone. A run that
- * was interrupted for a steer goes on as the next one, and is over when the session is at rest.
+ * Where the prompt of a task is in its session, and the end of its run; undefined: there is none yet, or the session is
+ * gone. A run that was interrupted for a steer goes on as the next one, and is over when the session is at rest.
  */
 async function findEnd({ store, tenure }: RunContext, sessionId: string, promptId: string) {
   const { workspace } = tenure.lease

@@ -11,8 +11,9 @@ import { RunFailure } from '../run-context.ts'
 const UNKNOWN: readonly PermissionRule[] = [{ action: '*', resource: '*', effect: 'ask' }]
 
 /**
- * A session and its ancestors, nearest first, with their current rules, so that changes apply to the next step of sessions below. A root
- * has no ancestors (`first` is undefined). Throws RunFailure if one of them was removed, since the sessions below it are removed, too.
+ * A session and its ancestors, nearest first, with their current rules, so that changes apply to the next step of
+ * sessions below. A root has no ancestors (`first` is undefined). Throws RunFailure if one of them was removed, since
+ * the sessions below it are removed, too.
  */
 export async function readSuperiors(
   { store, catalog }: Pick<RunContext, 'store' | 'catalog'>,

@@ -21,9 +21,9 @@ const TOO_MANY: StructuredError = {
 }
 
 /**
- * Does one call of `task` that is recorded as called. The id of the child session is recorded before the session is created;
- * from then on, every owner of the parent waits for that child. Problems are shown to the model; throws only when the run has
- * to stop or the store fails.
+ * Does one call of `task` that is recorded as called. The id of the child session is recorded before the session is
+ * created; from then on, every owner of the parent waits for that child. Problems are shown to the model; throws only
+ * when the run has to stop or the store fails.
  */
 export async function doTaskCall(
   run: RunContext,

@@ -1,8 +1,8 @@
 import type { SessionKey } from '#services/session/ports/lease.ts'
 
 /**
- * The sessions of a process that wait for child sessions. A waiting session counts among those that the process owns, and so
- * does the child that it waits for, so waiting sessions must not use up the limit.
+ * The sessions of a process that wait for child sessions. A waiting session counts among those that the process owns,
+ * and so does the child that it waits for, so waiting sessions must not use up the limit.
  */
 export class WaitingParents {
   /** Workspace → session → how many of its calls wait. */

@@ -44,8 +44,8 @@ export async function giveUp(run: Drain): Promise<void> {
 }
 
 /**
- * Settles what a former owner left. If the run continues, returns the steps with delegated calls, which continue, too. Child
- * sessions that nobody waits for any more are interrupted.
+ * Settles what a former owner left. If the run continues, returns the steps with delegated calls, which continue, too.
+ * Child sessions that nobody waits for any more are interrupted.
  */
 export async function takeOver(run: Drain, goesOn: boolean): Promise<readonly AssistantMessage[]> {
   await endFormerTools(run)

@@ -37,9 +37,9 @@ export interface TitleDependencies {
 }
 
 /**
- * Has the `title` agent find titles, beside the runs, which never wait for one: at most 16 at once, four for one workspace, and
- * for at most 20 s each. What fails, is cut off by the end of the process, or waits behind 100 newer ones of its workspace leaves a
- * session as it is.
+ * Has the `title` agent find titles, beside the runs, which never wait for one: at most 16 at once, four for one
+ * workspace, and for at most 20 s each. What fails, is cut off by the end of the process, or waits behind 100 newer
+ * ones of its workspace leaves a session as it is.
  */
 export class Titles implements AsyncDisposable {
   readonly #dependencies: TitleDependencies

@@ -1,5 +1,6 @@
-// Preloaded into the process that plugins run in, and into their threads: what Node made of these files at an earlier start is used again.
-// Else each thread would load the compiler that strips types. Where nothing can be written it is silent.
+// Preloaded into the process that plugins run in, and into their threads: what Node made of these files at an earlier
+// start is used again. Else each thread would load the compiler that strips types. Where nothing can be written it is
+// silent.
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 

@@ -23,7 +23,8 @@ interface Cursor {
 
 /**
  * The event log: the server's log of changes to the events collection. A position is a place there. All readers share
- * one feed; one that comes from further back, or is too slow for the feed, reads from the server until it has caught up.
+ * one feed; one that comes from further back, or is too slow for the feed, reads from the server until it has caught
+ * up.
  */
 export class MongoEventLog implements AsyncDisposable {
   readonly #collections: Collections

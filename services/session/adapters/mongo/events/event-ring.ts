@@ -56,8 +56,8 @@ export class EventRing {
   }
 
   /**
-   * The first event from a number on that lies after a place; undefined when it has not come yet. Readers that come from the
-   * server's log, or from another process, may be further on than what is here.
+   * The first event from a number on that lies after a place; undefined when it has not come yet. Readers that come
+   * from the server's log, or from another process, may be further on than what is here.
    */
   next(number: number, place: LogPlace): (PlacedEvent & { readonly number: number }) | undefined {
     for (let n = number; n < this.end; n++) {

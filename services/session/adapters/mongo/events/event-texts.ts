@@ -15,7 +15,9 @@ type Complete = ReturnType<typeof completeEvent>
 const RETRY_MS = 1_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** Completes events by what parts and inbox items hold; once for all readers of this process that have the same record. */
+/**
+ * Completes events by what parts and inbox items hold; once for all readers of this process that have the same record.
+ */
 export class EventTexts {
   readonly #collections: Collections
   readonly #known = new WeakMap<EventRecord, Promise<Complete | undefined>>()

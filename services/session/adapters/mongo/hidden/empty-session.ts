@@ -16,8 +16,8 @@ type Range = Pick<HiddenDocument, 'workspace' | 'sessionId' | 'base' | 'seq'>
 type Emptier = (mongo: Mongo, collections: Collections, range: Range) => Promise<number>
 
 /**
- * The documents of a session, but for its own. Whoever adds a collection with documents of sessions adds it here. A message
- * goes last of what is found by it.
+ * The documents of a session, but for its own. Whoever adds a collection with documents of sessions adds it here. A
+ * message goes last of what is found by it.
  */
 const EMPTIERS: readonly Emptier[] = [
   (_, collections, range) => emptyTable(collections, 'requests', range, { reply: { $type: 'string' } }),

@@ -37,10 +37,11 @@ export function keepFor(durationMs: number, changes: Document = {}): Document[] 
 export const LIVE = { ...STAGED, $expr: { $gt: ['$until', SERVER_NOW] } } as const
 
 /**
- * The number above which a new session of that id has its own: below it are the documents of sessions that had the id before,
- * and the event of the removal of the last one. `staged`: somebody else is about to make one. To be called in a transaction that
- * has found no session. The event is read outside of it, at the same time: one that is written later, or in the transaction, has
- * a hidden session beside it. Rejects with STORE_UNAVAILABLE while sessions are below one that had the id.
+ * The number above which a new session of that id has its own: below it are the documents of sessions that had the id
+ * before, and the event of the removal of the last one. `staged`: somebody else is about to make one. To be called in a
+ * transaction that has found no session. The event is read outside of it, at the same time: one that is written later,
+ * or in the transaction, has a hidden session beside it. Rejects with STORE_UNAVAILABLE while sessions are below one
+ * that had the id.
  */
 export async function readBase(
   { hiddenSessions, events }: Collections,

@@ -105,7 +105,8 @@ export class SqliteEventLog implements Disposable {
         behind = false
       }
       if (records.length === 0) await this.#more(workspace, signal)
-      // Nothing here waits for I/O: without a break, whoever reads a long log as fast as it comes would be all that happens.
+      // Nothing here waits for I/O: without a break, whoever reads a long log as fast as it comes would be all that
+      // happens.
       else if (records.length === BATCH) await setImmediate()
     }
   }

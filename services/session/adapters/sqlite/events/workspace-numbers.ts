@@ -5,7 +5,9 @@ const ADD = 'INSERT INTO workspaces (id) VALUES (?) RETURNING number'
 /** So many are remembered. */
 const MOST = 10_000
 
-/** The numbers that stand for the ids of workspaces in a file: of an entry of an index, an id would be the larger part. */
+/**
+ * The numbers that stand for the ids of workspaces in a file: of an entry of an index, an id would be the larger part.
+ */
 export class WorkspaceNumbers {
   readonly #file: SqliteFile
   readonly #known = new Map<string, number>()

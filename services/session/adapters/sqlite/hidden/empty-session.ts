@@ -11,8 +11,8 @@ const ROWS = 50
 type Emptier = (file: SqliteFile, session: number) => number
 
 /**
- * The rows of a session, but for its own. Whoever adds a table with rows of sessions adds it here. A message goes last of what
- * is found by it.
+ * The rows of a session, but for its own. Whoever adds a table with rows of sessions adds it here. A message goes last
+ * of what is found by it.
  */
 const EMPTIERS: readonly Emptier[] = [
   byRow('requests', 'session = ? AND reply IS NOT NULL'),

@@ -37,13 +37,18 @@ interface EarlierRow {
 
 /** What sessions that had an id before have left. */
 export interface EarlierSessions {
-  /** The number above which a new session of that id has its own: that of the last removal's event, while it is kept. */
+  /**
+   * The number above which a new session of that id has its own: that of the last removal's event, while it is kept.
+   */
   readonly lastSeq: number
   /** There are rows of staged or removed ones. */
   readonly isHidden: boolean
 }
 
-/** The hidden sessions of a file, and the numbers of all: no session gets one while there are rows of another that has it. */
+/**
+ * The hidden sessions of a file, and the numbers of all: no session gets one while there are rows of another that has
+ * it.
+ */
 export class HiddenSessions {
   readonly #file: SqliteFile
   readonly #workspaces: WorkspaceNumbers

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Indexes for each filter of a list, and one of titles. A session moves in the former with each prompt, and therefore lies in as
- * few of them as possible (`session-plan.ts`); the latter keeps no copy of the titles (`title-index.ts`). What removes a
- * session's row removes it from all.
+ * Indexes for each filter of a list, and one of titles. A session moves in the former with each prompt, and therefore
+ * lies in as few of them as possible (`session-plan.ts`); the latter keeps no copy of the titles (`title-index.ts`).
+ * What removes a session's row removes it from all.
  */
 export function indexLists(database: DatabaseSync): void {
   database.exec(`

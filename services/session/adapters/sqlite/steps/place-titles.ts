@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * The index of titles lies in blocks of places (`titles/title-index.ts`). What changes gives a session a new place, without the times, which
- * most updates change: a trigger of its own would cost each of them 3 µs. `AUTOINCREMENT`: no place is given twice.
+ * The index of titles lies in blocks of places (`titles/title-index.ts`). What changes gives a session a new place,
+ * without the times, which most updates change: a trigger of its own would cost each of them 3 µs. `AUTOINCREMENT`: no
+ * place is given twice.
  */
 export function placeTitles(database: DatabaseSync): void {
   database.exec(`

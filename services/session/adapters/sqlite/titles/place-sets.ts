@@ -4,8 +4,8 @@ export const BLOCK = 2_048
 const BYTES = BLOCK / 8
 
 /**
- * Some of a block's places, counted from 0, as they are stored: two bytes for each, or, where that would be more, a bit for each place
- * of the block.
+ * Some of a block's places, counted from 0, as they are stored: two bytes for each, or, where that would be more, a bit
+ * for each place of the block.
  */
 export function storedPlaces(places: readonly number[]): Uint8Array {
   const isShort = 2 * places.length < BYTES

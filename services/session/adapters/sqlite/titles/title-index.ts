@@ -44,10 +44,10 @@ export function lastPlace(file: SqliteFile): number {
 }
 
 /**
- * The index of titles. Each session with a title has a place, and gets another one, after all others, when what it is found by
- * changes, or its time does by the hour. The places lie in blocks. A block that is complete is
- * indexed, in the background, and never changed: for each term its places, and between which times its sessions lie for as long as
- * they have a place in it. What lies after the indexed blocks is searched by itself. A block of which less than half is left
+ * The index of titles. Each session with a title has a place, and gets another one, after all others, when what it is
+ * found by changes, or its time does by the hour. The places lie in blocks. A block that is complete is indexed, in the
+ * background, and never changed: for each term its places, and between which times its sessions lie for as long as they
+ * have a place in it. What lies after the indexed blocks is searched by itself. A block of which less than half is left
  * goes, and what is left gets new places.
  */
 export class TitleIndex {
@@ -117,7 +117,10 @@ export class TitleIndex {
     return this.#next >= end + BLOCK
   }
 
-  /** In pieces, between which others have turns. A session that changes meanwhile loses its place, and one that was removed, too. */
+  /**
+   * In pieces, between which others have turns. A session that changes meanwhile loses its place, and one that was
+   * removed, too.
+   */
   async #indexBlock(block: number): Promise<void> {
     const first = block * BLOCK
     const places = new Map<number, number[]>()

@@ -26,9 +26,10 @@ interface Block {
 }
 
 /**
- * Finds sessions by the grams of a title and by their filters, piece by piece: candidates of which the first ones of the list are kept,
- * block by block of the index, until none of those that are left can have any that comes before. A block and a candidate count as a row
- * each, less than they cost: this way is mostly the shorter one. To be used for searches that have grams.
+ * Finds sessions by the grams of a title and by their filters, piece by piece: candidates of which the first ones of
+ * the list are kept, block by block of the index, until none of those that are left can have any that comes before. A
+ * block and a candidate count as a row each, less than they cost: this way is mostly the shorter one. To be used for
+ * searches that have grams.
  */
 export function* searchTitles(
   file: SqliteFile,
@@ -77,8 +78,8 @@ function* takeBlocks(file: SqliteFile, best: Best, blocks: readonly Block[], ter
 }
 
 /**
- * The places in a block of what has all of some terms. The term that nothing was left with moves to the front: it is likely to be the
- * rarest in the next block, too.
+ * The places in a block of what has all of some terms. The term that nothing was left with moves to the front: it is
+ * likely to be the rarest in the next block, too.
  */
 function candidatesOf(file: SqliteFile, block: number, terms: number[]): number[] {
   let common: ReturnType<typeof commonPlaces>

@@ -12,9 +12,9 @@ const BASIS = 0x811c9dc5
 const PRIME = 0x01000193
 
 /**
- * Numbers of 32 bits: one for each run of three characters (of UTF-16) in a text, then one for the value of each filter that is given.
- * Whatever contains the text has all of them, and a little else has, too, also because different ones may share a number: they
- * find candidates. Some may be there twice.
+ * Numbers of 32 bits: one for each run of three characters (of UTF-16) in a text, then one for the value of each filter
+ * that is given. Whatever contains the text has all of them, and a little else has, too, also because different ones
+ * may share a number: they find candidates. Some may be there twice.
  */
 export function termsOf({ workspace, parentId, directory, projectId, subpath }: TitleScope, text: string): number[] {
   const terms: number[] = []
