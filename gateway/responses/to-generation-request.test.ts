@@ -167,7 +167,11 @@ test('routing, and what is known and not applied', () => {
   assert.deepEqual(notApplied, ['models', 'route', 'plugins', 'x_search_filter'])
   assert.deepEqual(plain(routing), {
     ...{ only: ['x'], ignore: [], requireParameters: false, denyDataCollection: true, zeroDataRetention: true },
-    ...{ maxInputNanos: 250_000_000n, maxOutputNanos: 12_500_000_000n, preferences: ['order', 'sort', 'max_price.image'] },
+    ...{
+      maxInputNanos: 250_000_000n,
+      maxOutputNanos: 12_500_000_000n,
+      preferences: ['order', 'sort', 'max_price.image'],
+    },
     ...{ enforceDistillableText: false, quantizations: [] },
   })
   const idle = generation({ models: ['a/b'], plugins: [{ id: 'web', enabled: false }] })
