@@ -30,7 +30,10 @@ try {
   await using small = await filled(SMALL)
   await using many = await filled(large)
   process.stdout.write(`${'a page of 50'.padEnd(36)} at ${SMALL}   at ${large}   ratio  held up\n`)
-  for (const { name, query, goal } of CASES) {
+  for (const { name, query, goal, empty = false } of CASES) {
+    for (const store of [small, many]) {
+      if (((await read(store, query)) === 0) !== empty) throw new Error(`${name}: found what is not there, or nothing`)
+    }
     const before = await cost(small, query)
     const after = await cost(many, query)
     const ratio = after.ms / before.ms
@@ -70,8 +73,9 @@ async function cost(store: SessionStore, query: Partial<SessionQuery>): Promise<
   return { ms: (spentMs() - began) / rounds, heldMs }
 }
 
-async function read(store: SessionStore, query: Partial<SessionQuery>): Promise<void> {
+async function read(store: SessionStore, query: Partial<SessionQuery>): Promise<number> {
   let count = 0
   for await (const batch of store.listSessions(W, { order: 'descending', ...query, limit: 51 })) count += batch.length
   if (count > 51) throw new Error('A page is too long')
+  return count
 }

@@ -5,6 +5,8 @@ export interface Case {
   readonly query: Partial<SessionQuery>
   /** Times the cost at 1,000 sessions. */
   readonly goal?: number
+  /** Nothing matches. */
+  readonly empty?: true
 }
 
 /** Names ending in "few" match ten sessions, whatever the total, and others a fixed share. */
@@ -20,19 +22,29 @@ export const CASES: readonly Case[] = [
   { name: 'project, few', query: { projectId: 'few' }, goal: 2 },
   { name: 'project and subpath, a quarter', query: { projectId: 'many', subpath: 'src' }, goal: 2 },
   { name: 'project and subpath, few', query: { projectId: 'few', subpath: '' }, goal: 2 },
-  { name: 'nobody’s directory', query: { directory: '/nowhere' }, goal: 2 },
+  { name: 'nobody’s directory', query: { directory: '/nowhere' }, goal: 2, empty: true },
   { name: 'search, all', query: { search: 'session' }, goal: 20 },
   { name: 'search, half', query: { search: 'parser' }, goal: 20 },
   { name: 'search, 1 in 100', query: { search: 'topic 42 ' }, goal: 20 },
   { name: 'search, few', query: { search: 'needle' }, goal: 20 },
-  { name: 'search, none', query: { search: 'nothing like it' }, goal: 20 },
+  { name: 'search, none', query: { search: 'nothing like it' }, goal: 20, empty: true },
   { name: 'search, all the oldest tenth', query: { search: 'ancient' }, goal: 20 },
-  { name: 'search few, in directory of half', query: { search: 'needle', directory: '/home/user/many' }, goal: 20 },
-  { name: 'search half, in directory of few', query: { search: 'parser', directory: '/home/user/few' }, goal: 20 },
-  { name: 'search half, in the other half', query: { search: 'parser', projectId: 'other' }, goal: 20 },
+  {
+    name: 'search few, in directory of half',
+    query: { search: 'needle', directory: '/home/user/many' },
+    goal: 20,
+    empty: true,
+  },
+  {
+    name: 'search half, in directory of few',
+    query: { search: 'parser', directory: '/home/user/few' },
+    goal: 20,
+    empty: true,
+  },
+  { name: 'search half, in the other half', query: { search: 'parser', projectId: 'other' }, goal: 20, empty: true },
   { name: 'search 1 in 100, roots', query: { search: 'topic 42 ', parentId: null }, goal: 20 },
-  { name: 'short search, none', query: { search: 'q!' } },
+  { name: 'short search, none', query: { search: 'q!' }, empty: true },
   { name: 'directory and roots', query: { directory: '/home/user/many', parentId: null } },
-  { name: 'directory and the other project', query: { directory: '/home/user/many', projectId: 'other' } },
-  { name: 'parent and project of few', query: { parentId: 'ses_parent', projectId: 'few' } },
+  { name: 'directory and the other project', query: { directory: '/home/user/many', projectId: 'other' }, empty: true },
+  { name: 'parent and project of few', query: { parentId: 'ses_parent', projectId: 'few' }, empty: true },
 ]

@@ -20,15 +20,15 @@ export async function filledSqlite(path: string, count: number): Promise<Session
       .map(({ name }) => name),
   )
   const [any] = someSessions(10)
-  const names = Object.keys(any ?? {}).filter((name) => columns.has(name))
+  const names = [...Object.keys(any ?? {}).filter((name) => columns.has(name)), 'titlePlace']
   const insert = file.prepare(
     `INSERT INTO sessions (${names.join(', ')}) VALUES (${names.map((name) => `:${name}`).join(', ')})`,
   )
   insert.setAllowUnknownNamedParameters(true)
   let written = 0
   for (const session of someSessions(count)) {
-    if (written++ % TOGETHER === 0) file.exec(written === 1 ? 'BEGIN' : 'COMMIT; BEGIN')
-    insert.run({ ...session })
+    if (written % TOGETHER === 0) file.exec(written === 0 ? 'BEGIN' : 'COMMIT; BEGIN')
+    insert.run({ ...session, titlePlace: written++ })
   }
   file.exec('COMMIT')
   file.close()
