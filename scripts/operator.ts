@@ -2,7 +2,7 @@
 // the store has the authority. The store is the one that the same environment gives the server.
 import { existsSync } from 'node:fs'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { type CallOptions, type Client, ConnectError } from '@connectrpc/connect'
+import { type CallOptions, type Client, Code, ConnectError } from '@connectrpc/connect'
 import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
@@ -20,7 +20,6 @@ import { createLogger } from '#shared/telemetry/logging.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
 
 const PAGE = 100
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const NEW_STORE =
   'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
 const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with npm run key.`
@@ -100,18 +99,13 @@ export async function* listOrganizations({ federation, as }: Operator): AsyncGen
   }
 }
 
-/**
- * The id of the workspace that `/api/v1` shows by a UUID. Other names, and the UUID of no workspace, are returned
- * unchanged.
- */
+/** The id of the workspace that has this id or UUID. */
 export async function workspaceIdOf(operator: Operator, name: string): Promise<string> {
-  const uuid = name.toLowerCase()
-  if (!UUID.test(uuid)) return name
   for await (const { workspaceIds } of listOrganizations(operator)) {
-    const found = workspaceIds.find((id) => workspaceUuid(id) === uuid)
+    const found = workspaceIds.find((id) => id === name || workspaceUuid(id) === name.toLowerCase())
     if (found !== undefined) return found
   }
-  return name
+  throw new ConnectError(`Workspace not found: ${name}`, Code.NotFound)
 }
 
 /** Parses the words of a command line. Throws UsageError, in one line: Node adds advice for other cases. */

@@ -35,8 +35,10 @@ test('organizations are created, listed and given plans beside a running server,
   assert.equal((await principalOf(key.stdout.trim()))?.organizationId, organizationId)
   const again = await runToEnd('scripts/key.ts', ['create', '--workspace', workspaceUuid(workspaceId)], env)
   assert.equal((await principalOf(again.stdout.trim()))?.workspaceId, workspaceId)
-  const missing = await runToEnd('scripts/key.ts', ['create', '--workspace', 'wrk_missing'], env)
-  assert.deepEqual([missing.code, missing.stderr.endsWith('\nWorkspace not found: wrk_missing\n')], [1, true])
+  for (const verb of ['create', 'list']) {
+    const missing = await runToEnd('scripts/key.ts', [verb, '--workspace', 'wrk_missing'], env)
+    assert.deepEqual([missing.code, missing.stderr.endsWith('\nWorkspace not found: wrk_missing\n')], [1, true])
+  }
 
   assert.match((await org('plan', organizationId, 'free')).stderr, new RegExp(`Changed: ${organizationId}  free`))
   const listed = await org('list')
