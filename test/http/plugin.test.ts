@@ -37,7 +37,7 @@ test('plugins are listed, those that are not trusted with what to do; one change
     } else {
       assert.match(
         data[0]?.state.error ?? '',
-        /is not trusted: add a directory that it lies in to PORTICO_TRUSTED_DIRECTORIES/,
+        /is not trusted: add a directory above it to PORTICO_TRUSTED_DIRECTORIES/,
       )
     }
     await portico.post('/api/session', { id: 'ses_a' })

@@ -5,5 +5,5 @@ export function isTrusted(path: string, directories: readonly string[]): boolean
 
 /** The message for users of something in an untrusted file. */
 export function untrusted(path: string): string {
-  return `${path} is not trusted: add a directory that it lies in to PORTICO_TRUSTED_DIRECTORIES, and restart Portico`
+  return `${path} is not trusted: add a directory above it to PORTICO_TRUSTED_DIRECTORIES, and restart Portico`
 }

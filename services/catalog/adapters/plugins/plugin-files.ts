@@ -125,7 +125,7 @@ async function describe(key: string, named: Named, hasPlace: boolean): Promise<D
   }
   const file = await findFile(local)
   const missing = !MODULE.test(local)
-    ? `${basename(local)} is no module: its name ends in none of .js, .mjs, .cjs, .ts, .mts and .cts`
+    ? `${basename(local)} is not a module: its name must end in .js, .mjs, .cjs, .ts, .mts or .cts`
     : file === undefined
       ? `There is no file ${local}`
       : undefined
