@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { Roster } from '#shared/collections/roster.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import { listenProblem } from '#shared/process/listen-problem.ts'
@@ -43,11 +44,11 @@ export interface Listener extends Required<Leaving>, AsyncDisposable {
 export async function listen(config: Config, logger: Logger): Promise<Listener> {
   const lifecycle = new Lifecycle()
   let app: App = answerStarting
-  const open = new Set<ServerResponse>()
+  const open = new Roster<ServerResponse>()
   const server = createHttpServer((request, response) => {
     if (lifecycle.state === 'draining') response.shouldKeepAlive = false
-    open.add(response)
-    response.once('close', () => open.delete(response))
+    const seat = open.add(response)
+    response.once('close', () => open.delete(seat))
     // Express makes a handler of its own where it is given none.
     app(request, response, (error) => {
       logger.error({ err: error }, 'A request got no response')

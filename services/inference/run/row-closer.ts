@@ -1,3 +1,4 @@
+import { Roster } from '#shared/collections/roster.ts'
 import { forStoreWithin, isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
@@ -22,7 +23,7 @@ const READ_MS = 4_000
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
   readonly #logger: Logger
-  readonly #writes = new Set<Promise<void>>()
+  readonly #writes = new Roster<Promise<void>>()
   readonly #stopped = new AbortController()
   #waiting: LedgerClosing[] = []
   #timer: NodeJS.Timeout | undefined
@@ -80,8 +81,8 @@ export class RowCloser implements AsyncDisposable {
     this.#waiting = []
     if (closings.length === 0) return
     // Rows of many requests are closed together, which belongs to none of them.
-    const write = detached(() => this.#write(closings)).finally(() => this.#writes.delete(write))
-    this.#writes.add(write)
+    const write = detached(() => this.#write(closings)).finally(() => this.#writes.delete(seat))
+    const seat = this.#writes.add(write)
   }
 
   /** Rows that cannot be written together are written one by one. */

@@ -1,3 +1,4 @@
+import { Roster } from '#shared/collections/roster.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Meter } from '../domain/meter.ts'
@@ -21,8 +22,8 @@ export class RowKeeper implements Disposable {
   readonly #ledger: Ledger
   readonly #logger: Logger
   readonly #timer: NodeJS.Timeout
-  /** The progress of each row that was recorded last. */
-  readonly #rows = new Map<KeptRow, bigint>()
+  /** The rows, each with the progress that was recorded last. */
+  readonly #rows = new Roster<{ readonly row: KeptRow; noted: bigint }>()
   #busy = false
 
   constructor(ledger: Ledger, logger: Logger) {
@@ -34,8 +35,8 @@ export class RowKeeper implements Disposable {
 
   /** Keeps a row until the returned object is disposed. */
   keep(row: KeptRow): Disposable {
-    this.#rows.set(row, 0n)
-    return { [Symbol.dispose]: () => void this.#rows.delete(row) }
+    const seat = this.#rows.add({ row, noted: 0n })
+    return { [Symbol.dispose]: () => this.#rows.delete(seat) }
   }
 
   [Symbol.dispose](): void {
@@ -60,11 +61,11 @@ export class RowKeeper implements Disposable {
 
   async #note(): Promise<void> {
     const progress = []
-    for (const [row, noted] of this.#rows) {
-      const { workspace, requestId, meter } = row
+    for (const kept of this.#rows) {
+      const { workspace, requestId, meter } = kept.row
       const { outputTokens } = meter
-      if (outputTokens === noted) continue
-      this.#rows.set(row, outputTokens)
+      if (outputTokens === kept.noted) continue
+      kept.noted = outputTokens
       progress.push({ workspace, requestId, outputTokens })
     }
     if (progress.length > 0) await this.#ledger.note(progress)

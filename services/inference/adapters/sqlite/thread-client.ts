@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { Roster } from '#shared/collections/roster.ts'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
 import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
 
@@ -13,9 +14,8 @@ const LIMITS = { maxYoungGenerationSizeMb: 6 }
 /** The thread that owns the file of the ledger, from its start to its end. Calls of one turn are sent together. */
 export class ThreadClient {
   readonly #worker: Worker
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Roster<Waiting>()
   #calls: ThreadCall[] = []
-  #last = 0
   #ended: StoreThreadEnded | undefined
   readonly #exit = Promise.withResolvers<void>()
   #isGone = false
@@ -54,8 +54,7 @@ export class ThreadClient {
   call<T>(method: Method | 'dispose', args: readonly unknown[]): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#ended !== undefined) throw this.#ended
-      const id = ++this.#last
-      this.#waiting.set(id, { resolve, reject })
+      const id = this.#waiting.add({ resolve, reject })
       this.#calls.push({ id, method, args })
       if (this.#calls.length > 1) return
       setImmediate(() => {
@@ -83,7 +82,6 @@ export class ThreadClient {
   #end(cause: Error | undefined): void {
     const why = cause === undefined ? '' : `: ${cause.message}`
     this.#ended ??= new StoreThreadEnded(`The thread of the ledger has ended${why}`, { cause })
-    for (const { reject } of this.#waiting.values()) reject(this.#ended)
-    this.#waiting.clear()
+    for (const { reject } of this.#waiting) reject(this.#ended)
   }
 }
