@@ -1,6 +1,6 @@
 // The reference for sessions: bare Express over node:sqlite that does the same durable work and nothing else. No
 // authentication, no schemas, no limits, no logs.
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import express from 'express'
@@ -11,6 +11,7 @@ const database = new DatabaseSync(join(process.env.BENCH_DIRECTORY ?? '.', 'refe
 database.exec(`
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
+  PRAGMA wal_autocheckpoint = 4000;
   CREATE TABLE sessions (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, parent TEXT, title TEXT, directory TEXT NOT NULL,
     project TEXT NOT NULL, subpath TEXT NOT NULL, cost INTEGER NOT NULL, tokens TEXT NOT NULL, seq INTEGER NOT NULL,
     created INTEGER NOT NULL, updated INTEGER NOT NULL);
@@ -37,6 +38,7 @@ const insertEvent = database.prepare(
 const insertInput = database.prepare(`INSERT INTO inbox VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?)`)
 const raise = database.prepare('UPDATE sessions SET seq = ?, updated = ? WHERE number = ?')
 const byId = database.prepare('SELECT * FROM sessions WHERE id = ?')
+const inputById = database.prepare('SELECT 1 FROM inbox WHERE id = ?')
 const page = database.prepare('SELECT * FROM sessions ORDER BY updated DESC, id DESC LIMIT ?')
 const begin = database.prepare('BEGIN IMMEDIATE')
 const commit = database.prepare('COMMIT')
@@ -65,7 +67,7 @@ function flush(): void {
 }
 
 /** Begins with the time, so that the rows of one commit are on few pages. */
-const newId = (prefix: string): string => `${prefix}_${Date.now().toString(16)}${randomBytes(10).toString('hex')}`
+const newId = (prefix: string): string => `${prefix}_${Date.now().toString(16)}${randomUUID().slice(-22)}`
 const NO_TOKENS = JSON.stringify({ input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } })
 
 interface NewRow {
@@ -154,9 +156,10 @@ app.post('/api/session/:id/prompt', async (request, response) => {
     delivery: 'steer',
   }
   await write(() => {
+    if (inputById.get(item.id) !== undefined) return
     const { number, seq, directory } = byId.get(sessionID) as unknown as Row
     const data = JSON.stringify(item.payload)
-    const digest = createHash('sha256').update(data).digest('base64url')
+    const digest = hash('sha256', data, 'base64url')
     raise.run(seq + 2, now, number)
     insertInput.run(item.id, number, seq + 1, item.delivery, digest, now, data)
     const event = JSON.stringify({ type: 'session.inbox.enqueued', item })
