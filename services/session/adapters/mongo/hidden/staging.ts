@@ -16,7 +16,7 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import type { MongoBatch } from '../batch.ts'
 import { type HiddenDocument, keyOf } from '../collections.ts'
-import type { MongoJob } from '../queue.ts'
+import type { MongoJob } from '../queue/waiting-jobs.ts'
 import type { StoreParts } from '../store-parts.ts'
 import { giveUpStaged, hiddenDocument, keepFor, LIVE, readBase } from './hidden-sessions.ts'
 

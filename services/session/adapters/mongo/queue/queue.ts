@@ -3,22 +3,15 @@ import { systemClock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { mongoProblem } from '#shared/stores/mongo-problem.ts'
-import { CommitUnknown } from '#shared/stores/mongo-transactions.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
-import { MongoBatch } from './batch.ts'
-import { type Collections, keyOf } from './collections.ts'
+import { MongoBatch } from '../batch.ts'
+import { type Collections, keyOf } from '../collections.ts'
+import { drop, earliest, giveUp, type MongoJob, putBack, take, type Waiting } from './waiting-jobs.ts'
 
-/** Changes a session through a batch. May run several times, and must have no effect but on the batch. */
-export type MongoJob<T> = (batch: MongoBatch) => Promise<T>
-
-/** So many jobs share a transaction at most. */
-const BATCH = 50
 /** After that time, in milliseconds, a transaction takes no other job: nobody else can write its session meanwhile. */
 const BATCH_MS = 500
 /** So many jobs of one session wait at most, beside those that are under way. */
 const MOST_JOBS = 1_000
-/** Jobs whose limits lie so close together, in milliseconds, are given up together. */
-const TOGETHER_MS = 500
 /** A record that another session's transaction inserts at the same time is seen by the next attempt. */
 const ATTEMPTS = 3
 const DUPLICATE_KEY = 11_000
@@ -32,15 +25,6 @@ export interface JobLimits {
   readonly patient: boolean
   /** It is the next one, whatever waits. */
   readonly first?: boolean
-}
-
-interface Waiting {
-  readonly job: MongoJob<unknown>
-  readonly patient: boolean
-  /** Monotonic time after which it is not begun any more. */
-  readonly until: number
-  readonly resolve: (answer: unknown) => void
-  readonly reject: (error: unknown) => void
 }
 
 type Outcome = { readonly answer: unknown } | { readonly rejection: Rejection }
@@ -81,7 +65,7 @@ export class MongoQueue {
     if (waiting.length >= MOST_JOBS) return Promise.reject(storeUnavailable('too many writes of the session wait'))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const until = systemClock.monotonic() + limitMs
-    const entry = { job, patient, until, resolve: resolve as (answer: unknown) => void, reject }
+    const entry = { job, patient, first, until, resolve: resolve as (answer: unknown) => void, reject }
     if (first) waiting.unshift(entry)
     else waiting.push(entry)
     if (!this.#waiting.has(key)) {
@@ -101,10 +85,10 @@ export class MongoQueue {
       try {
         const outcomes = await transact(entries)
         settle(entries, outcomes)
-        waiting.unshift(...entries.slice(outcomes.length))
+        putBack(waiting, entries.slice(outcomes.length))
       } catch (error) {
         // There is no use in trying one by one.
-        if (mongoProblem(error) !== undefined) waiting.unshift(...giveUp(entries, error))
+        if (mongoProblem(error) !== undefined) putBack(waiting, giveUp(entries, error))
         // One of them may be at fault: each has a transaction of its own.
         else for (const entry of entries) await alone(entry, transact)
       }
@@ -138,33 +122,6 @@ export class MongoQueue {
     const filter = { _id: keyOf(workspace, sessionId) }
     await this.#collections.sessions.updateOne(filter, { $inc: { version: 1 } }, options)
   }
-}
-
-/** The first of those that wait, and those after it that go with it. */
-function take(waiting: Waiting[]): Waiting[] {
-  const other = waiting.findIndex(({ patient }) => patient !== waiting[0]?.patient)
-  return waiting.splice(0, Math.min(BATCH, other === -1 ? BATCH : other))
-}
-
-function drop(entry: Waiting, waiting: Waiting[]): void {
-  const at = waiting.indexOf(entry)
-  if (at === -1) return
-  waiting.splice(at, 1)
-  entry.reject(storeUnavailable('the record was locked for too long'))
-}
-
-/**
- * Nobody may learn of a failure while a write of theirs is still tried. Returns those who have time for another
- * attempt.
- */
-function giveUp(entries: readonly Waiting[], error: unknown): Waiting[] {
-  const last = error instanceof CommitUnknown ? Number.POSITIVE_INFINITY : earliest(entries) + TOGETHER_MS
-  for (const { until, reject } of entries) if (until <= last) reject(error)
-  return entries.filter(({ until }) => until > last)
-}
-
-function earliest(entries: readonly Waiting[]): number {
-  return Math.min(...entries.map(({ until }) => until))
 }
 
 /** Rules reject before anything is written, so that a rejection leaves the transaction as it was. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type ClientSession, MongoNetworkError } from 'mongodb'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import type { Collections } from './collections.ts'
+import type { Collections } from '../collections.ts'
 import { type JobLimits, MongoQueue } from './queue.ts'
 
 const LONG_MS = 1_000_000
@@ -22,9 +23,10 @@ function open(during: (transaction: number) => Promise<void>) {
     },
   } as Partial<Mongo> as Mongo
   const queue = new MongoQueue(mongo, { sessions: { updateOne: async () => {} } } as unknown as Collections)
-  const run = (name: string, limits: JobLimits, content?: object) =>
+  const run = (name: string, limits: JobLimits, content?: object, work?: Promise<unknown>) =>
     queue.run('wrk_1', 'ses_1', limits, async () => {
       transactions.at(-1)?.jobs.push(name)
+      await work
       return { name, content }
     })
   return { transactions, run, jobs: () => transactions.map(({ jobs }) => jobs) }
@@ -90,4 +92,18 @@ test('a failing transaction is retried only for those that have time left', asyn
   const long = run('long', CLIENT)
   await Promise.all([short, long])
   assert.deepEqual(jobs(), [[], ['long']])
+})
+
+test('a transaction that takes long takes no other job; what goes first goes before those that had no time', async () => {
+  const { run, jobs } = open(async () => {})
+  const slow = run('slow', CLIENT, undefined, delay(600))
+  const rest = [run('rest 1', CLIENT), run('rest 2', CLIENT)]
+  await waitFor('the slow one is under way', () => jobs().length === 1)
+  await Promise.all([
+    slow,
+    ...rest,
+    run('late', CLIENT),
+    run('claim', { limitMs: LONG_MS, patient: true, first: true }),
+  ])
+  assert.deepEqual(jobs(), [['slow'], ['claim'], ['rest 1', 'rest 2', 'late']])
 })
