@@ -112,15 +112,15 @@ async function paced(client: LoadClient, request: BenchRequest, perSecond: numbe
   return times.toSorted((one, other) => one - other)[Math.floor(PACED * 0.99)] ?? Number.NaN
 }
 
-/** Prints the medians of all rounds, and the quartiles of the ratios of the rounds. */
+/** Prints the medians of all rounds, and the median and the quartiles of their ratios. */
 function report(
   what: string,
   [reference = [], portico = []]: number[][],
   goal: number,
   isMet: (ratio: number) => boolean,
 ) {
-  const ratio = median(portico) / median(reference)
   const ratios = portico.map((value, round) => value / (reference[round] ?? Number.NaN)).toSorted((a, b) => a - b)
+  const ratio = median(ratios)
   const quartile = (part: number): string => ratios[Math.floor(ratios.length * part)]?.toFixed(2) ?? ''
   const verdict = isMet(ratio) ? 'met' : 'missed'
   print(
