@@ -23,3 +23,15 @@ test('a module that nobody has used is loaded with the rest', async () => {
   await Promise.all([loadTheRest(), loadTheRest()])
   assert.deepEqual(loaded, ['b', 'a'])
 })
+
+test('the event loop takes a turn between two modules of the rest', async () => {
+  const order: string[] = []
+  for (const name of ['a', 'b']) {
+    lazyModule(async () => {
+      order.push(name)
+      setImmediate(() => order.push('turn'))
+    })
+  }
+  await loadTheRest()
+  assert.deepEqual(order, ['a', 'turn', 'b', 'turn'])
+})

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 /** Modules that were not needed so far. */
 const waiting = new Set<() => Promise<unknown>>()
 
@@ -20,7 +22,10 @@ export function lazyModule<T>(load: () => Promise<T>): () => Promise<T> {
   return get
 }
 
-/** Loads the modules that were not needed so far, one after the other. */
+/** Loads the modules that were not needed so far, one after the other; requests get their turn in between. */
 export async function loadTheRest(): Promise<void> {
-  for (const get of waiting) await get()
+  for (const get of waiting) {
+    await get()
+    await nextTurn()
+  }
 }
