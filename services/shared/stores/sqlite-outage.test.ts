@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import pino from 'pino'
 import { systemClock } from '#shared/clock.ts'
@@ -79,6 +79,34 @@ test('damaged pages that are met later are an outage, and one line of the log', 
   const [line, ...more] = store.lines
   assert.deepEqual([line?.reason, line?.err, more], ['STORE_DAMAGED', undefined, []])
   assert.deepEqual(store.watch.state(), { ok: false, kind: 'damaged' })
+})
+
+test('a removed write-ahead log is noticed, and nothing that was written before is lost with it', async () => {
+  using directory = folder()
+  const path = join(directory.path, 'texts.sqlite')
+  await using store = openStore(path)
+  await store.port.add('kept')
+  rmSync(`${path}-wal`)
+  const written = ['kept']
+  await waitFor('it is noticed', () =>
+    store.port.add('so far').then(
+      () => {
+        written.push('so far')
+        return false
+      },
+      () => true,
+    ),
+  )
+  await assert.rejects(store.port.add('lost'), UNAVAILABLE)
+  assert.match(String(store.lines[0]?.msg), /texts\.sqlite-wal was removed or replaced while it was open$/)
+  // As a process finds it that starts after this one was killed.
+  copyFileSync(path, `${path}.copy`)
+  using copy = new DatabaseSync(`${path}.copy`)
+  const texts = copy.prepare('SELECT text FROM texts').all()
+  assert.deepEqual(
+    texts.map(({ text }) => text),
+    written,
+  )
 })
 
 test('nothing is written to a file that was removed or replaced while it was open, nor to one that is damaged', async () => {

@@ -54,13 +54,13 @@ export class SqliteFile implements AsyncDisposable {
       database.exec(PROBES)
     })
     this.#transactions = new SqliteJobs(this.#database, options)
-    const { dev, ino } = statSync(path)
+    const files = [path, `${path}-wal`].map((name) => ({ name, opened: statSync(name) }))
     this.#look = setInterval(() => {
-      const found = statSync(path, { throwIfNoEntry: false })
-      if (found?.dev === dev && found.ino === ino) return
-      this.#damage ??= Object.assign(new Error(`${path} was removed or replaced while it was open`), {
-        code: FILE_GONE,
+      const gone = files.find(({ name, opened }) => {
+        const found = statSync(name, { throwIfNoEntry: false })
+        return found?.dev !== opened.dev || found.ino !== opened.ino
       })
+      if (gone !== undefined) this.#giveUp(gone.name)
     }, LOOK_MS).unref()
   }
 
@@ -141,6 +141,19 @@ export class SqliteFile implements AsyncDisposable {
     this.#statements.clear()
     this.#rows.clear()
     this.#database.close()
+  }
+
+  /** Writes nothing more, and saves what is in a log that was removed, since only this process can still read it. */
+  #giveUp(name: string): void {
+    clearInterval(this.#look)
+    const gone = new Error(`${name} was removed or replaced while it was open`)
+    this.#damage ??= Object.assign(gone, { code: FILE_GONE })
+    if (name === this.#path) return
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch {
+      // The disk may be full; closing the file tries once more.
+    }
   }
 
   #flush(): void {
