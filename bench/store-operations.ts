@@ -35,7 +35,7 @@ const { connect } = MongoClient.prototype
 MongoClient.prototype.connect = function (this: MongoClient) {
   this.on('commandStarted', ({ commandName, command }) => {
     if (['getMore', 'endSessions', 'ping', 'hello', 'killCursors'].includes(commandName)) return
-    count(commandName === 'aggregate' && JSON.stringify(command).includes('changeStream') ? 'watch' : commandName)
+    count(command.pipeline?.[0]?.$changeStream === undefined ? commandName : 'watch')
   })
   return connect.apply(this)
 }
