@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -56,6 +57,34 @@ test('what a crash left half written is gone after the next opening', async () =
   await fixture.reopen()
   assert.deepEqual(await readdir(join(fixture.directory, 'unfinished')), [])
   assert.equal((await readdir(join(fixture.directory, 'wrk_one'))).length, 1)
+})
+
+for (const size of [5, 100_000, 3_000_000]) {
+  test(`${size} bytes that were damaged are missing until the same content is put again`, async () => {
+    await using fixture = await open()
+    const { store, directory } = fixture
+    const whole = randomBytes(size)
+    const { hash } = await store.put('wrk_one', whole, newHold())
+    const path = join(directory, 'wrk_one', hash)
+    const flipped = Buffer.from(whole)
+    flipped.writeUInt8(flipped.readUInt8(size - 1) ^ 1, size - 1)
+    for (const damaged of [flipped, whole.subarray(1), Buffer.concat([whole, whole]), Buffer.alloc(0)]) {
+      await writeFile(path, damaged)
+      assert.equal(await store.get('wrk_one', hash), undefined)
+      await store.put('wrk_one', whole, newHold())
+      assert.ok(whole.equals((await store.get('wrk_one', hash)) ?? Buffer.alloc(0)))
+    }
+    assert.deepEqual(await readdir(join(directory, 'unfinished')), [])
+  })
+}
+
+test('content that is intact is not written again', async () => {
+  await using fixture = await open()
+  const { hash } = await fixture.store.put('wrk_one', Buffer.from('whole'), newHold())
+  const path = join(fixture.directory, 'wrk_one', hash)
+  const { ino } = await stat(path)
+  await fixture.store.put('wrk_one', Buffer.from('whole'), newHold())
+  assert.equal((await stat(path)).ino, ino)
 })
 
 test('what a crash kept from being used is deleted after a restart', async () => {

@@ -26,7 +26,7 @@ export interface BlobStore extends AsyncDisposable {
   put(workspace: string, data: Uint8Array, hold: BlobHold): Promise<BlobRef>
   /** Releases a hold; content that it held and nothing uses may be deleted. */
   release(hold: BlobHold): Promise<void>
-  /** The content, or undefined when the workspace has none with that hash. */
+  /** The content, or undefined when the workspace has none with that hash, or none that is intact. */
   get(workspace: string, hash: string): Promise<Uint8Array | undefined>
   /**
    * Deletes content that is neither in use nor held, at most 20 blobs at once. Returns whether there may be more.

@@ -26,7 +26,7 @@ interface Found {
   readonly missing: string | undefined
 }
 
-/** Reads what is referred to, up to what is missing: it went with its session, or the store is broken. */
+/** Reads what is referred to, up to what is missing: it went with its session, or was lost or damaged. */
 export async function findContents(
   blobs: Pick<BlobStore, 'get'>,
   workspace: string,

@@ -6,7 +6,7 @@ import { type BlobHold, type BlobStore, HELD_MS } from '#services/session/ports/
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { makeDataDirectory } from '#shared/stores/data-directory.ts'
-import { isHash, refOf } from '../common/blob-content.ts'
+import { hashOf, isHash, refOf } from '../common/blob-content.ts'
 import type { BlobKey } from '../common/blob-uses.ts'
 
 /** What the store of the records knows of blobs. */
@@ -30,8 +30,9 @@ export interface FileBlobOptions {
 
 /**
  * Blobs as files, `<directory>/<workspace>/<hash>`. A file of that name is complete: it is written beside, synced and
- * renamed. What a crash left half written is removed at the next opening, so open the session's SQLite file first: it
- * keeps other processes out. Rejects with ConfigError when the folder cannot be used.
+ * renamed. If it is damaged later, it counts as missing until the same content is put again. What a crash left half
+ * written is removed at the next opening, so open the session's SQLite file first: it keeps other processes out.
+ * Rejects with ConfigError when the folder cannot be used.
  */
 export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobStore> {
   const store = new FileBlobStore(options)
@@ -79,7 +80,7 @@ class FileBlobStore implements BlobStore {
     await this.#dying.get(path)
     // So that it is found if nothing comes to use it.
     if (!this.#uses.isUsed(key)) await this.#uses.note(key)
-    if (!(await exists(path))) {
+    if (!(await isIntact(path, data))) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await syncDirectory(this.#directory)
       const unfinished = join(this.#unfinished, randomText(16))
@@ -99,7 +100,8 @@ class FileBlobStore implements BlobStore {
   async get(workspace: string, hash: string): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined
     try {
-      return await readFile(this.#path({ workspace, hash }))
+      const data = await readFile(this.#path({ workspace, hash }))
+      return (await hashOf(data)) === hash ? data : undefined
     } catch (error) {
       if (isMissing(error)) return undefined
       throw error
@@ -180,13 +182,12 @@ async function syncDirectory(path: string): Promise<void> {
   await directory.sync()
 }
 
-async function exists(path: string): Promise<boolean> {
+/** Whether a file has this content. One that is damaged or cannot be read is to be written again. */
+async function isIntact(path: string, data: Uint8Array): Promise<boolean> {
   try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if (isMissing(error)) return false
-    throw error
+    return (await stat(path)).size === data.byteLength && (await readFile(path)).equals(data)
+  } catch {
+    return false
   }
 }
 
