@@ -12,23 +12,28 @@ import { beginCall } from './http/begin.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
 import { expressMessages } from './http/express-messages.ts'
+import { LargeBodies } from './http/large-bodies/large-bodies.ts'
 import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
 import { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Operation } from './operation.ts'
-import { runOperation } from './run-operation.ts'
+import { runOperation, type Shared as SharedByOperations } from './run-operation.ts'
 
 /** Handles a request; whatever it throws becomes an error response. `next` passes the request on. */
 type Handler = (request: Request, response: Response, next: NextFunction) => unknown
 
 /** Makes the Express app. From top to bottom, it shows what happens to a request. */
-export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Express {
+export function createApp(
+  facade: Facade,
+  areas: readonly Area[] = AREAS,
+  largeBodies = new LargeBodies(facade.clock),
+): Express {
   const app = express()
   app.set('etag', false)
   app.set('x-powered-by', false)
   app.set('query parser', false)
   Object.assign(app, expressMessages)
-  app.use(handle(facade, areas))
+  app.use(handle(facade, areas, largeBodies))
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
   return app
@@ -38,10 +43,10 @@ export function createApp(facade: Facade, areas: readonly Area[] = AREAS): Expre
  * The steps that every request takes: one middleware for all of them, because Express spends a microsecond or more on
  * each middleware.
  */
-function handle(facade: Facade, areas: readonly Area[]): Handler {
+function handle(facade: Facade, areas: readonly Area[], largeBodies: LargeBodies): Handler {
   const begin = beginCall(facade)
   const admitted = admission(facade)
-  const toArea = dispatch(facade, areas)
+  const toArea = dispatch(facade, areas, largeBodies)
   return function handleRequest(request, response, next) {
     return begin(request, response, () => (admitted(request, response) ? toArea(request, response, next) : undefined))
   }
@@ -69,8 +74,9 @@ function requireOneVersion({ path }: Request): void {
 }
 
 /** Hands each request to the routes of its area, which are created with the area's first request. */
-function dispatch(facade: Facade, areas: readonly Area[]): Handler {
-  const shared = { wrongKeys: new WrongKeys(facade.clock, facade.logger), exchanges: exchangeLimit(facade) }
+function dispatch(facade: Facade, areas: readonly Area[], largeBodies: LargeBodies): Handler {
+  const wrongKeys = new WrongKeys(facade.clock, facade.logger)
+  const shared = { wrongKeys, exchanges: exchangeLimit(facade), largeBodies }
   const byFamily = new Map<Family, Handler>()
   for (const { families, load } of areas) {
     const handleFirst: Handler = async (request, response, next) => {
@@ -100,22 +106,21 @@ function behindAuthentication(operations: readonly Operation[], facade: Facade, 
 }
 
 /** What the areas have in common. */
-interface Shared {
+interface Shared extends SharedByOperations {
   readonly wrongKeys: WrongKeys
-  readonly exchanges: ExchangeLimit
 }
 
 /**
  * Registers operations by path, those of `/api/v1` below `/v1` as well, so that a known path answers a wrong method
  * with 405 and the methods it has.
  */
-export function routesOf(operations: readonly Operation[], facade: Facade, { exchanges }: Shared): Router {
+export function routesOf(operations: readonly Operation[], facade: Facade, shared: SharedByOperations): Router {
   const router = express.Router({ caseSensitive: true })
   const byPath = Map.groupBy(operations, ({ path }) => path)
   for (const [path, ofPath] of byPath) {
     const paths = [path, secondPath(path)].filter((one) => one !== undefined)
     const at = router.route(paths.map((one) => one.replace(/\{(\w+)\}/g, ':$1')))
-    for (const operation of ofPath) at[operation.method](runOperation(operation, facade, exchanges))
+    for (const operation of ofPath) at[operation.method](runOperation(operation, facade, shared))
     const methods = ofPath.map(({ method }) => method.toUpperCase())
     const allow = (methods.includes('GET') ? ['HEAD', ...methods] : methods).toSorted().join(', ')
     at.all((request, response) => {

@@ -9,7 +9,7 @@ import { beginGeneration } from './generation/router-metadata.ts'
 import { hasBody, readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
-import { BodyShare } from './http/large-bodies.ts'
+import { BodyShare, type LargeBodies } from './http/large-bodies/large-bodies.ts'
 import { readList } from './http/list-body.ts'
 import { Padding, sendJson, sendNothing } from './http/respond.ts'
 import { sendEventHeaders, sendEvents } from './http/sse.ts'
@@ -18,13 +18,19 @@ import type { EventAnswer, WholeAnswer } from './kinds.ts'
 import type { ExchangeLimit } from './oauth/exchange-limit.ts'
 import type { Input, Operation } from './operation.ts'
 
+/** What all operations have in common. */
+export interface Shared {
+  readonly exchanges: ExchangeLimit
+  readonly largeBodies: LargeBodies
+}
+
 /**
  * Makes the handler of an operation. The handler counts the request if it is limited, checks the caller, reads and
  * checks parameters, query, headers and body, in this order, sets the deadline of calls, calls the operation, and sends
  * its answer. Whatever it throws becomes an error of the operation's family. Everything that depends only on the
  * operation is computed once, when the handler is made.
  */
-export function runOperation(operation: Operation, facade: Facade, exchanges: ExchangeLimit) {
+export function runOperation(operation: Operation, facade: Facade, { exchanges, largeBodies }: Shared) {
   const read = partsReader(operation, facade)
   const send = sender(operation, facade)
   const isLong = streams(operation)
@@ -46,7 +52,7 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
     const { params, query, headers, readBody } = read(request)
     // GET would open a stream that never ends.
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
-    using share = readBody && new BodyShare(() => call.signal)
+    using share = readBody && new BodyShare(largeBodies, ownerOf(call), () => call.signal)
     const body = share && (await readBody?.(request, share))
     // A stream may take any time, and must not keep other large bodies waiting.
     if (isLong) share?.[Symbol.dispose]()
@@ -55,6 +61,11 @@ export function runOperation(operation: Operation, facade: Facade, exchanges: Ex
     call.publicField = fieldName
     await send(response, input, await operation.handle(facade.clients, input))
   }
+}
+
+/** Whose bodies count together: nobody who holds several keys should keep others out. */
+function ownerOf({ principal, clientNetwork }: Call): string {
+  return principal?.organizationId ?? clientNetwork()
 }
 
 /** Whether an operation may answer with a stream, which lives as long as its client. */

@@ -6,7 +6,7 @@ import { askForBody } from './expectation.ts'
 import { JsonGauge } from './json/json-gauge.ts'
 import { notJson, type Path, parseInTurns } from './json/json-parser.ts'
 import { findIllFormed, illFormed, isWellFormed } from './json/well-formed.ts'
-import { type BodyShare, LARGE } from './large-bodies.ts'
+import { type BodyShare, LARGE } from './large-bodies/large-bodies.ts'
 import { FORM_TYPE, isTypeInUtf8, JSON_TYPE } from './media-type.ts'
 
 /** A text with more members is parsed in turns. */
@@ -95,14 +95,19 @@ function readChunks(request: Request, limit: number, share: BodyShare, gauge?: J
     let size = 0
     // The pieces are moved out: listeners of the request live until the answer is complete.
     const end = (): void => void share.handle(size).then(() => resolve(chunks.splice(0)), reject)
-    // node:http reads and drops the rest once the answer is sent.
+    // The rest is read and dropped, by node:http too once the answer is sent.
     const refuse = (error: unknown): void => {
       request.removeAllListeners('data')
       request.off('end', end)
+      request.resume()
       reject(error)
     }
+    const refuseSlow = (error: Rejection): void => {
+      // Nobody waits for the rest.
+      if (request.res) request.res.shouldKeepAlive = false
+      refuse(error)
+    }
     request.on('data', (chunk: Buffer) => {
-      const wasLarge = size > LARGE
       size += chunk.length
       if (size > limit) return refuse(new Rejection('BODY_TOO_LARGE', { limit: String(limit) }))
       try {
@@ -111,9 +116,10 @@ function readChunks(request: Request, limit: number, share: BodyShare, gauge?: J
         return refuse(error)
       }
       chunks.push(chunk)
-      if (wasLarge || size <= LARGE) return
+      const turn = share.arrive(size, refuseSlow)
+      if (turn === undefined) return
       request.pause()
-      share.arrive(Number(request.headers['content-length'] ?? limit)).then(() => request.resume(), refuse)
+      turn.then(() => request.resume(), refuse)
     })
     request.on('end', end)
     request.on('error', reject)

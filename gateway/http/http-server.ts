@@ -1,13 +1,14 @@
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { createServer, IncomingMessage, ServerResponse } from '#shared/node-http.ts'
+import { LARGE_BODY_WAIT_MS } from './large-bodies/large-bodies.ts'
 import { answerOnWire } from './wire-errors.ts'
 
 /** How long clients may take, in milliseconds. */
 export interface HttpLimits {
   /** From the connection, or the first byte of a request, to the last of its headers. */
   readonly headersMs: number
-  /** From the first byte of a request to the last. */
+  /** From the first byte of a request to the last, which a large body may wait to send. */
   readonly requestMs: number
   /**
    * Between two requests. Longer than proxies usually wait, which otherwise reuse a connection that is being closed.
@@ -19,10 +20,10 @@ export interface HttpLimits {
   readonly checkMs: number
 }
 
-/** The default limits. At 1 Mbit/s, the largest body arrives in time. */
+/** The default limits. At 1 Mbit/s, the largest body arrives in time, even if it has to wait. */
 const HTTP_LIMITS: HttpLimits = {
   headersMs: 20_000,
-  requestMs: 300_000,
+  requestMs: 300_000 + LARGE_BODY_WAIT_MS,
   idleMs: 65_000,
   stalledMs: 60_000,
   checkMs: 5_000,

@@ -5,6 +5,7 @@ import pino from 'pino'
 import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
 import { readConfig } from '#gateway/config.ts'
+import { LargeBodies, type LargeBodyLimits } from '#gateway/http/large-bodies/large-bodies.ts'
 import { type Listener, listen } from '#gateway/http/listen.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { PeerReadiness } from '#gateway/readiness.ts'
@@ -23,7 +24,7 @@ import { type Routes, route } from '#shared/rpc/routes.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
 import { type Connect, connectLocal } from '#test/support/transports.ts'
 
-/** Handlers that a test provides; any other call answers UNIMPLEMENTED. */
+/** Handlers that a test provides, and limits; any other call answers UNIMPLEMENTED. */
 export interface Stubs {
   readonly session?: Partial<ServiceImpl<typeof SessionService>>
   readonly catalog?: Partial<ServiceImpl<typeof CatalogService>>
@@ -33,6 +34,7 @@ export interface Stubs {
   readonly federation?: Partial<ServiceImpl<typeof FederationService>>
   /** Default: each service serves. */
   readonly health?: Partial<ServiceImpl<typeof Health>>
+  readonly largeBodies?: Partial<LargeBodyLimits>
   /** Reasons that the stubs reject with. */
   readonly reasons?: ReasonTable
 }
@@ -93,6 +95,7 @@ export async function openFacade(
       urls: () => [url],
     },
     operations && [{ families: ['instance', 'gateway', 'messages', 'oauth'], load: async () => operations }],
+    new LargeBodies(systemClock, stubs.largeBodies),
   )
   listener.serve(judge.wrap(app))
   return {
