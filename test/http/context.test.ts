@@ -108,7 +108,8 @@ test('a message that cannot be read is an UnknownError with a reference, before 
 
 test('what breaks later, content that does not come included, breaks the connection', async () => {
   const files = [{ contentHash: 'a'.repeat(64), mime: 'text/plain' }]
-  const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { files } } }
+  const text = 'x'.repeat(65_536)
+  const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { text, files } } }
   const item = create(StreamSessionContextResponseSchema, { item: { case: 'message', value: message } })
   await using facade = await openFacade({
     session: {

@@ -127,17 +127,30 @@ const session = create(ExportSessionResponseSchema, {
   item: { case: 'session', value: { sessionId: 'ses_1', createTime: {}, updateTime: {} } },
 })
 
-test('what breaks later breaks the connection', async () => {
-  await using facade = await openFacade({
-    session: {
-      async *exportSession() {
-        yield session
-        throw new Error('Broken')
+for (const [title, size] of [
+  ['what breaks before anything was sent is an UnknownError', 1_000],
+  ['what breaks later breaks the connection', 65_536],
+] as const) {
+  test(title, async () => {
+    await using facade = await openFacade({
+      session: {
+        async *exportSession() {
+          yield session
+          const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { text } } }
+          yield { item: { case: 'message', value: message } }
+          throw new Error('Broken')
+        },
       },
-    },
+    })
+    const text = 'x'.repeat(size)
+    const answer = facade.fetch(exported('ses_1'))
+    if (size === 65_536) return assert.rejects(answer.then((it) => it.text()))
+    assert.equal((await answer).status, 500)
+    const { ref, ...body } = (await (await answer).json()) as { ref: string }
+    assert.match(ref, /^err_/)
+    assert.deepEqual(body, { _tag: 'UnknownError', message: 'Internal server error' })
   })
-  await assert.rejects(facade.fetch(exported('ses_1')).then((answer) => answer.text()))
-})
+}
 
 test('a client that hangs up ends the export, and one that does not read holds it up', async () => {
   const ended = Promise.withResolvers<void>()

@@ -11,6 +11,12 @@ import { type AnyReason, Rejection } from '#shared/rejection.ts'
 /** How much of an answer is kept; the rest of a stream is not judged. */
 const MOST = 8_000_000
 
+/** They return 500 for a stored message that cannot be read. */
+const READ_MESSAGES: ReadonlySet<string> = new Set([
+  ...['session.messages', 'session.message'],
+  ...['session.context', 'experimental.session.export'],
+])
+
 /**
  * Judges every answer of an app by the schema of its operation, and throws the problems when it is disposed. Only tests
  * check answers, and only this way. `declared`: errors must also be those that the operation declares; stubs reject
@@ -64,7 +70,7 @@ export class AnswerJudge implements Disposable {
       statusesOf(operation, reason).includes(status) &&
       publicError(operation.family, new Rejection(reason)).body._tag === _tag
     // A stored message that cannot be read is the one internal error in the contract.
-    if (status === 500 && ['experimental.session.export', 'session.context'].includes(operation.id)) return
+    if (status === 500 && READ_MESSAGES.has(operation.id)) return
     if (errorsOf(operation).some(looksSo) || outageStatusesOf(operation).includes(status)) return
     this.#findings.push(`${what}: ${operation.id} declares no error that is ${status} ${_tag ?? ''}`)
   }

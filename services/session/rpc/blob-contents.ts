@@ -1,5 +1,6 @@
 import type { BlobRef, Message } from '../domain/message.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
+import type { SessionKey } from '../ports/lease.ts'
 
 /** Content by hash. */
 export type BlobContents = ReadonlyMap<string, Uint8Array>
@@ -49,21 +50,21 @@ export async function findContents(
  */
 export async function readWithContents<T>(
   blobs: Pick<BlobStore, 'get'>,
-  workspace: string,
+  key: SessionKey,
   read: () => Promise<T>,
   refsOf: (found: T) => readonly BlobRef[],
 ): Promise<{ readonly found: T; readonly contents: BlobContents }> {
   for (let again = false; ; again = true) {
     const found = await read()
-    const { contents, missing } = await findContents(blobs, workspace, refsOf(found))
+    const { contents, missing } = await findContents(blobs, key.workspace, refsOf(found))
     if (missing === undefined) return { found, contents }
-    if (again) throw missingBlob(missing)
+    if (again) throw missingBlob(key, missing)
   }
 }
 
-/** What a broken store lacks. */
-export function missingBlob(hash: string): Error {
-  return new Error(`Blob ${hash} is missing`)
+/** What was lost: the operator reads in the log which file it was, and in which session. */
+export function missingBlob({ workspace, sessionId }: SessionKey, hash: string): Error {
+  return new Error(`Blob ${workspace}/${hash} of session ${sessionId} is missing or damaged`)
 }
 
 /** What a message refers to. */

@@ -99,13 +99,13 @@ class FileBlobStore implements BlobStore {
 
   async get(workspace: string, hash: string): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined
-    try {
-      const data = await readFile(this.#path({ workspace, hash }))
-      return (await hashOf(data)) === hash ? data : undefined
-    } catch (error) {
-      if (isMissing(error)) return undefined
-      throw error
-    }
+    const data = await readFile(this.#path({ workspace, hash })).catch(unlessMissing)
+    return data !== undefined && (await hashOf(data)) === hash ? data : undefined
+  }
+
+  async has(workspace: string, { hash, size }: BlobRef): Promise<boolean> {
+    const found = isHash(hash) ? await stat(this.#path({ workspace, hash })).catch(unlessMissing) : undefined
+    return found?.size === size
   }
 
   async release({ id, held }: BlobHold): Promise<void> {
@@ -191,6 +191,6 @@ async function isIntact(path: string, data: Uint8Array): Promise<boolean> {
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
 }

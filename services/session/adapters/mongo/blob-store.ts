@@ -132,6 +132,10 @@ class MongoBlobStore implements BlobStore {
     return content.length === blob.size ? content : undefined
   }
 
+  async has(workspace: string, { hash, size }: BlobRef): Promise<boolean> {
+    return isHash(hash) && (await this.#find(keyOf(workspace, hash)))?.size === size
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #find(_id: string): Promise<BlobDocument | null> {

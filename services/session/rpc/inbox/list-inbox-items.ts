@@ -27,7 +27,7 @@ export function listInboxItems(dependencies: {
     const { workspaceId: workspace } = principalOf(context)
     const read = () => readItems(store, workspace, sessionId)
     const refsOf = (items: readonly InboxItem[]) => items.flatMap(blobsOfItem)
-    const { found, contents } = await readWithContents(blobs, workspace, read, refsOf)
+    const { found, contents } = await readWithContents(blobs, { workspace, sessionId }, read, refsOf)
     return { items: found.map((item) => itemToProto(item, contents)) }
   }
 }

@@ -74,7 +74,7 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     if (missing === undefined) return { item: itemToProto(item, contents) }
     // Whoever removes the session at the same time comes after the admission, or before it.
     await store.inspect(key, nothing, nothing)
-    throw missingBlob(missing)
+    throw missingBlob(key, missing)
   }
 }
 

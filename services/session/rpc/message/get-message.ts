@@ -24,7 +24,7 @@ export function getMessage(dependencies: {
       if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
       throw new Rejection('MESSAGE_NOT_FOUND', { session_id: sessionId, message_id: messageId })
     }
-    const { found, contents } = await readWithContents(blobs, workspaceId, read, blobsOf)
+    const { found, contents } = await readWithContents(blobs, { workspace: workspaceId, sessionId }, read, blobsOf)
     await ownTurnFor(found)
     return { message: messageToProto(found, contents) }
   }

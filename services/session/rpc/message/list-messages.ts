@@ -53,7 +53,8 @@ export function listMessages(dependencies: {
       return fitting(found, continued?.anchor.direction)
     }
     const refsOf = ({ items }: Page<StoredMessage>) => items.flatMap(({ message }) => blobsOf(message))
-    const { found: page, contents } = await readWithContents(blobs, workspaceId, read, refsOf)
+    const key = { workspace: workspaceId, sessionId: request.sessionId }
+    const { found: page, contents } = await readWithContents(blobs, key, read, refsOf)
     await ownTurnFor(page.items)
     return {
       messages: page.items.map(({ message }) => messageToProto(message, contents)),

@@ -1,7 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
-import type { StoredMessage } from '#services/session/domain/message.ts'
+import type { BlobRef, StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
+import type { SessionKey } from '#services/session/ports/lease.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { BY_HASH, blobsOf, missingBlob } from '../blob-contents.ts'
@@ -17,27 +18,39 @@ export function toMessage({ message }: StoredMessage): MessageProto {
   return create(MessageSchema, init)
 }
 
-/** Throws when a message cannot be sent. */
-export function checkReadable(stored: StoredMessage): void {
+interface Stores {
+  readonly store: Pick<SessionStore, 'getMessage'>
+  readonly blobs: Pick<BlobStore, 'get' | 'has'>
+}
+
+/** Rejects when a message cannot be sent, or, as far as is known without reading them, its files. */
+export async function checkReadable(stores: Stores, key: SessionKey, stored: StoredMessage, withoutContent = false) {
   toBinary(MessageSchema, toMessage(stored))
+  if (withoutContent) return
+  for (const ref of blobsOf(stored.message)) {
+    if (!(await stores.blobs.has(key.workspace, ref))) await rejectMissing(stores, key, stored, ref)
+  }
 }
 
 /**
  * The content of the files of a message, in order and in pieces. Rejects with SESSION_NOT_FOUND when it is gone with
  * its session.
  */
-export async function* readContent(
-  { store, blobs }: { readonly store: Pick<SessionStore, 'getMessage'>; readonly blobs: Pick<BlobStore, 'get'> },
-  workspace: string,
-  sessionId: string,
-  { message }: StoredMessage,
-) {
-  for (const { hash } of blobsOf(message)) {
-    const content = await blobs.get(workspace, hash)
-    if (content !== undefined) yield* pieces(content)
-    else if ((await store.getMessage(workspace, sessionId, message.id)) === undefined) throw sessionNotFound(sessionId)
-    else throw missingBlob(hash)
+export async function* readContent(stores: Stores, key: SessionKey, stored: StoredMessage) {
+  for (const ref of blobsOf(stored.message)) {
+    yield* pieces((await stores.blobs.get(key.workspace, ref.hash)) ?? (await rejectMissing(stores, key, stored, ref)))
   }
+}
+
+async function rejectMissing(
+  { store }: Stores,
+  key: SessionKey,
+  { message }: StoredMessage,
+  { hash }: BlobRef,
+): Promise<never> {
+  const { workspace, sessionId } = key
+  if ((await store.getMessage(workspace, sessionId, message.id)) === undefined) throw sessionNotFound(sessionId)
+  throw missingBlob(key, hash)
 }
 
 function* pieces(content: Uint8Array) {

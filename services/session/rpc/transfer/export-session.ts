@@ -11,7 +11,8 @@ import { sessionToProto } from '../session/session-to-proto.ts'
 
 /**
  * Streams a session and its settled messages, each followed by the content of its files. Before anything is sent, every
- * message is read once and encoded, so that one that cannot be read rejects the call as a whole.
+ * message is read once and encoded, and its files are looked for, so that one that cannot be read rejects the call as a
+ * whole.
  */
 export function exportSession(dependencies: {
   readonly store: SessionStore
@@ -23,7 +24,7 @@ export function exportSession(dependencies: {
     const same: SameSession = {}
     let last = 0
     for await (const stored of settled(store, workspace, sessionId, same)) {
-      checkReadable(stored)
+      await checkReadable(dependencies, { workspace, sessionId }, stored, withoutContent)
       last = stored.seq
     }
     // Between the two readings: when it is another one's by now, the second one knows.
@@ -34,7 +35,7 @@ export function exportSession(dependencies: {
       if (stored.seq > last) break
       yield { item: { case: 'message', value: toMessage(stored) } }
       if (withoutContent) continue
-      for await (const value of readContent(dependencies, workspace, sessionId, stored))
+      for await (const value of readContent(dependencies, { workspace, sessionId }, stored))
         yield { item: { case: 'content', value } }
     }
   }
