@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { openPortico } from '#test/support/portico.ts'
 
-const FILE = Buffer.alloc(200_000, 'first')
 const LAST = Buffer.alloc(1_000, 'last')
 
 const READERS = [
@@ -16,9 +15,10 @@ const READERS = [
   '/api/experimental/session/ses_1/export',
 ]
 
-for (const [how, lose] of [
-  ['lost', (path: string) => rm(path)],
-  ['damaged', (path: string) => writeFile(path, LAST.subarray(1))],
+// A file that is lost is noticed however much comes before it; a damaged one only when it is read.
+for (const [how, before, lose] of [
+  ['lost', 200_000, (path: string) => rm(path)],
+  ['damaged', 1_000, (path: string) => writeFile(path, Buffer.alloc(LAST.length))],
 ] as const) {
   test(`a message whose file was ${how} is an UnknownError; the log names it; the same file sent again repairs it`, async () => {
     const data = await mkdtemp(join(tmpdir(), 'portico-'))
@@ -31,7 +31,7 @@ for (const [how, lose] of [
         assert.equal(answer.status, 200, await answer.text())
         assert.equal((await portico.post('/api/experimental/session/ses_1/wait', {})).status, 204)
       }
-      await prompt('msg_1', FILE)
+      await prompt('msg_1', Buffer.alloc(before, 'first'))
       await prompt('msg_2', LAST)
       const hash = createHash('sha256').update(LAST).digest('hex')
       const folders = await readdir(join(data, 'blobs'))

@@ -28,8 +28,8 @@ export interface BlobStore extends AsyncDisposable {
   release(hold: BlobHold): Promise<void>
   /** The content, or undefined when the workspace has none with that hash, or none that is intact. */
   get(workspace: string, hash: string): Promise<Uint8Array | undefined>
-  /** Whether there is content with that hash, of that size; it is not read, and may be damaged. */
-  has(workspace: string, ref: BlobRef): Promise<boolean>
+  /** Whether the workspace has content with that hash; it is not read, and may be damaged. */
+  has(workspace: string, hash: string): Promise<boolean>
   /**
    * Deletes content that is neither in use nor held, at most 20 blobs at once. Returns whether there may be more.
    * Others may do so at the same time.

@@ -103,9 +103,8 @@ class FileBlobStore implements BlobStore {
     return data !== undefined && (await hashOf(data)) === hash ? data : undefined
   }
 
-  async has(workspace: string, { hash, size }: BlobRef): Promise<boolean> {
-    const found = isHash(hash) ? await stat(this.#path({ workspace, hash })).catch(unlessMissing) : undefined
-    return found?.size === size
+  async has(workspace: string, hash: string): Promise<boolean> {
+    return isHash(hash) && (await stat(this.#path({ workspace, hash })).catch(unlessMissing)) !== undefined
   }
 
   async release({ id, held }: BlobHold): Promise<void> {

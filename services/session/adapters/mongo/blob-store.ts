@@ -132,8 +132,8 @@ class MongoBlobStore implements BlobStore {
     return content.length === blob.size ? content : undefined
   }
 
-  async has(workspace: string, { hash, size }: BlobRef): Promise<boolean> {
-    return isHash(hash) && (await this.#find(keyOf(workspace, hash)))?.size === size
+  async has(workspace: string, hash: string): Promise<boolean> {
+    return isHash(hash) && (await this.#find(keyOf(workspace, hash))) !== null
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -1,6 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
-import type { BlobRef, StoredMessage } from '#services/session/domain/message.ts'
+import type { StoredMessage } from '#services/session/domain/message.ts'
 import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
@@ -27,8 +27,8 @@ interface Stores {
 export async function checkReadable(stores: Stores, key: SessionKey, stored: StoredMessage, withoutContent = false) {
   toBinary(MessageSchema, toMessage(stored))
   if (withoutContent) return
-  for (const ref of blobsOf(stored.message)) {
-    if (!(await stores.blobs.has(key.workspace, ref))) await rejectMissing(stores, key, stored, ref)
+  for (const { hash } of blobsOf(stored.message)) {
+    if (!(await stores.blobs.has(key.workspace, hash))) await rejectMissing(stores, key, stored, hash)
   }
 }
 
@@ -37,8 +37,8 @@ export async function checkReadable(stores: Stores, key: SessionKey, stored: Sto
  * its session.
  */
 export async function* readContent(stores: Stores, key: SessionKey, stored: StoredMessage) {
-  for (const ref of blobsOf(stored.message)) {
-    yield* pieces((await stores.blobs.get(key.workspace, ref.hash)) ?? (await rejectMissing(stores, key, stored, ref)))
+  for (const { hash } of blobsOf(stored.message)) {
+    yield* pieces((await stores.blobs.get(key.workspace, hash)) ?? (await rejectMissing(stores, key, stored, hash)))
   }
 }
 
@@ -46,7 +46,7 @@ async function rejectMissing(
   { store }: Stores,
   key: SessionKey,
   { message }: StoredMessage,
-  { hash }: BlobRef,
+  hash: string,
 ): Promise<never> {
   const { workspace, sessionId } = key
   if ((await store.getMessage(workspace, sessionId, message.id)) === undefined) throw sessionNotFound(sessionId)
