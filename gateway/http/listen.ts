@@ -13,6 +13,7 @@ import { familyOf } from '../family.ts'
 import { createHttpServer } from './http-server.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { JSON_HEADERS } from './respond.ts'
+import { answerOnWire } from './wire-errors.ts'
 
 /** How often a draining port closes idle connections, in milliseconds. */
 const SWEEP_MS = 50
@@ -24,7 +25,7 @@ const SWEEP_MS = 50
 const CUT_MS = 100
 
 /** Answers requests; `next` is called for one that it does not. */
-type App = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => unknown
+export type App = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => unknown
 
 /** The facade's port. Disposal drains it with no time for what is open. */
 export interface Listener extends Required<Leaving>, AsyncDisposable {
@@ -51,6 +52,8 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     response.once('close', () => open.delete(seat))
     // Express makes a handler of its own where it is given none.
     app(request, response, (error) => {
+      // Its router passes on a request whose address it cannot read.
+      if (error === undefined) return answerOnWire({ target: request.url }, request.socket)
       logger.error({ err: error }, 'A request got no response')
       response.destroy()
     })

@@ -27,6 +27,8 @@ test('what is no HTTP is 400 in JSON, and the connection is closed', async () =>
     '\x16\x03\x01\x00\xc8\x01\x00\x00\xc4',
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     `FOO /api/info HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+    `GET http://[/api/info HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+    `POST http://[/api/info HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 9\r\n\r\n{}`,
     `GET /api/info HTTP/3.7\r\nHost: ${host}\r\n\r\n`,
     `GET /api/info HTTP/1.1\r\nHost: ${host}\r\nX: a\0b\r\n\r\n`,
     `GET /api/info HTTP/1.1\r\nHost: ${host}\r\nX: a\r\n folded\r\n\r\n`,
@@ -39,6 +41,10 @@ test('what is no HTTP is 400 in JSON, and the connection is closed', async () =>
     `${post}Transfer-Encoding: chunked\r\n\r\n2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`,
   ]
   for (const bytes of requests) expectJson(await sendBytes(facade.url, bytes), 400, MALFORMED, bytes.slice(0, 200))
+  assert.deepEqual(
+    facade.log.filter(({ level }) => Number(level) >= 50),
+    [],
+  )
 })
 
 test('a body that ends before its length is 400', async () => {

@@ -1,9 +1,10 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { ALL_OPERATIONS } from '#gateway/all-operations.ts'
 import { publicError } from '#gateway/errors/public-error.ts'
 import { errorSchemas } from '#gateway/errors/schemas.ts'
 import { familyOf } from '#gateway/family.ts'
+import type { App } from '#gateway/http/listen.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { errorsOf, outageStatusesOf, statusesOf } from '#gateway/operation-errors.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
@@ -32,12 +33,12 @@ export class AnswerJudge implements Disposable {
     this.#operations = options.operations ?? ALL_OPERATIONS
   }
 
-  wrap(app: RequestListener): RequestListener {
-    return (request, response) => {
+  wrap(app: App): App {
+    return (request, response, next) => {
       const text = keepText(response)
       const { method = '', url = '' } = request
       response.on('close', () => this.#judge(request, response, `${method} ${url.slice(0, 200)}`, text()))
-      app(request, response)
+      app(request, response, next)
     }
   }
 
