@@ -161,7 +161,7 @@ test('tokens are from where the gateway listens, or from the origin of PORTICO_P
   for (const more of [{}, { PORTICO_PUBLIC_URL: 'https://portico.example/a/path' }]) {
     const server = await startProcess('main.ts', { ...common, ...more })
     const { stdout } = await runToEnd('scripts/key.ts', ['list'], common)
-    const [, workspaceId = ''] = /workspace (\w+):/.exec(stdout) ?? []
+    const [, workspaceId = ''] = /workspace (wrk_\w+)/.exec(stdout) ?? []
     const [, keyId = ''] = /^(key_\w+) .* workspace /m.exec(stdout) ?? []
     const own = 'PORTICO_PUBLIC_URL' in more ? 'https://portico.example' : server.url
     for (const [issuer, status] of [
