@@ -49,6 +49,7 @@ for (const [how, before, lose] of [
         )
       }
       assert.equal((await portico.fetch('/api/session/ses_1/message/msg_1')).status, 200)
+      assert.equal((await portico.fetch('/api/experimental/session/ses_1/export?sanitize=true')).status, 200)
       await prompt('msg_3', LAST)
       for (const path of READERS) {
         const answer = await portico.fetch(path)
