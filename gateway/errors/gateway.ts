@@ -40,8 +40,8 @@ export const gatewayErrors = {
     BODY_TOO_LARGE: ({ metadata }) => failure(413, `Payload too large: the body has more than ${metadata.limit} bytes`),
     BODY_TOO_SLOW: () => failure(408, 'Operation timed out: the body arrived too slowly'),
     TOO_MANY_LARGE_BODIES: ({ metadata }) => ({
-      ...failure(503, 'Service temporarily unavailable: too many large request bodies arrived at the same time'),
-      headers: ['retry-after', metadata.retry_after ?? '10'],
+      ...unavailable('too many large request bodies arrived at the same time'),
+      headers: ['retry-after', metadata.retry_after ?? '1'],
     }),
     CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>
       failure(415, `The content type must be ${metadata.expected ?? 'another'}`),
@@ -70,7 +70,7 @@ export const gatewayErrors = {
     TOO_MANY_ISSUERS: ({ message }) => failure(409, message),
     TOO_MANY_POLICIES: ({ message }) => failure(409, message),
     SIGNING_UNAVAILABLE: () => failure(500, 'Signing keys are not configured'),
-    STORE_UNAVAILABLE: () => failure(503, 'Service temporarily unavailable'),
+    STORE_UNAVAILABLE: ({ domain }) => unavailable(`the store of the ${domain} service cannot be used`),
     REQUEST_DUPLICATE: () => failure(409, 'Resource conflict. Please try again later.'),
     API_KEY_NOT_FOUND: () => failure(404, 'Resource not found: no such API key'),
     WORKSPACE_NOT_FOUND: () => failure(404, 'Resource not found: no such workspace'),
@@ -82,8 +82,8 @@ export const gatewayErrors = {
     PROVIDER_RATE_LIMITED: providerError,
     PROVIDER_UNAVAILABLE: providerError,
     PROVIDER_TIMEOUT: providerError,
-    SERVICE_CLOSING: () => failure(503, 'Service temporarily unavailable'),
-    SECRET_REFUSED: () => failure(503, 'Service temporarily unavailable'),
+    SERVICE_CLOSING: ({ domain }) => unavailable(`the ${domain} service is stopping`),
+    SECRET_REFUSED: ({ domain }) => unavailable(`the ${domain} service cannot be reached`),
     NOT_READY: () => failure(503, 'The server is starting or stopping'),
     // Pages may call from anywhere: they need a key.
     TOO_MANY_EXCHANGES: 'internal',
@@ -97,13 +97,20 @@ export const gatewayErrors = {
     ISSUER_KEYS_UNAVAILABLE: 'internal',
     PROVIDER_NOT_FOUND: 'internal',
   },
-  unavailable: (deadlinePassed) =>
-    deadlinePassed ? failure(504, 'Operation timed out') : failure(503, 'Service temporarily unavailable'),
+  unavailable: (deadlinePassed, service) =>
+    deadlinePassed
+      ? failure(504, `Operation timed out: the ${service} service took too long to respond`)
+      : unavailable(`the ${service} service cannot be reached`),
   internal: () => failure(500, 'Internal Server Error'),
 } as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']>
 
 function failure(code: number, message: string): PublicError {
   return { status: code, body: { error: { code, message } } }
+}
+
+/** `problem` names the service that has it. */
+function unavailable(problem: string): PublicError {
+  return failure(503, `Service temporarily unavailable: ${problem}`)
 }
 
 function unauthorized(message: string): (reason: Reason) => PublicError {

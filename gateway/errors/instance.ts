@@ -37,7 +37,7 @@ export const instanceErrors = {
     BODY_TOO_SLOW: () => tagged(408, 'RequestTimeoutError', 'The body arrived too slowly'),
     TOO_MANY_LARGE_BODIES: ({ domain, metadata }) => ({
       ...unavailable('Too many large request bodies arrived at the same time; try again', domain),
-      headers: ['retry-after', metadata.retry_after ?? '10'],
+      headers: ['retry-after', metadata.retry_after ?? '1'],
     }),
     CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>
       invalid(`The content type must be ${metadata.expected ?? 'another'}`, PAYLOAD, 415),

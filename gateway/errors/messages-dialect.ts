@@ -33,7 +33,7 @@ export const messagesErrors = {
   reasons: Object.fromEntries(Object.entries(gatewayErrors.reasons).map(enveloped)) as {
     readonly [R in keyof Rows]: Rows[R] extends 'internal' ? 'internal' : (reason: Reason) => PublicError
   },
-  unavailable: (deadlinePassed) => inEnvelope(gatewayErrors.unavailable(deadlinePassed)),
+  unavailable: (deadlinePassed, service) => inEnvelope(gatewayErrors.unavailable(deadlinePassed, service)),
   internal: () => inEnvelope(gatewayErrors.internal()),
 } as const satisfies ErrorTable<ReasonsOf['gateway' | 'identity' | 'inference' | 'server']>
 

@@ -31,7 +31,7 @@ async function* nothing() {}
 async function judged(path: string, status: number, body: string): Promise<string | undefined> {
   const judge = new AnswerJudge({ declared: true, operations })
   const app = judge.wrap((_, response) => void response.writeHead(status).end(body))
-  const server = createServer((request, response) => void app(request, response, assert.fail))
+  const server = createServer((request, response) => void app(request, response, () => assert.fail()))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).text()

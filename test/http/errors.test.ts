@@ -11,8 +11,9 @@ import { errorSchemas } from '#gateway/errors/schemas.ts'
 import { toConnectError } from '#shared/reasons.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 import { storeReasons } from '#shared/stores/store-outage.ts'
-import { openFacade } from '#test/support/facade.ts'
+import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 
+const BY_KEY = { authorization: `Bearer ${TEST_KEYS.workspace}` }
 const at = { field: 'session_id', problem: 'Wrong' }
 
 /** What each reason of a service becomes on `/api`: metadata, status, body. */
@@ -160,6 +161,23 @@ test('a service that is not there, or too slow, is 503', async () => {
   const slow = await facade.fetch('/api/session/ses_1')
   assert.equal(slow.status, 503)
   assert.deepEqual(await slow.json(), { _tag, message: 'The request took too long', service: 'session' })
+})
+
+test('below /api/v1, an unavailable service is named', async () => {
+  let code = Code.Unavailable
+  await using facade = await openFacade({
+    inference: {
+      listModels: () => {
+        throw new ConnectError('x', code)
+      },
+    },
+  })
+  const get = async () => (await facade.fetch('/api/v1/models', { headers: BY_KEY })).json()
+  const unavailable = 'Service temporarily unavailable: the inference service cannot be reached'
+  assert.deepEqual(await get(), { error: { code: 503, message: unavailable } })
+  code = Code.DeadlineExceeded
+  const slow = 'Operation timed out: the inference service took too long to respond'
+  assert.deepEqual(await get(), { error: { code: 504, message: slow } })
 })
 
 test('an error of an unknown reason reveals nothing of it, in any family', () => {

@@ -46,7 +46,8 @@ test('55: errors of the key set have the form of the gateway, and are not kept',
   const away = await get()
   assert.equal(away.status, 503)
   assert.ok(Number(away.headers.get('retry-after')) >= 1)
-  assert.deepEqual(await away.json(), { error: { code: 503, message: 'Service temporarily unavailable' } })
+  const message = 'Service temporarily unavailable: the store of the test service cannot be used'
+  assert.deepEqual(await away.json(), { error: { code: 503, message } })
   const posted = await get({ method: 'POST', headers: { authorization: `Bearer ${TEST_KEYS.management}` } })
   assert.equal(posted.status, 405)
   assert.equal(posted.headers.get('allow'), 'GET, HEAD')
