@@ -24,6 +24,17 @@ test('a question is answered with a whole completion', async () => {
   )
 })
 
+test('a word of megabytes counts as many tokens, in questions and answers', async () => {
+  await using portico = await openPortico()
+  // The answer repeats a million characters.
+  const { usage } = await askChat(portico, say('x'.repeat(3e6)))
+  assert.deepEqual([usage.prompt_tokens, usage.completion_tokens], [10_000, 3_346])
+  assert.deepEqual(
+    portico.log.filter(({ msg }) => /implausible/.test(String(msg))),
+    [],
+  )
+})
+
 test('a stream begins with the role, has a chunk for each word, ends with the reason, and has usage without a choice', async () => {
   await using portico = await openPortico()
   const chunks = await streamChat(portico, say('/length 2'))

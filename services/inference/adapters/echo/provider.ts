@@ -12,7 +12,8 @@ const MAX_BATCH_WORDS = 1_000
 /**
  * `portico/echo`: the built-in model. It needs no network, is deterministic, and obeys lines of the last user message
  * (`script.ts`). It streams word by word; all words of a turn form one batch unless the script contains `/slow`. A
- * token is a word: a sequence of characters without white space. The name of a tool call counts as another one.
+ * token is a word: a sequence of up to 300 characters without white space. The name of a tool call counts as another
+ * one.
  */
 export class EchoProvider implements ModelProvider {
   readonly #providerId: string

@@ -2,9 +2,13 @@ import type { Message, Part } from '#services/inference/domain/conversation.ts'
 
 const TALE = 'the quick brown fox jumps over the lazy dog while portico counts every word that it writes'.split(' ')
 
+/** A longer sequence without white space is several words: no model writes that much in one token. */
+const LONGEST = 300
+const WORD = new RegExp(`\\s{0,100}\\S{1,${LONGEST}}\\s{0,100}|\\s{1,${LONGEST}}`, 'gu')
+
 /** The words of a text, one by one, each with the surrounding white space; joined, they are the text. */
 export function* wordsOf(text: string): Generator<string> {
-  for (const [word] of text.matchAll(/\s*\S+\s*|\s+/g)) yield word
+  for (const [word] of text.matchAll(WORD)) yield word
 }
 
 /** Code unit → whether `\s` matches it: testing each character of a long text takes too long. */
@@ -16,10 +20,16 @@ SPACES.fill(1, 0x2000, 0x200b)
 function countWords(text: string): number {
   let words = 0
   let before = 1
+  let length = 0
   for (let i = 0; i < text.length; i++) {
     const space = SPACES[text.charCodeAt(i)] ?? 0
     words += before & (1 - space)
+    length = space === 1 ? 0 : length + 1
     before = space
+    if (length === LONGEST) {
+      before = 1
+      length = 0
+    }
   }
   return words
 }
@@ -32,8 +42,8 @@ export function tale(words: number): string {
 }
 
 /**
- * Tokens of a conversation, as portico/echo counts them: one for each word (a sequence without white space) of text,
- * thoughts, tool arguments and tool results, and one for each picture, file and sound.
+ * Tokens of a conversation, as portico/echo counts them: one for each word (a sequence without white space, of at most
+ * 300 characters) of text, thoughts, tool arguments and tool results, and one for each picture, file and sound.
  */
 export function countTokens(messages: readonly Message[]): number {
   let tokens = 0
