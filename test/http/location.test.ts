@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { git } from '#test/support/catalog.ts'
@@ -112,6 +112,23 @@ test('a reload of a directory that is gone is 503, which names it', async () => 
     message: `Locations could not be reloaded: ${directory}: it is gone, or cannot be read`,
     service: 'location',
   })
+})
+
+test('a reload of a configuration that is nested too deep is 503, with the place', async () => {
+  await using portico = await openPortico({}, { 'opencode.json': '{}' })
+  assert.equal((await portico.fetch('/api/agent')).status, 200)
+  const path = join(portico.project, 'opencode.json')
+  const reload = (text: string) =>
+    writeFile(path, text).then(() => portico.fetch('/api/location/reload', { method: 'POST' }))
+  const nested = (levels: number) => `{"x":"[[",\n"y":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+  assert.equal((await reload(nested(100))).status, 204)
+  for (const levels of [101, 100_000]) {
+    const answer = await reload(nested(levels))
+    assert.equal(answer.status, 503)
+    const problem = `${path}: nested more than 100 levels deep at line 2, column 104`
+    const message = `Locations could not be reloaded: ${portico.project}: ${problem}`
+    assert.deepEqual(await answer.json(), { _tag: 'ServiceUnavailableError', message, service: 'location' })
+  }
 })
 
 test('a directory that does not exist is 404', async () => {
