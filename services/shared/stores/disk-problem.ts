@@ -1,5 +1,7 @@
 import type { StoreProblem } from '#shared/stores/store-health.ts'
 
+/** SQLite's code for a failed read or write. */
+const IOERR = 10
 /** SQLite's result codes (https://sqlite.org/rescode.html), without the upper bytes, which distinguish variants. */
 const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {
   3: 'away', // PERM
@@ -8,7 +10,7 @@ const SQLITE: Readonly<Record<number, StoreProblem['kind']>> = {
   7: 'away', // NOMEM
   8: 'away', // READONLY
   9: 'away', // INTERRUPT
-  10: 'away', // IOERR
+  [IOERR]: 'away',
   11: 'damaged', // CORRUPT
   13: 'full', // FULL
   14: 'away', // CANTOPEN
@@ -48,5 +50,10 @@ export function diskProblem(error: unknown): StoreProblem | undefined {
     error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error
       ? SQLITE[(error.errcode as number) & 0xff]
       : FILES[String(error.code)]
-  return kind && { kind, text: error.message }
+  return kind && { kind, text: isVague(error) ? `${error.message} (the disk may be full)` : error.message }
+}
+
+/** SQLite also reports IOERR where it cannot enlarge the files beside a database. */
+function isVague(error: Error & { readonly code: unknown }): boolean {
+  return error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error && ((error.errcode as number) & 0xff) === IOERR
 }
