@@ -40,6 +40,8 @@ test('an agent that may edit everything does not rewrite its own rules without a
   const ways = [
     ...['opencode.json', '.opencode/agents/build.md', '.opencode/opencode.jsonc', '.git/hooks/pre-commit'],
     ...['.opencode/plugins/own.js', '.agents/skills/a/SKILL.md', '.claude/skills/a/SKILL.md'],
+    // Nothing is looked for there: only the name of a folder says that it is guarded.
+    ...['.agents/notes.md', '.claude/settings.json', 'deep/.agents/notes.md', 'deep/.claude/settings.json'],
   ]
   service.peers.turns.push(calls(...ways.map((path) => write(path)), write('plain.txt')))
   await service.prompt('Free yourself')
