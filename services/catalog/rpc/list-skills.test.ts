@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rm, symlink } from 'node:fs/promises'
+import { rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { asOperator, type CatalogFixture, catalogTest, git, openCatalog, writeFiles } from '#test/support/catalog.ts'
@@ -70,9 +70,15 @@ test('of skills with one id the nearest counts: the home, the configuration, the
 
 test('a file that is not a skill is logged, and counts as it was before', async () => {
   await using catalog = await openCatalog()
-  const write = (text: string) => writeFiles(catalog.project, { '.agents/skills/one/SKILL.md': text })
-  await write(skill('good'))
-  await writeFiles(catalog.project, { '.agents/skills/two/SKILL.md': '---\nname: [a]\n---\n' })
+  // Replaced as a whole: a file that is read half written would be logged, too.
+  const write = async (text: string) => {
+    await writeFiles(catalog.project, { next: text })
+    await rename(join(catalog.project, 'next'), join(catalog.project, '.agents/skills/one/SKILL.md'))
+  }
+  await writeFiles(catalog.project, {
+    '.agents/skills/one/SKILL.md': skill('good'),
+    '.agents/skills/two/SKILL.md': '---\nname: [a]\n---\n',
+  })
   assert.deepEqual(await listed(catalog), ['one: good'])
   const bad = ['---\n- a\n---\n', '---\na: [\n---\n', skill('x'.repeat(1_025)), skill('large', 'x'.repeat(64 << 10))]
   for (const text of bad) {
