@@ -35,6 +35,7 @@ export function reasonOf(word: string): FinishReason {
 
 /** Converts an error of the API. */
 export function failureOf(providerId: string, error: JsonObject | undefined): Error {
-  const status = STATUSES.get(textAt(error?.type)) ?? 500
-  return rejectionForStatus(providerId, status, textAt(error?.message) || 'It broke off with an error')
+  const code = textAt(error?.type)
+  const status = STATUSES.get(code) ?? 500
+  return rejectionForStatus(providerId, status, textAt(error?.message) || 'It broke off with an error', { code })
 }

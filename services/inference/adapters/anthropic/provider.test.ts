@@ -66,16 +66,16 @@ test('an error event is rejected by its type, before and after the first word', 
   const [start = ''] = fixture('anthropic-tools.sse').split('event: content_block_start')
   const error = (type: string) => `event: error\ndata: {"type":"error","error":{"type":"${type}","message":"No."}}\n\n`
   const metadata = { provider: 'anthropic', message: 'No.' }
-  for (const [text, reason, status] of [
-    [error('overloaded_error'), 'PROVIDER_UNAVAILABLE', '529'],
-    [start + error('rate_limit_error'), 'PROVIDER_RATE_LIMITED', '429'],
-    [start + error('invalid_request_error'), 'PROVIDER_REFUSED', '400'],
+  for (const [before, code, reason, status] of [
+    ['', 'overloaded_error', 'PROVIDER_UNAVAILABLE', '529'],
+    [start, 'rate_limit_error', 'PROVIDER_RATE_LIMITED', '429'],
+    [start, 'invalid_request_error', 'PROVIDER_REFUSED', '400'],
   ] as const) {
-    await using stub = await startStub(streams(text))
+    await using stub = await startStub(streams(before + error(code)))
     const config = { id: 'anthropic', protocol: 'anthropic', apiKey: undefined, headers: {}, models: [] } as const
     await using set = await ProviderSet.open([{ ...config, baseUrl: stub.url }], 5_000, silentLogger)
     const provider = set.byId.get('anthropic') ?? assert.fail()
-    await assert.rejects(eventsOf(provider), reasonOfRejection(reason, { ...metadata, status }))
+    await assert.rejects(eventsOf(provider), reasonOfRejection(reason, { ...metadata, status, code }))
   }
 })
 

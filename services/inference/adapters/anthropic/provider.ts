@@ -42,7 +42,7 @@ export class AnthropicProvider implements ModelProvider {
     const headers = headersOf(request)
     const reader = await this.#upstream.post('/v1/messages/count_tokens', { headers, body, whole: true, signal })
     try {
-      const answer = jsonObject(await reader.text(MAX_COUNT_BYTES, { whole: true }), this.#providerId, 'an answer')
+      const answer = jsonObject(await reader.text(MAX_COUNT_BYTES), this.#providerId, 'an answer')
       const tokens = countAt(answer.input_tokens)
       if (tokens === undefined) throw unavailable(this.#providerId, 'It sent no number of tokens')
       return tokens

@@ -60,7 +60,7 @@ export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly 
   }
   let failure: Failure | undefined
   try {
-    mapper.whole(jsonObject(await reader.text(MAX_WHOLE_BYTES, { whole: true }), providerId, 'an answer'))
+    mapper.whole(jsonObject(await reader.text(MAX_WHOLE_BYTES), providerId, 'an answer'))
   } catch (error) {
     failure = { error }
   } finally {

@@ -5,6 +5,7 @@ import { unavailable } from './provider-errors.ts'
 const HIGH_WATER_BYTES = 64 * 1024
 const MAX_BYTES = 128 * 1024 * 1024
 const DRAIN_MS = 1_000
+const ERROR_MS = 2_000
 const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
 
 /** Status and headers of a response. */
@@ -61,18 +62,34 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     return chunks
   }
 
-  /** The body as text. Anything beyond `maxBytes` is cut off or, if `whole`, makes the body too long. */
-  async text(maxBytes: number, { whole = false } = {}): Promise<string> {
+  /** The whole body as text; a longer one is refused. */
+  async text(maxBytes: number): Promise<string> {
     const chunks: Buffer[] = []
     let bytes = 0
-    while (bytes < maxBytes || whole) {
-      const read = await this.read()
-      if (read === undefined) break
-      for (const chunk of read) {
-        chunks.push(chunk)
-        bytes += chunk.byteLength
+    for (let read = await this.read(); read !== undefined; read = await this.read()) {
+      bytes += append(chunks, read)
+      if (bytes > maxBytes) throw unavailable(this.#providerId, 'The answer is too long')
+    }
+    return Buffer.concat(chunks).toString('utf8')
+  }
+
+  /**
+   * The beginning of an error's body as text: what has come when it is that long, ends, breaks off, or has taken two
+   * seconds, since the status says what matters.
+   */
+  async beginning(maxBytes: number): Promise<string> {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const late = setTimeout(() => this.close(), ERROR_MS)
+    try {
+      for (let read = await this.read(); read !== undefined; read = await this.read()) {
+        bytes += append(chunks, read)
+        if (bytes >= maxBytes) break
       }
-      if (whole && bytes > maxBytes) throw unavailable(this.#providerId, 'The answer is too long')
+    } catch {
+      this.#signal.throwIfAborted()
+    } finally {
+      clearTimeout(late)
     }
     return Buffer.concat(chunks).toString('utf8', 0, maxBytes)
   }
@@ -160,6 +177,16 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     const what = this.#head === undefined ? 'It cannot be reached' : 'The answer was cut off'
     return unavailable(this.#providerId, `${what} (${code})`, error)
   }
+}
+
+/** Returns how many bytes were added. */
+function append(chunks: Buffer[], more: readonly Buffer[]): number {
+  let bytes = 0
+  for (const chunk of more) {
+    chunks.push(chunk)
+    bytes += chunk.byteLength
+  }
+  return bytes
 }
 
 function asError(reason: unknown): Error {

@@ -48,6 +48,10 @@ test('every status has its reason, with the provider’s message and the wait th
     [500, '<html>oops</html>', {}, 'PROVIDER_UNAVAILABLE', 'Status 500'],
     [503, 'x'.repeat(5_000), {}, 'PROVIDER_UNAVAILABLE', `${'x'.repeat(499)}…`],
     [302, '', { location: 'http://127.0.0.1:1/' }, 'PROVIDER_UNAVAILABLE', 'Status 302'],
+    [400, [{ error: { code: 400, message: 'as Google says it' } }], {}, 'PROVIDER_REFUSED', 'as Google says it'],
+    [422, { detail: [{ loc: ['body'], msg: 'Field required' }] }, {}, 'PROVIDER_REFUSED', 'Field required'],
+    [500, 'null', {}, 'PROVIDER_UNAVAILABLE', 'Status 500'],
+    [500, '{"error":{"mess', {}, 'PROVIDER_UNAVAILABLE', 'Status 500'],
   ] as const
   for (const [status, body, headers, reason, message] of cases) {
     await using opened = await open(answers(status, body, headers))
@@ -57,12 +61,27 @@ test('every status has its reason, with the provider’s message and the wait th
   }
 })
 
+test('a status counts, with the wait that it names, even if the body of the error is cut off or never ends', async () => {
+  const refuse = (after: (response: ServerResponse) => unknown) => (response: ServerResponse) => {
+    response.writeHead(429, { 'retry-after': '7' })
+    response.write('{"error":{"message":"slow d', () => after(response))
+  }
+  for (const after of [(response: ServerResponse) => response.destroy(), () => {}]) {
+    await using opened = await open(refuse(after))
+    const metadata = { provider: 'p', status: '429', message: 'Status 429', retry_after: '7' }
+    const asked = [eventsOf(opened.provider), wholeEventsOf(opened.provider)]
+    const isRefused = reasonOfRejection('PROVIDER_RATE_LIMITED', metadata)
+    await Promise.all(asked.map((answer) => assert.rejects(answer, isRefused)))
+  }
+})
+
 test('a 200 that is not an event stream is not an answer; a known error in it is refused, and the key stays here', async () => {
   const filtered = { status: '400', code: 'content_filter', error_type: 'content_policy_violation' }
   for (const [body, reason, more] of [
     [{ error: { message: `out of order: ${key}` } }, 'PROVIDER_UNAVAILABLE', { message: 'out of order: ***' }],
     [{ choices: [] }, 'PROVIDER_UNAVAILABLE', { message: 'The answer is not an event stream' }],
     [{ error: { code: 'content_filter', message: 'no' } }, 'PROVIDER_REFUSED', { ...filtered, message: 'no' }],
+    [{ error: { code: 429, message: 'slow' } }, 'PROVIDER_RATE_LIMITED', { status: '429', message: 'slow' }],
   ] as const) {
     await using opened = await open(answers(200, body))
     await assert.rejects(eventsOf(opened.provider), reasonOfRejection(reason, { provider: 'p', ...more }))

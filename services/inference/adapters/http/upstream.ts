@@ -2,8 +2,7 @@ import type { Agent } from 'undici'
 import type { ProviderTimeouts } from '#services/inference/domain/provider-timeouts.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { ApiKey } from './api-key.ts'
-import { typeOfWord } from './error-types.ts'
-import { objectAt } from './json.ts'
+import { errorIn, statusIn } from './error-body.ts'
 import { rejectionForStatus, unavailable } from './provider-errors.ts'
 import { type ResponseHead, ResponseReader } from './response-reader.ts'
 
@@ -99,7 +98,7 @@ export class Upstream {
     try {
       const { status, headers: answered } = await reader.head()
       if (status === 200 && (whole || isEventStream(answered))) return reader
-      throw this.#refusal(status, await reader.text(MAX_ERROR_BYTES), answered['retry-after'] ?? '')
+      throw this.#refusal(status, await reader.beginning(MAX_ERROR_BYTES), answered['retry-after'] ?? '')
     } catch (error) {
       reader.close()
       throw error
@@ -108,14 +107,13 @@ export class Upstream {
 
   #refusal(status: number, body: string, retryAfter: string): Error {
     const { providerId } = this.#options
-    const { message: given, code } = saidBy(body)
-    const message = this.#masked(given)
-    const isSuccess = status < 300
-    const refuses = typeOfWord(code) !== undefined
-    if (isSuccess && !refuses) return unavailable(providerId, message || 'The answer is not an event stream')
+    const error = errorIn(body)
+    const message = this.#masked(error.message)
     // Some servers respond with 200 even to errors.
-    const said = isSuccess ? 400 : status
-    return rejectionForStatus(providerId, said, message || `Status ${status}`, { retryAfter, code: this.#masked(code) })
+    const said = status < 300 ? statusIn(error) : status
+    if (said === undefined) return unavailable(providerId, message || 'The answer is not an event stream')
+    const code = this.#masked(error.code)
+    return rejectionForStatus(providerId, said, message || `Status ${status}`, { retryAfter, code })
   }
 
   /** Removes the keys and headers of the configuration from an error of this server, since servers repeat them. */
@@ -146,26 +144,4 @@ function withoutEnd(text: string, secret: string): string {
 /** Whether a response with these headers is a stream. */
 export function isEventStream(headers: ResponseHead['headers']): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
-}
-
-/**
- * The message of an error body (`error.message`, `error`, `message` or `detail`) and its code (`error.code`,
- * `error.type` or `code`). Empty if there is none that can be read.
- */
-function saidBy(body: string): { readonly message: string; readonly code: string } {
-  try {
-    const { error, message, detail, code } = JSON.parse(body) as Record<string, unknown>
-    const inner = objectAt(error)
-    return {
-      message: wordIn([inner === undefined ? error : inner.message, message, detail]),
-      code: wordIn([inner?.code, inner?.type, code]),
-    }
-  } catch {
-    return { message: /^\s*</.test(body) ? '' : body.trim(), code: '' }
-  }
-}
-
-function wordIn(values: readonly unknown[]): string {
-  const word = values.find((value) => typeof value === 'string')
-  return typeof word === 'string' ? word : ''
 }

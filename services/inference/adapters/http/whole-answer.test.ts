@@ -137,7 +137,7 @@ test('a 200 without a whole answer is not an answer: broken JSON, an error, noth
       anthropic,
       { type: 'error', error: { type: 'overloaded_error', message: 'no' } },
       'PROVIDER_UNAVAILABLE',
-      { status: '529', message: 'no' },
+      { status: '529', message: 'no', code: 'overloaded_error' },
     ],
   ] as const) {
     await using opened = await open(protocol, answers(200, body))

@@ -1,3 +1,4 @@
+import { statusOf } from '../http/error-body.ts'
 import { typeOfWord } from '../http/error-types.ts'
 import { objectAt, textAt } from '../http/json.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
@@ -21,13 +22,12 @@ export function openaiError(providerId: string, error: unknown): Error {
   const given = objectAt(error)
   const message = textAt(given?.message) || textAt(error) || 'It broke off with an error'
   const { code, type } = given ?? {}
-  const number = Number(code)
   const words = [textAt(code), textAt(type)]
-  const [known = 502] = words.map(statusOf).filter((status) => status !== undefined)
-  const status = number >= 400 && number <= 599 ? number : known
+  const [known = 502] = words.map(statusOfWord).filter((status) => status !== undefined)
+  const status = statusOf(code) ?? known
   return rejectionForStatus(providerId, status, message, { code: words.find((word) => word !== '') ?? '' })
 }
 
-function statusOf(word: string): number | undefined {
+function statusOfWord(word: string): number | undefined {
   return STATUSES.get(word) ?? (typeOfWord(word) === undefined ? undefined : 400)
 }
