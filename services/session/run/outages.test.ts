@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Clock, systemClock } from '#shared/clock.ts'
+import { timedId } from '#shared/ids.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
-import { admission, newSession, W } from '#test/contract/session-store.support.ts'
+import { admission, assistant, newSession, W } from '#test/contract/session-store.support.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { openSqliteSessionStore } from '../adapters/sqlite/open-session-store.ts'
+import { isSettled } from '../domain/message.ts'
 import type { AcquiredLease } from '../ports/lease.ts'
 import { drainSession } from './drain.ts'
 import { patientPort } from './patient-port.ts'
@@ -37,6 +39,10 @@ async function open(clock: Clock = systemClock) {
   const state = {
     failure: undefined as Error | undefined,
     only: undefined as string | undefined,
+    /** It fails once. */
+    once: false,
+    /** The model is called, and says nothing. */
+    answers: false,
     /** How long a renewal takes, and how many were made. */
     slowMs: 0,
     renewed: 0,
@@ -48,7 +54,11 @@ async function open(clock: Clock = systemClock) {
       return async (...words: unknown[]) => {
         // What is given back is no write under the lease.
         const only = state.only === 'revise' && !('fence' in (words[0] as object)) ? '' : state.only
-        if (state.failure !== undefined && (only ?? key) === key) throw state.failure
+        const { failure } = state
+        if (failure !== undefined && (only ?? key) === key) {
+          if (state.once) state.failure = undefined
+          throw failure
+        }
         const answer: unknown = await Reflect.apply(member, target, words)
         if (key === 'renewLease') {
           await pause(state.slowMs, never)
@@ -67,15 +77,29 @@ async function open(clock: Clock = systemClock) {
   const used = { ms: 0 }
   const given = {
     ...{ store, blobs: {}, watchers, clock, logger: silentLogger, pause: soon, closing: closing.signal },
-    ...{ autoResume: true, fences: new Map(), subagents: { depth: 0 }, hub: { mark: () => 0 } },
+    ...{
+      autoResume: true,
+      fences: new Map(),
+      subagents: { depth: 0 },
+      hub: { mark: () => 0, hasListener: () => false },
+    },
+    newId: (prefix: Parameters<RunDependencies['newId']>[0]) => timedId(prefix, clock),
     health: { state: () => ({ ok: state.failure === undefined || state.only !== undefined }) },
     catalog: {
       endTools: async () => {},
-      getAgent: (call: { readonly signal: AbortSignal }) => {
+      getAgent: async (call: { readonly signal: AbortSignal }) => {
+        if (state.answers) return { agent: { id: 'build', instructions: [], permissions: [] }, location: {} }
         begun.push('step')
         return waits(undefined, call.signal)
       },
-      listTools: (call: { readonly signal: AbortSignal }) => waits(undefined, call.signal),
+      listTools: async () => [],
+    },
+    inference: {
+      findModel: async () => ({ model: assistant('').model, contextLength: undefined }),
+      async *generate({ signal }: { readonly signal: AbortSignal }) {
+        begun.push('answer')
+        yield await waits(undefined, signal)
+      },
     },
   } as unknown as RunDependencies
   /** Owns the session from now on. */
@@ -215,6 +239,35 @@ describe('a run that loses its store or its time', { concurrency: true }, () => 
     state.failure = undefined
     await waitFor('the lease to be given back', async () => (await nextAttempt(fixture)) === 1)
   })
+
+  for (const [what, failure] of [
+    ['has an unknown outcome', storeUnavailable('late', { outcomeUnknown: true })],
+    ['fails for no reason that is known', new Error('nobody foresaw this')],
+  ] as const) {
+    test(`no step stays open when the write that ends it, as its run is interrupted, ${what}`, async () => {
+      await using fixture = await open()
+      const { opened, own, state, begun } = fixture
+      state.answers = true
+      const first = await own()
+      await waitFor('the model to be called', () => begun.length === 1)
+      Object.assign(state, { failure, only: 'revise', once: true })
+      await opened.requestInterrupt(W, 'ses_1')
+      await first.drained
+      const outcome = async () => (await opened.getSession(W, 'ses_1'))?.outcome
+      if ((await outcome()) === undefined) {
+        await nextAttempt(fixture)
+        await (await own()).drained
+      }
+      assert.equal(await outcome(), 'interrupted')
+      const page = await opened.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' })
+      const ends = page?.items.map(({ message }) => [message.type, isSettled(message)])
+      assert.deepEqual(ends, [
+        ['user', true],
+        ['assistant', true],
+        ['idle', true],
+      ])
+    })
+  }
 
   test('a write that ends each time with an unknown outcome, while the store takes others, is an attempt each time', async () => {
     await using fixture = await open()

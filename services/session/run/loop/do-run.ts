@@ -14,7 +14,7 @@ import { StoreFault } from '../patient-port.ts'
 import type { RunContext } from '../run-context.ts'
 import { RunFailure } from '../run-context.ts'
 import { INTERNAL, resumeStep, runStep, type StepEnd } from '../run-step.ts'
-import { isLeaseLost } from '../stopped.ts'
+import { isLeaseLost, Stopped } from '../stopped.ts'
 import { atStep, type Drain } from '../takeover/take-over.ts'
 
 /** How a run ended. */
@@ -24,6 +24,7 @@ interface RunEnd {
 }
 
 const SUCCEEDED: RunEnd = { outcome: 'succeeded', error: undefined }
+const INTERRUPTED: RunEnd = { outcome: 'interrupted', error: undefined }
 
 /** The state of a run between two steps. */
 interface Course {
@@ -71,13 +72,15 @@ export async function doRun(run: Drain, left: readonly AssistantMessage[]): Prom
       course = await doStep(run, start, course)
     }
   } catch (error) {
-    if (tenure.reason === 'interrupted') return { outcome: 'interrupted', error: undefined }
-    if (tenure.reason !== undefined || isLeaseLost(error)) throw error
-    if (isStoreUnavailable(error) || error instanceof StoreFault) throw error
-    if (error instanceof RunFailure) return { outcome: 'failed', error: error.error }
+    // Whoever owns the session next finds out what was written, and settles what was not.
+    if (isLeaseLost(error) || isStoreUnavailable(error) || error instanceof StoreFault) throw error
+    const isInterrupted = tenure.reason === 'interrupted'
+    if (tenure.reason !== undefined && !isInterrupted) throw error
+    if (error instanceof Stopped) return INTERRUPTED
+    if (error instanceof RunFailure) return isInterrupted ? INTERRUPTED : { outcome: 'failed', error: error.error }
     logger.error({ err: error, sessionId: tenure.lease.sessionId }, 'A run failed')
     await owned.settleAborted()
-    return { outcome: 'failed', error: INTERNAL }
+    return isInterrupted ? INTERRUPTED : { outcome: 'failed', error: INTERNAL }
   }
 }
 
