@@ -76,6 +76,8 @@ export class Remover implements AsyncDisposable {
     // This does not belong to the request that removed the session.
     this.#running ??= detached(() => this.#run()).finally(() => {
       this.#running = undefined
+      // Woken after the last look.
+      if (this.#again) this.wake()
     })
   }
 
@@ -99,6 +101,7 @@ export class Remover implements AsyncDisposable {
       }
     } catch (error) {
       // The next look goes on; that a store is away is reported by its watch.
+      this.#again = false
       if (!this.#closing.signal.aborted && !isStoreUnavailable(error)) {
         logger.error({ err: error }, 'What is left of a removed session could not be deleted')
       }
