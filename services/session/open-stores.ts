@@ -12,14 +12,14 @@ import type { Config } from './config.ts'
 import type { BlobStore } from './ports/blob-store.ts'
 import type { SessionStore } from './ports/session-store.ts'
 
-/** Whatever of these succeeds has written. */
+/** Calls whose success shows that the store accepts writes. */
 const WRITES = ['renewLease'] as const
 
-/** The ports of the store, with their spans, and with STORE_UNAVAILABLE where the store is to blame. */
+/** The ports of the store, with spans; they throw STORE_UNAVAILABLE if the store is to blame. */
 export interface Stores {
   readonly store: SessionStore
   readonly blobs: BlobStore
-  /** The same, for those who hold leases: whatever a run does with them takes as long as it needs. */
+  /** The same for holders of leases, whose calls take as long as they need. */
   readonly patient: { readonly store: SessionStore; readonly blobs: BlobStore }
   readonly health: StoreHealth
 }
@@ -63,7 +63,7 @@ async function openAdapters(
     )
     return { store, blobs }
   }
-  // The driver takes 20 MB, and is not read where it is not used.
+  // The driver takes 20 MB of memory, and is only loaded where it is used.
   const { openMongo } = await import('#shared/stores/mongo.ts')
   const { openMongoBlobStore } = await import('./adapters/mongo/blob-store.ts')
   const { openMongoSessionStore } = await import('./adapters/mongo/session-store.ts')

@@ -29,12 +29,12 @@ import { Titles } from './run/titles/titles.ts'
 
 const runs = lazyModule(() => import('./run/drain.ts'))
 
-/** Most sessions of a process that wait for a person or for a time: each holds its conversation in memory. */
+/** Maximum number of sessions of a process that wait for a person or a time: each keeps its conversation in memory. */
 const MOST_WAITING_SESSIONS = 5_000
 /** Of one workspace. */
 const MOST_WAITING_OF_ONE_WORKSPACE = 1_000
 
-/** So many sessions are made at once to work for others. */
+/** How many child sessions are created at once. */
 const CHILDREN_AT_ONCE = 4
 
 /** What this process serves. */
@@ -54,20 +54,20 @@ export interface Dependencies {
   readonly catalog: Transport
   /** The inference service. */
   readonly inference: Transport
-  /** Waits before something is tried again; default: by the system's timers. */
+  /** Waits before a retry; default: by the system's timers. */
   readonly pause?: Pause
-  /** Milliseconds after which somebody looks for what nobody is notified of; default: a second or two. */
+  /** Milliseconds between two polls for what nobody is notified of; default: one or two seconds. */
   readonly pollMs?: number | undefined
 }
 
-/** An open session service. Draining, it takes up no more sessions and lets runs come to their end. */
+/** An open session service. While draining, it acquires no more sessions, and lets runs come to an end. */
 export interface Opened extends Required<Pick<Leaving, 'drain'>>, AsyncDisposable {
   readonly routes: Routes
 }
 
 /**
- * Opens the service, and goes on with every run that was cut off. Disposing the service stops what runs so that the
- * next start goes on with it, and closes the stores; the peers have to outlive it.
+ * Opens the service, and continues every run that was cut off. Disposing it stops the runs so that the next start
+ * continues them, and closes the stores; the peers must outlive it.
  */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
   const { clock, logger } = dependencies

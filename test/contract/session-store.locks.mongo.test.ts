@@ -66,7 +66,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await session.abortTransaction()
     await session.endSession()
     await admit(store, 'steer', 'msg_later')
-    const lease = await waitUntil('the session can be had', () => second.acquireLease('own_2', 60_000))
+    const lease = await waitUntil('the lease to be available', () => second.acquireLease('own_2', 60_000))
     assert.equal(lease.sessionId, 'ses_1')
   })
 
@@ -199,7 +199,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     await session.abortTransaction()
     await session.endSession()
     const had: string[] = []
-    await waitUntil('every session can be had', async () => {
+    await waitUntil('every lease to be available', async () => {
       const lease = await second.acquireLease('own_2', 60_000)
       if (lease !== undefined) had.push(lease.sessionId)
       return had.length === ids.length || undefined
@@ -208,7 +208,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     assert.deepEqual(warnings, [], 'no time is waited for that is over')
   })
 
-  test('can be had soon after the process was killed that wrote it', async () => {
+  test('is available soon after the process that wrote it was killed', async () => {
     await using fixture = await open()
     const { stores, uri, database } = fixture
     const [store] = stores
@@ -231,7 +231,7 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
 
     const started = performance.now()
     assert.equal(await store.acquireLease('own_1', 60_000), undefined)
-    await waitUntil('the session can be had', () => store.acquireLease('own_1', 60_000))
+    await waitUntil('the lease to be available', () => store.acquireLease('own_1', 60_000))
     // The server itself would keep the lock for a minute.
     assert.ok(performance.now() - started < 20_000)
   })

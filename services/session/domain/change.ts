@@ -10,7 +10,7 @@ export type ChangeKind = 'work' | 'run' | 'interrupt' | 'permission'
 
 export const ALL_CHANGES: readonly ChangeKind[] = ['work', 'run', 'interrupt', 'permission']
 
-/** The kinds of changes that a revision contains; under a live lease, the run's own writes are left out. */
+/** The kinds of changes that a revision contains. Most writes of a run contain none. */
 export function changesBy(
   before: SessionState,
   after: SessionState,

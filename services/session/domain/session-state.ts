@@ -91,7 +91,7 @@ export function newState(session: Session, now: number, seq = 0): SessionState {
   }
 }
 
-/** Whether somebody may drain the session now. */
+/** Whether somebody holds the lease. */
 export function isLeaseLive(state: Pick<SessionState, 'leaseUntil'>, leaseNow: number): boolean {
   return state.leaseUntil > leaseNow
 }

@@ -7,7 +7,7 @@ export type BlobContents = ReadonlyMap<string, Uint8Array>
 
 export const NO_BLOBS: BlobContents = new Map()
 
-/** Stands for all content: messages name theirs by its hash. */
+/** Stands for any content: messages then contain its hash instead. */
 export const BY_HASH: BlobContents = new Map()
 
 const NO_BYTES = new Uint8Array()
@@ -21,13 +21,13 @@ export function contentOf(
   return { data: (blobs.get(hash) ?? NO_BYTES) as Uint8Array<ArrayBuffer> }
 }
 
-/** What was read of some content; `missing` is the hash of one that is not there. */
+/** The content that was read; `missing` is the hash of one that is missing. */
 interface Found {
   readonly contents: BlobContents
   readonly missing: string | undefined
 }
 
-/** Reads what is referred to, up to what is missing: it went with its session, or was lost or damaged. */
+/** Reads what is referred to, until something is missing: it was removed with its session, or is lost or damaged. */
 export async function findContents(
   blobs: Pick<BlobStore, 'get'>,
   workspace: string,
@@ -45,8 +45,8 @@ export async function findContents(
 }
 
 /**
- * Reads something, and the content that it refers to. Where that is missing it reads again, and `read` rejects when the
- * session has been removed meanwhile.
+ * Reads something, and the content that it refers to. If that is missing, it reads again, and `read` rejects if the
+ * session was removed in the meantime.
  */
 export async function readWithContents<T>(
   blobs: Pick<BlobStore, 'get'>,
@@ -62,12 +62,12 @@ export async function readWithContents<T>(
   }
 }
 
-/** What was lost: the operator reads in the log which file it was, and in which session. */
+/** The error for lost content: in the log, it says which file it was, and of which session. */
 export function missingBlob({ workspace, sessionId }: SessionKey, hash: string): Error {
   return new Error(`Blob ${workspace}/${hash} of session ${sessionId} is missing or damaged`)
 }
 
-/** What a message refers to. */
+/** The blobs that a message refers to. */
 export function blobsOf(message: Message): readonly BlobRef[] {
   if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob)
   if (message.type !== 'assistant') return []

@@ -15,7 +15,7 @@ const { least: MIN_AGENT_LENGTH, most: MAX_AGENT_LENGTH } = limitOf(SessionSchem
 const { most: MAX_RULES } = limitOf(PermissionRulesetSchema.field.rules)
 const MAX_MODEL_LENGTH = 256
 const MAX_RULE_LENGTH = 4_096
-/** What one access may take to be judged grows with it. */
+/** The time to judge an access grows with it. */
 const MAX_RULES_LENGTH = 65_536
 
 /** A session id. */
@@ -41,7 +41,7 @@ export function parseDirectory(directory: string | undefined): string | undefine
   return directory === undefined ? undefined : parseText('directory', directory, 0, MAX_PATH_LENGTH)
 }
 
-/** An agent's name. Whether there is such an agent is seen when it runs. */
+/** An agent's name. Whether there is such an agent only shows when it runs. */
 export function parseAgentName(field: string, name: string): string {
   return parseText(field, name, MIN_AGENT_LENGTH, MAX_AGENT_LENGTH)
 }

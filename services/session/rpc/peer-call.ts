@@ -3,7 +3,9 @@ import { callContextKey, type Principal, principalOf } from '#shared/rpc/call-co
 import type { Caller } from '#shared/rpc/caller.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 
-/** A call to another service on behalf of the caller, that ends with the caller's. Rejects with PRINCIPAL_MISSING. */
+/**
+ * A call to another service on behalf of the caller, which ends with the caller's call. Rejects with PRINCIPAL_MISSING.
+ */
 export function peerCallOf(context: HandlerContext): PeerCall {
   return new HandlersCall(principalOf(context), context)
 }
@@ -19,7 +21,7 @@ class HandlersCall implements PeerCall {
     this.#context = context
   }
 
-  /** Made when it is first asked for, in one process. */
+  /** Within one process, it is created when it is first used. */
   get signal(): AbortSignal {
     return this.#context.signal
   }

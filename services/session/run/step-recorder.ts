@@ -18,6 +18,8 @@ export class StepRecorder {
   /** The step as it was written last. */
   #written: AssistantMessage | undefined
   #writing: Promise<unknown> = Promise.resolve()
+  /** The last events of the answer, which are written together with its consequences. */
+  #unwritten: readonly DurableEventData[] = []
   /** The last durable event of the step, which volatile ones follow. */
   #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
 
@@ -55,13 +57,10 @@ export class StepRecorder {
         volatile.push(followed.volatile)
       }
     }
-    // The end of the answer is written together with its consequences.
     if (this.#draft.finished) this.#unwritten = durable
     else if (durable.length > 0) await this.#write(durable)
     if (this.#send(volatile)) await nextTurn()
   }
-
-  #unwritten: readonly DurableEventData[] = []
 
   /** The provider call failed and is repeated at that time. */
   retry(attempt: number, at: number, error: StructuredError): Promise<void> {

@@ -8,13 +8,13 @@ import { type MessageRecord, type PartRecord, toStoredMessage } from './message-
 /** What statistics count of a message. */
 export interface ActivityRecord {
   readonly workspace: string
-  /** The message's. */
+  /** Id of the message. */
   readonly id: string
   readonly sessionId: string
   /** One of the session's numbers. */
   readonly seq: number
   readonly type: Activity['type']
-  /** JSON, with its members in one order: models are compared as texts. */
+  /** JSON with its members in a fixed order, since models are compared as strings. */
   readonly model: string | null
   /** Decimal. */
   readonly costNanos: string | null
@@ -50,12 +50,15 @@ export function activityRecord(
   }
 }
 
-/** What counts of a message of a staged session: history that a fork copies counts where it was made. */
+/**
+ * What statistics count of a message in a staged session. Copied history counts only in the session that it was copied
+ * from.
+ */
 export function activityOfStaged(kind: StagedKind | 'removal', message: Message): Activity | undefined {
   return kind === 'import' ? activityOf(message) : undefined
 }
 
-/** The record of a message that was stored before such records were; undefined: nothing of it counts. */
+/** The record of a message that was stored before activity was recorded; undefined: nothing of it counts. */
 export function activityOfStored(record: MessageRecord, parts: readonly PartRecord[]): ActivityRecord | undefined {
   const { seq, message } = toStoredMessage(record, parts)
   const activity = activityOf(message)

@@ -1,7 +1,7 @@
 import type { Write } from '#services/session/domain/write.ts'
 import { foldCase } from './fold-case.ts'
 
-/** What a session is called and what clients said of it, as far as it changes. */
+/** The title, metadata and rules of a session, as far as they change. */
 export function descriptionRecord({ title, metadata, permissions }: Extract<Write, { type: 'describe' }>) {
   return {
     ...(title === undefined ? {} : titleRecord(title)),

@@ -11,16 +11,16 @@ export interface EventRecord {
   readonly seq: number
   readonly directory: string
   readonly timeCreated: number
-  /** JSON, without what a part or an inbox item holds. It knows no int64: money is a decimal text in it. */
+  /** JSON, without the content of a part or an inbox item. Money is a decimal string, since JSON has no int64. */
   readonly data: string
 }
 
-/** The record that holds what an event leaves out. */
+/** The record that contains what an event omits. */
 export type EventSource =
   | ({ readonly type: 'part'; readonly message: string } & PartPlace)
   | { readonly type: 'item'; readonly id: string }
 
-/** An event as it is stored, and what it lacks. */
+/** An event as it is stored, and where the rest of it is. */
 export interface StoredEvent {
   // biome-ignore lint/suspicious/noExplicitAny: JSON of our own.
   readonly data: any
@@ -33,8 +33,9 @@ export function eventRecord(workspace: string, sessionId: string, write: EventWr
 }
 
 /**
- * Likewise, without what the record says besides, or what a new session begins with: it is a third as long for most
- * sessions. Processes of older versions cannot read it, so that it is not for stores that several have open.
+ * The same, without what other fields of the record say and without the initial values of a new session: for most
+ * sessions, it is a third as long. Older versions cannot read this form, so it is not for stores that several processes
+ * have open.
  */
 export function shortEventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
   const { id, seq, directory, timeCreated, data, part } = write
@@ -96,7 +97,7 @@ function storedUsage(usage: Usage | undefined): object | undefined {
   return usage && { ...usage, costNanos: usage.costNanos.toString() }
 }
 
-/** Reads an event as far as its own record goes. Events of the first form lack nothing. */
+/** Parses what an event's own record contains. Events in the first form are complete. */
 export function parseEvent(record: EventRecord): StoredEvent {
   const { source, ...data } = JSON.parse(record.data)
   if (data.type === 'step-ended' || data.type === 'usage-recorded') data.costNanos = BigInt(data.costNanos)
@@ -106,7 +107,7 @@ export function parseEvent(record: EventRecord): StoredEvent {
   if (data.type === 'session-created') lengthen(data.session, record)
   if (data.type === 'inbox-enqueued') {
     const { sessionId, timeCreated } = record
-    // In the first form there were no others.
+    // The first form had no other type.
     data.item = { type: 'prompt', sessionId, timeCreated, ...data.item }
     if (data.item[data.item.type] === undefined) return { data, source: { type: 'item', id: data.item.id } }
   }
@@ -125,10 +126,10 @@ function lengthen(session: any, { sessionId, directory, timeCreated }: EventReco
   session.timeUpdated ??= timeCreated
 }
 
-/** Events that hold so many characters are a page of a session's log, however few they are. */
+/** After so many characters, a page of a session's log ends, however few events that are. */
 export const PAGE_CHARACTERS = 1_000_000
 
-/** An event with what it lacks; `held` is the JSON in the record of its source. */
+/** Completes an event; `held` is the JSON in the record of its source. */
 export function completeEvent(record: EventRecord, { data, source }: StoredEvent, held?: string | undefined) {
   const { id, workspace, sessionId, seq, directory, timeCreated } = record
   if (source !== undefined) {
@@ -161,13 +162,13 @@ function fill(data: any, held: any): void {
   }
 }
 
-/** What sessions begin with. */
+/** Types of the first event of a session. */
 const FIRST_TYPES: readonly unknown[] = ['session-created', 'session-forked']
 
-/** Whether the events of a session are kept from a number on; `first` is the first of the session that is, if any. */
+/** Whether all events of a session after a number are still stored; `first` is the oldest one that is, if any. */
 export function isKept(first: Pick<EventRecord, 'seq' | 'data'> | null | undefined, afterSeq: number): boolean {
   if (first === null || first === undefined) return false
-  // What a session was made from may have taken its first numbers.
+  // The first numbers may belong to the messages that the session was made with.
   return first.seq <= Math.max(afterSeq, 1) || FIRST_TYPES.includes(JSON.parse(first.data).type)
 }
 
@@ -176,5 +177,5 @@ export function isDeletion({ data }: EventRecord): boolean {
   return data.startsWith(DELETION)
 }
 
-/** What its JSON begins with; the type comes first. */
+/** The beginning of its JSON, in which the type comes first. */
 const DELETION = JSON.stringify({ type: 'session-deleted' } satisfies DurableEventData).slice(0, -1)

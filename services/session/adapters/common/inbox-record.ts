@@ -1,7 +1,7 @@
 import type { Admitter, Delivery, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { Write } from '#services/session/domain/write.ts'
 
-/** An inbox item: waiting, delivered as a message of the same id, or cancelled. It is kept whatever became of it. */
+/** An inbox item: waiting, delivered as a message with the same id, or cancelled. It is kept in any of these states. */
 export interface InboxRecord {
   readonly workspace: string
   readonly id: string
@@ -11,7 +11,7 @@ export interface InboxRecord {
   readonly kind: InboxItem['type']
   readonly state: KnownItem['state']
   readonly delivery: Delivery
-  /** JSON: what an item of this kind holds. */
+  /** JSON: the content of an item of this kind. */
   readonly data: string
   readonly digest: string
   /** JSON. */
@@ -40,7 +40,7 @@ export function inboxRecord(workspace: string, write: Extract<Write, { type: 'ad
   }
 }
 
-/** What an item holds is its member of the name of its type. */
+/** The content of an item is the member that is named like its type. */
 function payloadOf(item: InboxItem): unknown {
   switch (item.type) {
     case 'prompt':
@@ -63,7 +63,7 @@ export function settledUpdate(
     : { state: 'cancelled', timeSettled: write.timeCancelled }
 }
 
-/** The item, whatever became of it. */
+/** The item, in any state. */
 function toInboxItem({ kind, id, sessionId, data, delivery, timeCreated }: InboxRecord): InboxItem {
   return { type: kind, id, sessionId, delivery, timeCreated, [kind]: JSON.parse(data) } as InboxItem
 }
@@ -72,24 +72,26 @@ export function toKnownItem(record: InboxRecord): KnownItem {
   return { item: toInboxItem(record), state: record.state }
 }
 
-/** What the record's id names. */
+/** The use of the record's id. */
 export function toTakenId(record: InboxRecord): TakenId {
   return { sessionId: record.sessionId, input: { ...toKnownItem(record), digest: record.digest } }
 }
 
-/** Steers enter together so many at once, with so many characters: a write of them takes no long time. */
+/**
+ * How many steers enter together, and how many characters they have at most, so that writing them takes little time.
+ */
 const MOST_STEERS = 50
 const MOST_CHARACTERS = 1_048_576
 
-/** The steers that enter together: the first that wait, and of any length the very first. */
+/** The steers that enter together: the oldest ones. The very first one enters however long it is. */
 export class FirstSteers {
-  /** So many have to be read. */
+  /** How many to read. */
   static readonly read = MOST_STEERS + 1
   readonly steers: WaitingInput[] = []
   more = false
   #characters = 0
 
-  /** Takes the next one; false: it enters later. */
+  /** Adds the next one; false: it enters later. */
   add(record: InboxRecord): boolean {
     const { length } = this.steers
     this.#characters += record.data.length
@@ -99,7 +101,7 @@ export class FirstSteers {
   }
 }
 
-/** Items of both deliveries in order of admission, as many as there may be. */
+/** Items of both deliveries in order of admission, at most `limit`. */
 export function inOrder(steers: readonly WaitingInput[], queued: readonly WaitingInput[], limit: number) {
   return [...steers, ...queued].sort((a, b) => a.seq - b.seq).slice(0, limit)
 }

@@ -1,13 +1,11 @@
-/**
- * One port made of several objects, each of which keeps a part of it: their methods. No two have one of the same name.
- */
+/** Joins objects that each implement some methods of a port; no two of them have a method of the same name. */
 export function joinPorts<T extends readonly object[]>(...parts: T): Joined<T> {
   const joined: Record<PropertyKey, unknown> = {}
   for (const part of parts) {
     for (const name of Reflect.ownKeys(Object.getPrototypeOf(part) as object)) {
       const member: unknown = Reflect.get(part, name)
       if (name === 'constructor' || typeof member !== 'function') continue
-      // Not a bound function: `await using` would take it for none.
+      // Not a bound function, which `await using` would not accept.
       joined[name] = (...words: unknown[]): unknown => Reflect.apply(member, part, words)
     }
   }

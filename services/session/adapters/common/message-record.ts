@@ -8,25 +8,25 @@ import {
 } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/write.ts'
 
-/** A message, without the parts of an assistant's. */
+/** A message; the parts of a step have records of their own. */
 export interface MessageRecord {
   readonly workspace: string
   readonly id: string
   readonly sessionId: string
   readonly seq: number
   readonly type: Message['type']
-  /** JSON. It knows no int64: money is a decimal text in it. */
+  /** JSON. Money is a decimal string, since JSON has no int64. */
   readonly data: string
-  /** 1 for a step that is not completed, and a compaction that runs. */
+  /** 1 for a step that is not completed, and for a running compaction. */
   readonly unfinished: 0 | 1
-  /** Of a step: the attempt that its parts are of; 0 for any other message. */
+  /** Of a step, the attempt that its current parts belong to; 0 for other messages. */
   readonly attempt: number
   readonly timeCreated: number
 }
 
 /**
- * A part of a step. It is written again only when it has changed, so that a step costs what it says and not the square
- * of it. The parts of attempts that came to nothing stay: events are about them.
+ * A part of a step. It is written again only if it has changed, so that what a step writes grows with its size and not
+ * with the square of it. Parts of attempts that failed are kept, since events refer to them.
  */
 export interface PartRecord {
   readonly workspace: string
@@ -48,7 +48,7 @@ export function messageRecord(
   return { workspace, id, sessionId, seq, type, timeCreated, ...messageUpdate(message) }
 }
 
-/** What changes in the record of a message that is written again. */
+/** The fields that change when a message is written again. */
 export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'unfinished' | 'attempt'> {
   if (message.type !== 'assistant') {
     const unfinished = message.type === 'compaction' && !isSettled(message) ? 1 : 0
@@ -59,7 +59,7 @@ export function messageUpdate(message: Message): Pick<MessageRecord, 'data' | 'u
   return { data, unfinished: message.timeCompleted === undefined ? 1 : 0, attempt }
 }
 
-/** The records of the parts that a write is about. */
+/** The records of the parts that a write changes. */
 export function partRecords(workspace: string, write: Extract<Write, { type: 'insert' | 'update' }>): PartRecord[] {
   const { message } = write
   if (message.type !== 'assistant') return []

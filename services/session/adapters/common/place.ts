@@ -1,4 +1,4 @@
-/** Where a session stands in the lists. */
+/** The position of a session in the lists. */
 export interface Place {
   readonly timeUpdated: number
   readonly id: string
@@ -9,7 +9,7 @@ export function comparePlaces(a: Place, b: Place): number {
   return a.timeUpdated - b.timeUpdated || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))
 }
 
-/** The first ones of a list among items that may be in it twice, at most so many. */
+/** The first items of a list, at most `limit`; an item may be given twice. */
 export function firstOf<T extends Place>(items: readonly T[], order: 'ascending' | 'descending', limit: number): T[] {
   const sign = order === 'ascending' ? 1 : -1
   const single = [...new Map(items.map((item) => [item.id, item])).values()]

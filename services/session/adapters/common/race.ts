@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * A way to an answer, in pieces of bounded work: yields what a piece has cost, in the rows that a list could go through
- * instead.
+ * One way to a result, in pieces of bounded work. Yields the cost of each piece, in a unit that all ways of a race
+ * share.
  */
 export type Way<T> = Iterator<number, T> | AsyncIterator<number, T>
 
 /**
- * Follows several ways to one answer, the one that has cost least so far first, and ends with what the first one to
- * arrive returns. Which way is short depends on what is stored: this costs about twice as much as the shortest. After
- * each piece it yields nothing, and others have a turn.
+ * Takes several ways to the same result in turns, always the one that has cost least so far, and yields the result of
+ * the first one that ends. Which way is short depends on what is stored; this costs about twice as much as the
+ * shortest. After each piece, it yields an empty list, and the event loop turns.
  */
 export async function* race<T>(ways: readonly Way<readonly T[]>[]): AsyncGenerator<readonly T[]> {
   const runners = ways.map((way) => ({ way, spent: 0 }))

@@ -4,20 +4,20 @@ export interface Below<T> {
   readonly above: readonly string[]
 }
 
-/** So many children are to be read at most. */
+/** Maximum number of children to be read at once. */
 export const MOST_BELOW = 20
 
 interface Level<T> {
   readonly id: string
-  /** What it is among the children of the level above; undefined: where the search began. */
+  /** The session itself; undefined: it is the one where the search began. */
   readonly session: T | undefined
   readonly children: readonly T[]
   next: number
 }
 
 /**
- * Finds up to MOST_BELOW sessions below one, children before their parents, in a family however deep; none: nothing is
- * below it. Yields ids of sessions, and is to be given the first of their children.
+ * Finds up to MOST_BELOW sessions below another one, children before their parents, however deeply they are nested. An
+ * empty result: there are none. Yields ids of sessions, and has to be passed the first children of each.
  */
 export function* readBelow<T extends { readonly id: string }>(
   id: string,

@@ -25,7 +25,7 @@ export interface RequestRecord {
 /** An approval that an `always` answer saved. */
 export interface ApprovalRecord {
   readonly workspace: string
-  /** A digest of the rest. */
+  /** A digest of the other fields. */
   readonly id: string
   readonly projectId: string
   readonly action: string

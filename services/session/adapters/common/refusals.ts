@@ -6,8 +6,8 @@ import { Rejection } from '#shared/rejection.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 
 /**
- * Refuses a session that is not there, and a lease that is lost: expired, released, with an older fence, or of a
- * session that is gone.
+ * Rejects if the session does not exist, or if the lease is lost: expired, released, with an older fence, or of a
+ * session that was removed.
  */
 export function requireSession<V extends SessionView>(key: SessionKey, view: V | undefined): asserts view is V {
   if (view === undefined) throw key.fence === undefined ? sessionNotFound(key.sessionId) : leaseLost(key)
@@ -15,30 +15,30 @@ export function requireSession<V extends SessionView>(key: SessionKey, view: V |
   if (key.fence !== view.state.fence || !isLeaseLive(view.state, view.leaseNow)) throw leaseLost(key)
 }
 
-/** The refusal of an id that a session has already. */
+/** The rejection of an id that a session already has. */
 export function sessionExists({ sessionId }: { readonly sessionId: string }): Rejection {
   return new Rejection('SESSION_EXISTS', { session_id: sessionId })
 }
 
 /**
- * The refusal of a staged session that nobody has extended in time, or that another one has replaced, which came to
- * nothing.
+ * The rejection of a staged session that was not extended in time, or was replaced by another one, which was then
+ * abandoned.
  */
 export function stagingOver(): Rejection {
   return storeUnavailable('the time of a staged session was over, or another one was staged in its place and abandoned')
 }
 
-/** The refusal of a session under the id of a removed one, below which there are others yet. */
+/** The rejection of a session under the id of a removed one that still has sessions below it. */
 export function stillBelow(): Rejection {
   return storeUnavailable('sessions below a removed one still exist')
 }
 
-/** The refusal of an id that names something already. */
+/** The rejection of an id that is already in use. */
 export function messageExists(messageId: string): Rejection {
   return new Rejection('MESSAGE_EXISTS', { message_id: messageId })
 }
 
-/** The refusal of a lease that is lost. */
+/** The rejection of a lost lease. */
 export function leaseLost({ sessionId }: SessionKey): Rejection {
   return new Rejection('LEASE_LOST', { session_id: sessionId })
 }

@@ -1,7 +1,7 @@
 import { ALL_CHANGES, type ChangeKind } from '#services/session/domain/change.ts'
 import type { SessionChange } from '#services/session/ports/session-store.ts'
 
-/** Those who want to know of changes in this process. */
+/** The listeners for changes in this process. */
 export class SessionChanges {
   readonly #listeners = new Set<(change: SessionChange) => void>()
 
@@ -12,7 +12,7 @@ export class SessionChanges {
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) }
   }
 
-  /** Nobody is notified of a write that changed nothing for those who wait. */
+  /** Notifies the listeners, unless nothing has changed that anybody waits for. */
   notify(workspace: string, sessionId: string, kinds: readonly ChangeKind[]): void {
     if (kinds.length > 0) this.#notify({ workspace, sessionId, kinds })
   }

@@ -1,11 +1,14 @@
 import type { Page } from '#services/session/ports/session-lists.ts'
 
-/** The direction to read in: against the order for the items before an anchor. */
+/** Whether to read in ascending order: items before an anchor are read backwards. */
 export function readsForward(query: { order: string; anchor?: { direction: 'next' | 'previous' } }): boolean {
   return (query.order === 'ascending') === (query.anchor?.direction !== 'previous')
 }
 
-/** Makes a page of what was read in that direction: one item more than wanted, where there are more. */
+/**
+ * Makes a page of rows that were read in that direction; one row more than the page has shows that there is another
+ * page.
+ */
 export function toPage<R, T>(
   rows: readonly R[],
   query: { limit: number; anchor?: { direction: 'next' | 'previous' } },
@@ -16,12 +19,12 @@ export function toPage<R, T>(
   return { items, more: rows.length > query.limit }
 }
 
-/** How large something is that is read. */
+/** The size of a record. */
 export interface Sized {
   readonly bytes: number
 }
 
-/** How many of these have no more bytes together, at least one; `all`: there is none beyond them. */
+/** How many of the first records fit, at least one; `all`: all of them do. */
 export function fitting(
   sizes: Iterable<Sized>,
   most = Number.POSITIVE_INFINITY,
@@ -36,5 +39,5 @@ export function fitting(
   return { count, all: true }
 }
 
-/** Saved approvals that are listed at once. */
+/** Maximum number of approvals in a list. */
 export const MOST_APPROVALS = 10_000

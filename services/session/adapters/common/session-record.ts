@@ -44,7 +44,7 @@ export interface SessionRecord extends StateRecord {
   /** JSON. */
   readonly fork: string | null
   readonly title: string | null
-  /** The title in lower case. */
+  /** The title in the form that searches compare (`foldCase`). */
   readonly titleSearch: string | null
   /** JSON. */
   readonly metadata: string | null
@@ -124,13 +124,13 @@ export function toState(record: StateRecord): SessionState {
     titling: record.titling ?? undefined,
     seq: record.seq,
     due: record.due === 1,
-    // Missing in documents of before.
+    // Missing in older documents.
     wake: fromJson<Wake>(record.wake ?? null),
     running: record.running === 1,
     interruptRequested: record.interruptRequested === 1,
     lastAdmitter: fromJson<Admitter>(record.lastAdmitter),
     fence: record.fence,
-    // Documents that were written before they were counted have none.
+    // Missing in documents that were written before acquisitions were counted.
     acquisitions: record.attempts ?? 0,
     leaseUntil: record.leaseUntil,
     claimableAt: record.claimableAt ?? undefined,
@@ -141,7 +141,7 @@ export function toSession(record: PublicRecord): Session {
   return {
     id: record.id,
     parentId: record.parentId ?? undefined,
-    // Missing in documents of before.
+    // Missing in older documents.
     fork: fromJson<ForkOrigin>(record.fork ?? null),
     title: record.title ?? undefined,
     agent: record.agent ?? undefined,

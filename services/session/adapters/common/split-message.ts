@@ -1,7 +1,7 @@
 import type { InboxRecord } from './inbox-record.ts'
 import type { MessageRecord, PartRecord } from './message-record.ts'
 
-/** A message as stores of the first form have it: with its parts, and an input that waits is one without a `seq`. */
+/** A message in the first form: it contains its parts, and a waiting input is a message without `seq`. */
 export interface OldMessage {
   readonly workspace: string
   readonly id: string

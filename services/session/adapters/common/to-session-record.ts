@@ -4,7 +4,7 @@ import type { SessionState } from '#services/session/domain/session-state.ts'
 import { titleRecord } from './description-record.ts'
 import type { SessionRecord, StateRecord } from './session-record.ts'
 
-/** The whole record of a new session, in the state that its creation left it in. */
+/** The complete record of a new session, in the state after its creation. */
 export function newSessionRecord(workspace: string, session: Session, state: SessionState): SessionRecord {
   const { title, titleSearch } = titleRecord(session.title)
   return {

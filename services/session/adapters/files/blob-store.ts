@@ -9,17 +9,17 @@ import { makeDataDirectory } from '#shared/stores/data-directory.ts'
 import { hashOf, isHash, refOf } from '../common/blob-content.ts'
 import type { BlobKey } from '../common/blob-uses.ts'
 
-/** What the store of the records knows of blobs. */
+/** What the session store knows about blobs. */
 export interface BlobUses {
   /** Whether a record refers to it. */
   isUsed(key: BlobKey): boolean
-  /** Notes durably that it may be used by nothing. */
+  /** Records durably that a blob may be unused. */
   note(key: BlobKey): Promise<void>
-  /** Blobs that may be used by nothing, after one of them, in a fixed order. */
+  /** Blobs that may be unused, after one of them, in a fixed order. */
   loose(after: BlobKey | undefined, limit: number): readonly BlobKey[]
-  /** Notes durably which of them are used; returns the others. */
+  /** Records durably which of them are used; returns the others. */
   settle(keys: readonly BlobKey[]): Promise<readonly BlobKey[]>
-  /** It is gone. */
+  /** The blob has been deleted. */
   forget(key: BlobKey): Promise<void>
 }
 
@@ -29,10 +29,10 @@ export interface FileBlobOptions {
 }
 
 /**
- * Blobs as files, `<directory>/<workspace>/<hash>`. A file of that name is complete: it is written beside, synced and
- * renamed. If it is damaged later, it counts as missing until the same content is put again. What a crash left half
- * written is removed at the next opening, so open the session's SQLite file first: it keeps other processes out.
- * Rejects with ConfigError when the folder cannot be used.
+ * Blobs as files, `<directory>/<workspace>/<hash>`. A file with such a name is complete: it is written under another
+ * name, synced and renamed. If it is damaged later, it counts as missing until the same content is put again. What a
+ * crash left unfinished is removed when the store is opened, so open the session's SQLite file first: it keeps other
+ * processes out. Rejects with ConfigError if the folder cannot be used.
  */
 export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobStore> {
   const store = new FileBlobStore(options)
@@ -40,21 +40,21 @@ export async function openFileBlobStore(options: FileBlobOptions): Promise<BlobS
   return store
 }
 
-/** So many are deleted at once. */
+/** How many blobs to delete at once. */
 const SWEPT = 20
-/** So many are looked at in one turn of the event loop, and released in one. */
+/** How many blobs to look at, or to release, in one turn of the event loop. */
 const LOOKED = 200
 
 class FileBlobStore implements BlobStore {
   readonly #directory: string
   readonly #unfinished: string
   readonly #uses: BlobUses
-  /** Who holds a file, by its path, and until when, on the monotonic clock. Holds end with the process. */
+  /** The holds of each file, by its path, and when they expire, in monotonic time. They end with the process. */
   readonly #held = new Map<string, Map<string, number>>()
   /** Files that are being deleted. */
   readonly #dying = new Map<string, Promise<void>>()
   /**
-   * The last blob that a sweep has looked at: the next one goes on there, and does not begin with what is held again.
+   * The last blob that a sweep has looked at. The next sweep continues there, and does not begin with held blobs again.
    */
   #last: BlobKey | undefined
 
@@ -78,7 +78,7 @@ class FileBlobStore implements BlobStore {
     this.#held.set(path, holders.set(hold.id, systemClock.monotonic() + HELD_MS))
     hold.held.push(key)
     await this.#dying.get(path)
-    // So that it is found if nothing comes to use it.
+    // So that it is found if nothing ever uses it.
     if (!this.#uses.isUsed(key)) await this.#uses.note(key)
     if (!(await isIntact(path, data))) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -92,7 +92,7 @@ class FileBlobStore implements BlobStore {
         throw error
       }
     }
-    // Also where it was there: whoever renamed it may not have come so far yet.
+    // Even if the file was there: whoever renamed it may not have synced the folder yet.
     await syncDirectory(dirname(path))
     return ref
   }
@@ -130,7 +130,7 @@ class FileBlobStore implements BlobStore {
       for (const key of some) await this.#sweep(key)
       swept += some.length
       this.#last = some.length < loose.length ? some.at(-1) : keys.at(-1)
-      // However many are held, everybody else goes on in between.
+      // Others have a turn, however many blobs are held.
       await setImmediate()
     }
     return true
@@ -138,7 +138,7 @@ class FileBlobStore implements BlobStore {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** Nobody can begin to hold or to use it between the look and the mark. */
+  /** Nobody can begin to hold or use the blob between this check and the mark. */
   async #sweep(key: BlobKey): Promise<void> {
     const path = this.#path(key)
     if (this.#dying.has(path) || this.#isHeld(path) || this.#uses.isUsed(key)) return
@@ -181,7 +181,7 @@ async function syncDirectory(path: string): Promise<void> {
   await directory.sync()
 }
 
-/** Whether a file has this content. One that is damaged or cannot be read is to be written again. */
+/** Whether a file has this content. A damaged or unreadable one has to be written again. */
 async function isIntact(path: string, data: Uint8Array): Promise<boolean> {
   try {
     return (await stat(path)).size === data.byteLength && (await readFile(path)).equals(data)

@@ -5,11 +5,11 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { type ActivityRecord, toCounted } from '../common/activity-record.ts'
 import { type Collections, type Keyed, keyOf, type SessionDocument } from './collections.ts'
 
-/** Documents that are read at once. */
+/** How many documents to read at once. */
 const BATCH = 1_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** What is known of a session: undefined, it is not there; null, it is not wanted. */
+/** What is known about a session; undefined: it does not exist; null: it is filtered out. */
 type Known = { readonly isRoot: boolean; readonly base: number } | null | undefined
 
 /** See SessionLists.listActivity. */
@@ -44,7 +44,7 @@ export async function* listActivity(
     await learn(collections, workspace, projectId, known, records)
     yield records.flatMap((record) => {
       const session = known.get(record.sessionId)
-      // Of a session of that id that is being removed.
+      // It belongs to a session with the same id that is being removed.
       return session == null || record.seq <= session.base ? [] : [toCounted(record, record.sessionId, session.isRoot)]
     })
     if (records.length < BATCH) return

@@ -57,7 +57,7 @@ export class MongoBatch implements Transaction {
     return this.#unwritten.get(id)
   }
 
-  /** Writes a new session with a revision of it; `base` is below its numbers. */
+  /** Writes a new session with its revision; its numbers are above `base`. */
   create(record: SessionRecord, revision: Revision, base: number): void {
     const document = { _id: keyOf(record.workspace, record.id), version: 1, base, ...withSearchKeys(record) }
     this.#found = undefined
@@ -81,13 +81,13 @@ export class MongoBatch implements Transaction {
     this.#found = undefined
   }
 
-  /** Writes a message that no revision has, or counts one. */
+  /** Writes a message, or what statistics count of one, that belongs to no revision. */
   addWrite(write: Extract<Write, { type: 'insert' | 'count' }>): void {
     this.push(...this.#operation(write))
     if (write.type === 'insert') this.#addParts(write)
   }
 
-  /** Makes ids free for new documents; returns the first that names something. */
+  /** Frees ids for new documents; returns the first one that is in use. */
   async claimIds(ids: readonly string[]): Promise<string | undefined> {
     const keys = { _id: { $in: ids.map((id) => keyOf(this.#workspace, id)) } }
     const options = { session: this.session, maxTimeMS: MAX_TIME_MS, projection: { id: 1, sessionId: 1, seq: 1 } }
@@ -180,7 +180,7 @@ export class MongoBatch implements Transaction {
   #use(message: string, json: string): void {
     for (const replacement of blobUses(this.#workspace, message, json)) {
       this.push('blobUses', { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })
-      // So that the server lets nobody delete it at the same time: what is copied is not held.
+      // So that the server does not let it be deleted at the same time: copied content is not held.
       this.push('blobs', { updateOne: { filter: { _id: replacement.blob }, update: { $inc: { version: 1 } } } })
     }
   }
@@ -190,7 +190,7 @@ export class MongoBatch implements Transaction {
     return record
   }
 
-  /** Writes something together with the rest. */
+  /** Adds an operation, which is written together with the others. */
   push(table: Table, operation: Operation): void {
     const operations = this.#pending.get(table)
     if (operations === undefined) this.#pending.set(table, [operation])

@@ -9,9 +9,9 @@ import { keyOf, SERVER_NOW } from './collections.ts'
 const CHUNK_BYTES = 8 * 1024 * 1024
 /** Writing the largest blob takes a second or so. */
 const PUT_MS = 15_000
-/** So many are deleted at once. */
+/** How many blobs to delete at once. */
 const SWEPT = 20
-/** So many are released at once: a command has at most 16 MiB. */
+/** How many blobs to release at once: a command has at most 16 MiB. */
 const RELEASED = 1_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
@@ -20,7 +20,7 @@ interface BlobDocument {
   readonly size: number
   /** Who holds it, and until when, by the server's clock. */
   readonly holds?: readonly { readonly id: string; readonly until: number }[]
-  /** It may be used by nothing: from then on somebody has to look. Absent: it is used. */
+  /** From when on somebody has to check whether it is used; absent: it is used. */
   readonly checkAt?: number
 }
 
@@ -31,9 +31,9 @@ interface ChunkDocument {
 
 /**
  * Blobs in MongoDB: chunks, and a document that says that they are complete; both are written, and deleted, in one
- * transaction. Whoever holds a blob, begins to use it while nobody holds it, or stops to use it writes its document,
- * too, so that the server lets none of them and a deletion happen at once. Disposing the store leaves the connection
- * open.
+ * transaction. Whoever holds a blob, begins to use it while nobody holds it, or stops using it also writes its
+ * document, so that the server does not let that and a deletion happen at the same time. Disposing the store leaves the
+ * connection open.
  */
 export function openMongoBlobStore(options: { readonly mongo: Mongo }): BlobStore {
   return new MongoBlobStore(options.mongo)
@@ -128,7 +128,7 @@ class MongoBlobStore implements BlobStore {
       maxTimeMS: MAX_TIME_MS,
     })
     const content = Buffer.concat((await cursor.toArray()).map(({ data }) => data))
-    // It may be deleted at the same time.
+    // It may have been deleted in the meantime.
     return content.length === blob.size ? content : undefined
   }
 

@@ -13,12 +13,12 @@ import type { Table } from './collections.ts'
 /** A place in the server's log of changes: the text in a resume token. Places sort as their texts do. */
 export type LogPlace = string
 
-/** Answers where the log ends now: what is changed later lies behind it. */
+/** Returns the place where the log ends now; later changes come after it. */
 export function endOfLog(db: Db, table: Table): Promise<LogPlace> {
   return openStream(db, table, {})
 }
 
-/** Whether the server knows a place and still has what follows on it. */
+/** Whether the server knows a place and still has what follows it. */
 export async function isKnown(db: Db, table: Table, place: LogPlace): Promise<boolean> {
   try {
     await openStream(db, table, { startAfter: tokenOf(place) })
@@ -29,7 +29,7 @@ export async function isKnown(db: Db, table: Table, place: LogPlace): Promise<bo
   }
 }
 
-/** The server has ended a stream: what it followed was dropped or renamed. */
+/** The server has ended a stream: its collection was dropped or renamed. */
 export class StreamEnded extends Error {
   override readonly name = 'StreamEnded'
 }
@@ -42,9 +42,9 @@ export function isLost(error: unknown): boolean {
 }
 
 /**
- * The changes of a collection after a place, each with its own place, until the signal aborts. Without a change it
- * yields a place alone from time to time, as a sign of life. The driver reconnects by itself once; then it throws.
- * Throws StreamEnded when the collection is dropped or renamed.
+ * The changes of a collection after a place, each with its own place, until the signal aborts. While nothing changes,
+ * it yields a place alone from time to time, as a sign of life. The driver reconnects once by itself; after that, this
+ * throws. Throws StreamEnded if the collection is dropped or renamed.
  */
 export async function* changesAfter<T extends Document>(
   collection: Collection<T>,
@@ -64,7 +64,7 @@ export async function* changesAfter<T extends Document>(
       next = answer
       const change = (await unlessAborted(answer, signal)) ?? undefined
       if (signal.aborted) return
-      // The driver goes on to answer "nothing yet", and does not even wait.
+      // The driver keeps returning "nothing yet", without even waiting.
       if (change === undefined && stream.closed)
         throw new StreamEnded(`${collection.collectionName} was dropped or renamed`)
       yield { place: placeOf(change?._id ?? stream.resumeToken), change }
@@ -74,13 +74,13 @@ export async function* changesAfter<T extends Document>(
   }
 }
 
-/** A stream that is closed while it opens its cursor, or opens it again, leaves the cursor behind on the server. */
+/** A stream that is closed while it opens or reopens its cursor leaves the cursor behind on the server. */
 async function closeAfter(next: Promise<unknown> | undefined, stream: { close(): Promise<void> }): Promise<void> {
   await next?.catch(() => {})
   await stream.close().catch(() => {})
 }
 
-/** The server answers a waiting request only when its time is over: nobody waits for that after the signal. */
+/** The server answers a waiting request only when its time is over; after the signal, nobody waits for that. */
 function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const abort = (): void => resolve(undefined)
@@ -100,7 +100,7 @@ function openStream(db: Db, table: Table, $changeStream: Document): Promise<LogP
         readConcern: { level: 'majority' },
         maxTimeMS: MAX_TIME_MS,
       },
-      // A cursor's id must go back as the int64 that it is.
+      // A cursor's id must be sent back as an int64.
       { session, promoteLongs: false },
     )
     await db.command({ killCursors: table, cursors: [cursor.id] }, { session })

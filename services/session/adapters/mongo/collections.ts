@@ -15,21 +15,21 @@ export type SessionDocument = Keyed<SessionRecord> & {
   readonly grams?: readonly string[]
   /** The hour of the last activity, in which a search finds it. */
   readonly hour?: number
-  /** Grows with every write, so that a transaction never leaves the record of its session as it was. */
+  /** Incremented by every write, so that each transaction changes the record of its session. */
   readonly version: number
-  /** Its documents have numbers above this; absent: 0. See `HiddenDocument`. */
+  /** The numbers of its documents are above this; absent: 0. See `HiddenDocument`. */
   readonly base?: number
   /** The last change that somebody may wait for; see `MongoNotices`. */
   readonly notice?: string
 }
 
-/** A session that has documents and that nobody sees: it is not complete yet, or it is being removed. */
+/** A session that has documents but is not visible: it is incomplete, or is being removed. */
 export interface HiddenDocument {
   readonly _id: string
   readonly workspace: string
   readonly sessionId: string
   readonly kind: StagedKind | 'removal'
-  /** Its documents have numbers above this, which another session of the same id does not have. */
+  /** The numbers of its documents are above this, and differ from those of other sessions with the same id. */
   readonly base: number
   /** The last of its numbers. */
   readonly seq: number
@@ -37,7 +37,7 @@ export interface HiddenDocument {
   readonly tools: string | null
   /** Of a removal below which sessions may still be there: the ids of those above it, nearest first. */
   readonly above?: readonly string[]
-  /** When a staged session becomes a removal, and a removal may be taken up; by the server's clock. */
+  /** When a staged session becomes a removal, and a removal may be acquired; by the server's clock. */
   readonly until: number
 }
 
@@ -70,7 +70,7 @@ export interface Collections {
 /** The name of a collection. */
 export type Table = Exclude<keyof Collections, 'db'>
 
-/** The key of a record; the workspace's id is ours and holds no slash. */
+/** The key of a record. Workspace ids are made by us and contain no slash. */
 export function keyOf(workspace: string, id: string): string {
   return `${workspace}/${id}`
 }
@@ -80,7 +80,7 @@ export function partKey({ workspace, message, attempt, ordinal }: Omit<PartRecor
   return `${keyOf(workspace, message)}/${attempt}/${ordinal}`
 }
 
-/** The collections; their form is made by the steps of `schema.ts`. */
+/** The collections, whose schema is made by the steps in `schema.ts`. */
 export function collectionsOf(db: Db): Collections {
   return {
     db,

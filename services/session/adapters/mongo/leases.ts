@@ -9,43 +9,43 @@ import { type Collections, keyOf, SERVER_NOW, type SessionDocument } from './col
 import type { MongoQueue } from './queue/queue.ts'
 import type { StoreParts } from './store-parts.ts'
 
-/** So many sessions are read together. */
+/** How many candidates to read at once. */
 const CANDIDATES = 20
-/** For so long a claim waits for sessions that others write right now, when there is nothing else, in milliseconds. */
+/** How long a claim waits for sessions that others are writing, if there is nothing else, in milliseconds. */
 const PATIENCE_MS = 250
-/** How long a session whose record is being written is left, in milliseconds; doubled each time that it still is. */
+/** How long to leave a session whose record is being written, in milliseconds; doubled each time that it still is. */
 const FIRST_LEAVE_MS = 20
 const LONGEST_LEAVE_MS = 10_000
-/** A claim takes that long at most, in milliseconds, and a session whose claim took longer is left for that time. */
+/** Time limit of a claim, in milliseconds, and how long to leave a session whose claim exceeded it. */
 const CLAIM_MS = 1_000
 const SLOW_LEAVE_MS = 250
 
-/** A claim is alone in its transaction. */
+/** A claim has a transaction of its own. */
 const CLAIM = { limitMs: CLAIM_MS, patient: true, first: true } as const
 
-/** For so long a renewal waits for the record, in milliseconds: its caller tries again. */
+/** How long a renewal waits for the record, in milliseconds; its caller tries again. */
 const RENEWAL_MS = 2_000
 
-/** What is known of a session whose lease can be had. */
+/** A session whose lease is available. */
 type Candidate = Pick<SessionDocument, '_id' | 'workspace' | 'id'>
 const CANDIDATE = { workspace: 1, id: 1 } as const
 
-/** Until when a session is left, on the monotonic clock, and for how long. */
+/** Until when to leave a session, in monotonic time, and for how long in all. */
 interface Left {
   readonly until: number
   readonly ms: number
 }
 
 /**
- * Gives leases. A record that an open transaction has written can't be claimed, and such a transaction may belong to a
- * process that is gone. So candidates are claimed one by one, each in a transaction: there the server refuses a locked
- * record at once, where another write would wait for it.
+ * Grants leases. A record that an open transaction has written cannot be claimed, and such a transaction may belong to
+ * a process that is gone. So candidates are claimed one by one, each in a transaction: there, the server refuses a
+ * locked record at once, while another write would wait for it.
  */
 export class MongoLeases {
   readonly #mongo: Mongo
   readonly #sessions: Collections['sessions']
   readonly #queue: MongoQueue
-  /** Sessions that were locked when they were last looked at. */
+  /** Sessions that were locked when they were last tried. */
   readonly #locked = new Map<string, Left>()
 
   constructor({ mongo, collections, queue }: Pick<StoreParts, 'mongo' | 'collections' | 'queue'>) {
@@ -54,20 +54,20 @@ export class MongoLeases {
     this.#queue = queue
   }
 
-  /** Gives the lease that could be had for the longest time, by the server's clock; among those that are not locked. */
+  /** Grants the lease that has been available longest, by the server's clock; among those that are not locked. */
   async claim(owner: string, durationMs: number, except: readonly string[]): Promise<AcquiredLease | undefined> {
     const until = systemClock.monotonic() + PATIENCE_MS
     for (;;) {
       const { lease, again } = await this.#pass(owner, durationMs, except)
       if (lease !== undefined || again >= until) return lease
-      // A timer may end up to a millisecond early, and would find it left.
+      // A timer may fire up to a millisecond early, when the session is still left.
       await delay(Math.max(0, again - systemClock.monotonic()) + 1)
     }
   }
 
   /**
-   * Extends a lease; undefined when it is lost. One write of its own, that waits for the transaction that writes the
-   * session right now, and for none of those that come after it.
+   * Extends a lease; undefined when it is lost. This is a write of its own, which waits for the transaction that is
+   * writing the session, but for none that comes later.
    */
   async renew({ workspace, sessionId, fence }: Lease, durationMs: number): Promise<LeaseState | undefined> {
     const until = { $add: [SERVER_NOW, durationMs] }
@@ -88,8 +88,8 @@ export class MongoLeases {
   }
 
   /**
-   * Whether a lease is held; in the transaction, which writes its session, so that the server lets nobody else take it,
-   * or remove the session, at the same time.
+   * Whether a lease is held. Writes its session in the transaction, so that the server lets nobody else acquire the
+   * lease, or remove the session, at the same time.
    */
   async keep({ workspace, sessionId, fence }: Lease, session: ClientSession): Promise<boolean> {
     const live = { _id: keyOf(workspace, sessionId), fence, $expr: { $gt: ['$leaseUntil', SERVER_NOW] } }
@@ -97,7 +97,7 @@ export class MongoLeases {
     return (await this.#sessions.updateOne(live, { $inc: { version: 1 } }, options)).matchedCount > 0
   }
 
-  /** Looks at each candidate once. `again`: when the first of those that were locked may be looked at again. */
+  /** Tries each candidate once. `again`: when the first of those that were locked may be tried again. */
   async #pass(
     owner: string,
     durationMs: number,
@@ -111,7 +111,7 @@ export class MongoLeases {
         if (lease !== undefined) return { lease, again: 0 }
         met.add(candidate._id)
       }
-      // What is left of these is locked, or was claimed by others.
+      // The remaining ones are locked, or were claimed by others.
       if (candidates.length < CANDIDATES) break
     }
     let again = Number.POSITIVE_INFINITY
@@ -124,7 +124,7 @@ export class MongoLeases {
     const left: string[] = []
     for (const [key, { until, ms }] of this.#locked) {
       if (until > now) left.push(key)
-      // Nobody has read it for a long time.
+      // It has not been a candidate for a long time.
       else if (until + ms + LONGEST_LEAVE_MS < now) this.#locked.delete(key)
     }
     const options = { sort: { claimableAt: 1 }, limit: CANDIDATES, maxTimeMS: MAX_TIME_MS } as const
@@ -156,9 +156,9 @@ export class MongoLeases {
       const claim = (session: ClientSession) =>
         this.#sessions
           .findOneAndUpdate({ _id, ...CLAIMABLE }, [{ $set: changes }], { ...options, session })
-          // Not to be tried again at once.
+          // Not to be retried at once.
           .catch((error: unknown) => Promise.reject(isLocked(error) ? new Refused(isSlow(error)) : error))
-      // The writes of this process would lock it out as long as there are any.
+      // As long as this process writes the session, its writes would lock the claim out.
       const record = this.#queue.isBusy(workspace, id)
         ? await this.#queue.run(workspace, id, CLAIM, (batch) => claim(batch.session))
         : await this.#mongo.transact(claim)
@@ -180,12 +180,12 @@ export class MongoLeases {
   }
 
   async #endDeadTransactions(): Promise<void> {
-    // What they locked can be had now.
+    // What they locked is available now.
     if (await this.#mongo.endDeadTransactions()) this.#locked.clear()
   }
 }
 
-/** Somebody else is writing the record, or the server was too slow for any. */
+/** Somebody else is writing the record, or the server was too slow. */
 class Refused extends Error {
   readonly slow: boolean
 

@@ -9,7 +9,7 @@ import type { Collections } from './collections.ts'
 import { readStored } from './message-documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
-/** So many messages are measured at first. */
+/** How many messages to measure at first. */
 const FIRST = 8
 
 export async function listMessages(
@@ -41,11 +41,11 @@ export async function listMessages(
   return { items: await readStored(collections, items, LIMIT), more: more || !all }
 }
 
-/** What is known of a message before it is read. */
+/** What is known about a message before it is read. */
 type Measured = Pick<MessageRecord, 'id' | 'seq' | 'type'> & Sized
 const MEASURED = { _id: 0, id: 1, seq: 1, type: 1, bytes: { $bsonSize: '$$ROOT' } } as const
 
-/** How many messages have no more bytes with their parts; measured are first a few, and more while they are small. */
+/** How many messages fit, with their parts; a few are measured at first, and more while they are small. */
 async function countFitting(
   collections: Collections,
   workspace: string,
@@ -65,7 +65,7 @@ async function countFitting(
   }
 }
 
-/** What the parts of messages have, in bytes, by message. */
+/** The size of the parts of messages in bytes, by message. */
 async function sizesOf(
   { parts }: Collections,
   workspace: string,

@@ -6,7 +6,10 @@ import { SessionChanges } from '../common/session-changes.ts'
 import { changesAfter, endOfLog } from './change-stream.ts'
 import type { Collections } from './collections.ts'
 
-/** Most writes of a run concern nobody who waits, and set no notice; the removal of a session concerns all. */
+/**
+ * Most writes of a run change nothing that anybody waits for, and set no notice; everybody waits for the removal of a
+ * session.
+ */
 const PIPELINE = [
   {
     $match: {
@@ -20,8 +23,8 @@ const PATIENCE_MS = 1_000
 const AWAIT_MS = 500
 
 /**
- * Notices of change from every process: a change stream on the sessions. While it gives no sign of life, everything
- * may have changed each second.
+ * Notices of changes from every process: a change stream on the sessions. While it gives no sign of life, listeners are
+ * notified each second that anything may have changed.
  */
 export class MongoNotices implements AsyncDisposable {
   readonly #collections: Collections
@@ -44,7 +47,7 @@ export class MongoNotices implements AsyncDisposable {
     return this.#changes.listen(listener)
   }
 
-  /** Notifies those of this process, before the server does. */
+  /** Notifies the listeners of this process, before the server does. */
   notify(workspace: string, sessionId: string, kinds: readonly ChangeKind[]): void {
     this.#changes.notify(workspace, sessionId, kinds)
   }
@@ -61,7 +64,7 @@ export class MongoNotices implements AsyncDisposable {
       try {
         await this.#follow(signal)
       } catch {
-        // Whatever it was: the timer notifies meanwhile, and the next attempt starts from then.
+        // Whatever the reason: meanwhile the timer notifies, and the next attempt starts from then.
         await delay(PATIENCE_MS, undefined, { signal }).catch(() => {})
       }
     }
@@ -84,7 +87,7 @@ export class MongoNotices implements AsyncDisposable {
 }
 
 /**
- * The text that reports a change: its kinds, and something that no other text has, or the field would not be written.
+ * The text that reports a change: its kinds, and something unique, without which the field would not count as changed.
  */
 export function noticeOf(kinds: readonly ChangeKind[]): string {
   return [randomText(8), ...kinds].join(' ')

@@ -20,7 +20,10 @@ import { readStored } from './message-documents.ts'
 import { readTakenId } from './taken-ids.ts'
 import type { ServerState, Transaction } from './transaction.ts'
 
-/** From then on what waits is counted in the transaction: more than this are never admitted at the same moment. */
+/**
+ * From this number on, waiting items are counted in the transaction: more than that are never admitted at the same
+ * time.
+ */
 const NEARLY_FULL = MOST_INBOX_ITEMS / 2
 
 const STATE_PROJECTION = {
@@ -29,7 +32,10 @@ const STATE_PROJECTION = {
   leaseNow: SERVER_NOW,
 }
 
-/** What is read of one session, in a transaction or outside of any; `state` before what is read by the session's id. */
+/**
+ * Reads one session, in a transaction or outside of any. `state` has to be called before anything that is read by the
+ * session's id.
+ */
 export class MongoReads implements SessionReads {
   readonly #collections: Collections
   readonly #workspace: string
@@ -79,7 +85,7 @@ export class MongoReads implements SessionReads {
   async admissionReads(id: string): Promise<AdmissionReads> {
     const { inbox } = this.#collections
     const waiting = { ...this.#own(), state: 'waiting' } as const
-    // Beside the transaction, so that it takes no time. It knows nothing of what others admit at the same moment.
+    // Outside of the transaction, so that it takes no time. It does not see what others admit at the same time.
     const counted = inbox.countDocuments(waiting, { limit: MOST_INBOX_ITEMS, maxTimeMS: MAX_TIME_MS })
     const [taken, count] = await Promise.all([this.takenId(id), counted])
     if (count < NEARLY_FULL) return { taken, full: false }
@@ -119,7 +125,7 @@ export class MongoReads implements SessionReads {
   }
 
   async stepReads(afterSeq: number): Promise<StepReads> {
-    // Before anything else is read: it writes what is not written yet.
+    // First, since it writes what is pending.
     const transcript = await this.#messages({}, afterSeq)
     const session = (await this.sessionIfAny()) as Session
     return { session, waiting: await this.waiting(), transcript }

@@ -29,9 +29,7 @@ const FIRST: Readonly<Record<string, readonly Index[]>> = {
   approvals: [['approvalsByProject', { workspace: 1, projectId: 1 }]],
 }
 
-/**
- * The steps of what the session service has in MongoDB: its collections, and those of the blobs, which have no index.
- */
+/** The schema steps of what the session service has in MongoDB, blobs included. */
 export const SCHEMA: MongoSchema = {
   name: 'session',
   collection: 'sessions',
@@ -41,12 +39,12 @@ export const SCHEMA: MongoSchema = {
     { version: 3, name: 'events expire', up: indexEvents },
     { version: 4, name: 'lists have an index for each filter, and titles have one for searches', up: fourth },
     { version: 5, name: 'sessions can be removed, and written before they are seen', up: hideSessions },
-    // Documents take the new member as they are written.
+    // Documents get the new field when they are written.
     { version: 6, name: 'sessions record how they were woken', up: async () => {} },
     { version: 7, name: 'statistics have documents of their own', up: seventh },
     { version: 8, name: 'sessions are viewed and get titles, and approvals have ids', up: addTitles },
     { version: 9, name: 'blobs are counted by their uses', up: useBlobs },
-    // Documents of before go without the new members.
+    // Older documents do not have the new fields.
     { version: 10, name: 'sessions can be archived', up: async () => {} },
     { version: 11, name: 'sessions below a removed one are removed after it', up: async () => {} },
     { version: 12, name: 'searches handle more of letter case', up: twelfth },
@@ -60,7 +58,7 @@ async function first({ db }: MongoStepStore): Promise<void> {
   }
 }
 
-// The single process reads this list, too, and does without the driver.
+// The single process reads this list as well, but does not load the driver.
 async function second(store: MongoStepStore): Promise<void> {
   const { splitMessages } = await import('./steps/split-messages.ts')
   await splitMessages(store)

@@ -37,8 +37,8 @@ import type { StoreParts } from './store-parts.ts'
 import type { ServerState } from './transaction.ts'
 
 /**
- * Sessions in MongoDB, shared by any number of processes; their form is made where there is none.
- * Disposing the store leaves the connection open.
+ * Sessions in MongoDB, shared by any number of processes. An empty database gets the schema. Disposing the store leaves
+ * the connection open.
  */
 export async function openMongoSessionStore(options: {
   readonly mongo: Mongo
@@ -168,7 +168,7 @@ class MongoSessionStore
     return view
   }
 
-  /** Whoever holds a lease waits for the store; a client learns that it is away. */
+  /** Whoever holds a lease waits for the store, while a client is rejected soon. */
   #run<T>({ workspace, sessionId, fence }: SessionKey, job: MongoJob<T>): Promise<T> {
     const patient = fence !== undefined
     const limitMs = patient ? LEASED_MS : storeTimeLeft(this.#mongo.limitMs)

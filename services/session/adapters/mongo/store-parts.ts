@@ -5,7 +5,7 @@ import type { Collections } from './collections.ts'
 import type { MongoNotices } from './notices.ts'
 import type { MongoQueue } from './queue/queue.ts'
 
-/** What the objects that keep parts of the port have in common. */
+/** What the objects that implement the port share. */
 export interface StoreParts {
   readonly mongo: Mongo
   readonly collections: Collections

@@ -9,11 +9,11 @@ import type { Transaction } from './transaction.ts'
 interface Options {
   readonly session?: ClientSession
   readonly maxTimeMS: number
-  /** Whether the session of a record is there. */
+  /** Whether the session of a record exists. */
   readonly isOwned: (record: Belonging) => Promise<boolean>
 }
 
-/** What an id of a workspace names. */
+/** The existing use of an id in a workspace. */
 export async function readTakenId(
   { inbox, messages }: Collections,
   workspace: string,
@@ -25,7 +25,8 @@ export async function readTakenId(
   if (unwritten === 'changed') await transaction?.flush()
   else if (unwritten !== undefined) return toTakenId(unwritten)
   const _id = keyOf(workspace, id)
-  // The id of a message that was no input is never another's: what any reader sees will do, and it costs no time.
+  // A message that was no input never gives its id to another one, so a read outside of the transaction is enough, and
+  // takes no time.
   const named = { projection: { sessionId: 1, seq: 1 } } as const
   const [item, message] = await Promise.all([
     inbox.findOne<InboxRecord>({ _id }, options),
@@ -34,7 +35,7 @@ export async function readTakenId(
   if (item !== null && (await isOwned(item))) return toTakenId(item)
   if (message !== null && (await isOwned(message))) return { sessionId: message.sessionId, input: undefined }
   if (item === null && message === null) return undefined
-  // Left by a session that is being removed, unless somebody else has taken it over by now.
+  // A session that is being removed has left it, unless somebody else has used the id since.
   const now = message && (await messages.findOne<Belonging>({ _id }, { ...named, ...options }))
   if (now !== null && (await isOwned(now))) return { sessionId: now.sessionId, input: undefined }
   await transaction?.evict(id)

@@ -2,17 +2,17 @@ import type { ClientSession } from 'mongodb'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { InboxRecord } from '../common/inbox-record.ts'
 
-/** An inbox item that is added, or that one which is there changes. */
+/** An inbox item that is added, or the fact that an existing one changes. */
 export type Unwritten = InboxRecord | 'changed'
 
-/** The transaction that is read in. */
+/** The transaction to read in. */
 export interface Transaction {
   readonly session: ClientSession
   /** What the transaction does to an inbox item and has not written yet. */
   unwritten(id: string): Unwritten | undefined
-  /** Deletes what is left under an id that names nothing any more. */
+  /** Deletes what is left under an id that is no longer in use. */
   evict(id: string): Promise<void>
-  /** Writes what is not written yet. */
+  /** Writes what is pending. */
   flush(): Promise<void>
 }
 

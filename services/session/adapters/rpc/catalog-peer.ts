@@ -28,7 +28,7 @@ import { peerError, peerStream } from './peer-errors.ts'
 import { peerOptions } from './peer-options.ts'
 
 const TIMEOUT_MS = 20_000
-/** The longest time that a message holds: 24 days. */
+/** The longest time that a message can express: 24 days. */
 const MAX_MS = 2 ** 31 - 1
 
 /** The catalog service, called by RPC. */
@@ -158,7 +158,7 @@ function toAgent(agent: AgentMessage): Omit<Agent, 'instructions'> {
   }
 }
 
-/** The time limits among the settings of an agent's requests; `false` is as long as inference lets them take. */
+/** The time limits in the settings of an agent's requests; `false` means the limits of the inference service. */
 function toTimeouts({ timeout, headerTimeout, chunkTimeout }: JsonObject = {}): RequestTimeouts {
   return { ...time('totalMs', timeout), ...time('headersMs', headerTimeout), ...time('chunkMs', chunkTimeout) }
 }

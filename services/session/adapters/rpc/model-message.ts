@@ -9,7 +9,7 @@ import type { ModelContent, ModelMessage, ModelPart } from '#services/session/do
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 
-/** What files hold, by the hash of their content. */
+/** The content of files, by its hash. */
 export type Blobs = ReadonlyMap<string, Uint8Array>
 type PartInit = Required<Pick<MessageInitShape<typeof PartSchema>, 'part'>>
 
@@ -23,7 +23,7 @@ const roles = enumTable({
   tool: Message_Role.TOOL,
 })
 
-/** Asks to cache all that comes before, where that is known to be understood. */
+/** Requests that everything before it be cached, where that is known to be supported. */
 export const MARKER = { hint: true } as const
 
 /** A message as the inference service takes it, with markers behind those parts. */

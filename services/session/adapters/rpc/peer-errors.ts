@@ -17,7 +17,7 @@ export function peerError(peer: string, error: unknown, { signal }: Pick<PeerCal
   return away ? new Rejection('PEER_UNAVAILABLE', { peer, problem: error.rawMessage }, { cause: error }) : error
 }
 
-/** Wraps a stream of a peer so that what it throws is what `peerError` says. */
+/** Wraps a stream of a peer, so that it throws what `peerError` returns. */
 export async function* peerStream<T>(
   peer: string,
   stream: AsyncIterable<T>,

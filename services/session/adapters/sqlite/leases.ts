@@ -6,12 +6,12 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 const OLDEST = `SELECT number, leaseUntil FROM sessions
   WHERE claimableAt <= ? AND workspace NOT IN (SELECT value FROM json_each(?)) ORDER BY claimableAt LIMIT 1`
 
-/** Whether a lease can be had, of other workspaces than these. */
+/** Whether a lease is available, of workspaces other than these. */
 export function hasClaim(file: SqliteFile, now: number, except: readonly string[]): boolean {
   return file.statement(OLDEST).get(now, JSON.stringify(except)) !== undefined
 }
 
-/** Gives the lease that could be had for the longest time; to be called in a job. */
+/** Grants the lease that has been available longest; to be called in a job. */
 export function claimLease(
   file: SqliteFile,
   owner: string,
@@ -49,7 +49,7 @@ export function renewLease(
   return row && { interruptRequested: row.interruptRequested === 1 }
 }
 
-/** Ends every lease; what was leased can be had at once. `park`: what waits is parked. To be called in a job. */
+/** Ends every lease; what was leased is available at once. `park`: what waits is parked. To be called in a job. */
 export function voidLeases(file: SqliteFile, now: number, park: boolean): void {
   const found = 'SELECT number, running, due, claimableAt FROM sessions WHERE leaseUntil > 0 OR (due = 1 AND ?)'
   const update = file.statement('UPDATE sessions SET leaseUntil = 0, due = ?, claimableAt = ? WHERE number = ?')

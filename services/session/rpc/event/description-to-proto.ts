@@ -15,14 +15,16 @@ type DescriptionType =
 
 type UsageInit = MessageInitShape<typeof SessionUsageSchema>
 
-/** What was used, where an event says so, under that name. */
+/** The usage in an event, if it has any, as a field with that name. */
 export function usageToProto<K extends string>(name: K, usage: Usage | undefined): Partial<Record<K, UsageInit>> {
   if (usage === undefined) return {}
   const { costNanos, tokens } = usage
   return { [name]: { costNanos, tokens: tokensToProto(tokens) } } as Record<K, UsageInit>
 }
 
-/** An event about what a session is called, what clients say of it, and what finding its title has cost. */
+/**
+ * An event about the title, the metadata or the rules of a session, about a view of it, or about the cost of its title.
+ */
 export function descriptionToProto(data: Extract<DurableEventData, { type: DescriptionType }>): Init {
   switch (data.type) {
     case 'session-renamed':

@@ -36,13 +36,13 @@ type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 /** An event of a session's own log is durable, and has no position. */
 type AnyEvent = Omit<DurableEvent, 'position'> | DurableEvent | VolatileEvent
 
-/** What an event refers to. */
+/** The blobs that an event refers to. */
 export function blobsOfEvent({ data }: AnyEvent): BlobRef[] {
   if (data.type !== 'tool-succeeded' && data.type !== 'tool-failed') return []
   return data.content.flatMap((content) => (content.type === 'file' ? [content.blob] : []))
 }
 
-/** An event as a message. */
+/** An event as other services see it. */
 export function eventToProto(event: AnyEvent, blobs: BlobContents): SessionEvent {
   const { id, sessionId, directory, timeCreated } = event
   const position = 'position' in event ? event.position : undefined

@@ -36,8 +36,8 @@ export function streamEvents(dependencies: {
 }
 
 /**
- * Makes a message of each event once, however many streams it goes out on; none where its content is gone with its
- * session. One with files is made for each stream: their content is not to be kept for as long as the event.
+ * Makes the message of each event once for all streams; undefined if its content was removed with its session. An event
+ * with files gets a message for each stream: their content is not to be kept for as long as the event.
  */
 function sharedEncoder(blobs: BlobStore): (event: DurableEvent | VolatileEvent) => Promise<SessionEvent | undefined> {
   const known = new WeakMap<object, SessionEvent>()

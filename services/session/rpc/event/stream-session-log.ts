@@ -31,7 +31,7 @@ export function streamSessionLog(dependencies: {
         yield { message: { case: 'synced', value: { seq: item.seq === undefined ? undefined : BigInt(item.seq) } } }
       else {
         const { contents, missing } = await findContents(blobs, workspace, blobsOfEvent(item.event))
-        // Content that is missing has gone with the session.
+        // Missing content was removed with the session.
         if (missing === undefined) yield { message: { case: 'event', value: eventToProto(item.event, contents) } }
       }
     }

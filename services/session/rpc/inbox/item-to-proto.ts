@@ -22,7 +22,7 @@ export function itemToProto(item: InboxItem, blobs: BlobContents): Init {
   }
 }
 
-/** What an inbox item refers to. */
+/** The blobs that an inbox item refers to. */
 export function blobsOfItem(item: InboxItem): readonly BlobRef[] {
   return item.type === 'prompt' ? item.prompt.files.map(({ blob }) => blob) : []
 }

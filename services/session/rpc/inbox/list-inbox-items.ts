@@ -9,11 +9,11 @@ import { readWithContents } from '../blob-contents.ts'
 import { blobsOfItem, itemToProto } from './item-to-proto.ts'
 
 /**
- * What one list says, as JSON, and its files, in bytes: a response must stay below the 64 MiB of a message between
+ * Maximum size of a list as JSON, with its files, in bytes: a response must stay below the 64 MiB of a message between
  * processes.
  */
 const MAX_PAGE_BYTES = 40 * 1_048_576
-/** So many are read at once while they are small; the first ones show how large they are. */
+/** How many items to read at once while they are small; the first ones show how large they are. */
 const BATCH = 20
 const FIRST_BATCH = 2
 

@@ -9,9 +9,9 @@ import { limitOf } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { deliveries } from '../enums.ts'
 
-/** Most characters of what a user says, or a program adds. */
+/** Maximum number of characters of a prompt or a synthetic text. */
 export const { most: MAX_TEXT_LENGTH } = limitOf(PromptSessionRequestSchema.field.text)
-/** Most characters of the description of a file, or of what a program adds. */
+/** Maximum number of characters of the description of a file or a synthetic text. */
 export const { most: MAX_DESCRIPTION_LENGTH } = limitOf(FileInputSchema.field.description)
 
 /** The delivery of an input; absent: `steer`. */
@@ -21,12 +21,12 @@ export function parseDelivery(delivery: DeliveryMessage = DeliveryMessage.STEER)
   return known
 }
 
-/** The digest of what has to be the same when an id is sent again, in whatever order its members come. */
+/** The digest of what has to be the same when an id is sent again, whatever the order of its members. */
 export function digestOf(sent: readonly unknown[]): string {
   return hash('sha256', JSON.stringify(sent, inOrder), 'base64url')
 }
 
-/** What was admitted; rejects where it was not. */
+/** Returns what was admitted; rejects if nothing was. */
 export function checkAdmitted<T extends object | undefined>(
   admitted: T | NotAdmitted,
   sessionId: string,
@@ -44,7 +44,7 @@ export function checkAdmitted<T extends object | undefined>(
   }
 }
 
-/** For JSON.stringify: objects with their members in order of their names. */
+/** For JSON.stringify: sorts the members of objects by name. */
 function inOrder(_: string, value: unknown): unknown {
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -17,7 +17,7 @@ const checkRequest = checkLimits(PromptSessionRequestSchema)
 const checkFile = checkLimits(FileInputSchema)
 const checkSkill = checkLimits(SkillInputSchema)
 
-/** A prompt that is of the right form. */
+/** A prompt of the right form. */
 export interface ParsedPrompt {
   readonly words: Pick<Prompt, 'text' | 'agents' | 'metadata'>
   readonly delivery: Delivery
@@ -45,7 +45,7 @@ function parseWords(request: PromptSessionRequest): ParsedPrompt['words'] {
   }
 }
 
-/** What mentions repeat of the text is no longer, together, than that may be. */
+/** The texts that mentions quote must not be longer, in total, than a prompt may be. */
 function checkMentions({ files, agents, skills }: Sent): void {
   const texts = [...files, ...agents, ...skills].map(({ mention }) => mention?.text ?? '')
   const fit = isWithin(texts.join(''), 0, MAX_TEXT_LENGTH)

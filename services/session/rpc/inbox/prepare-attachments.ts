@@ -28,12 +28,12 @@ export interface Sent {
   readonly skills: readonly SentSkill[]
 }
 
-/** All files of one prompt together, in bytes: what carries them must stay below the 64 MiB of a message. */
+/** Maximum size of all files of one prompt, in bytes: a message that contains them must stay below 64 MiB. */
 const MAX_FILES_SIZE = 40 * 1_048_576
 
 /**
- * Looks up the agents that are named, and reads files and skills where the session is. Rejects with REQUEST_INVALID for
- * an agent or a skill that is not there, and ATTACHMENT_INVALID for a file that cannot be read.
+ * Looks up the named agents, and reads files and skills in the directory of the session. Rejects with REQUEST_INVALID
+ * for an agent or a skill that does not exist, and with ATTACHMENT_INVALID for a file that cannot be read.
  */
 export async function prepareAttachments(
   { blobs, catalog }: Attaching,
@@ -66,7 +66,7 @@ async function findAgent(catalog: Catalog, call: PeerCall, directory: string, na
   })
 }
 
-/** Skills with what they say, each text once. */
+/** The skills with their texts, each text once. */
 async function readSkills(
   catalog: Catalog,
   call: PeerCall,
@@ -87,7 +87,7 @@ async function readSkills(
   })
 }
 
-/** What is rejected for something that the catalog did not find, or could not look for. */
+/** The rejection for something that the catalog did not find, or could not look for. */
 function unfound(error: unknown, directory: string, reason: string, field: string, problem: string): unknown {
   const missing = error instanceof Rejection && error.reason === reason ? problem : locationProblem(error, directory)
   return missing === undefined ? error : invalid(field, missing)

@@ -19,8 +19,8 @@ export function editable({ text, files, agents, skills, metadata, delivery }: Pr
 }
 
 /**
- * The prompt as the plugins want it. What mentions a file, an agent or a skill still does, each of several with one
- * name its own.
+ * The prompt as the plugins want it. Mentions of files, agents and skills are kept; of several with the same name, each
+ * keeps its own.
  */
 export function withEdits(request: PromptSessionRequest, wanted: EditablePrompt): PromptSessionRequest {
   const { text, metadata, delivery } = wanted
@@ -45,7 +45,7 @@ export function withEdits(request: PromptSessionRequest, wanted: EditablePrompt)
   })
 }
 
-/** Takes the first one that is sought out of the list. */
+/** Removes the first match from a list, and returns it. */
 function take<T>(from: T[], isSought: (one: T) => boolean): T | undefined {
   const at = from.findIndex(isSought)
   return at < 0 ? undefined : from.splice(at, 1)[0]

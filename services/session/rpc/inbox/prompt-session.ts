@@ -26,8 +26,9 @@ interface Dependencies extends Attaching {
 const NO_FILES: Attached = { files: [] }
 
 /**
- * Admits one input: plugins may change it first, then its files and skills are read and kept. The answer means that all
- * of it is durable. An id that was admitted before is answered from the store, and nothing of it is read again.
+ * Admits one input: plugins may change it first, then its files and skills are read and stored. The response means that
+ * all of it is durable. For an id that was admitted before, the response comes from the store, and nothing is read
+ * again.
  */
 export function promptSession(dependencies: Dependencies): ServiceImpl<typeof SessionService>['promptSession'] {
   const { store, blobs, promptHooks } = dependencies
@@ -63,7 +64,7 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
       return edited ?? (await attachAndAdmit(directory, asSent))
     }
 
-    // What was admitted before, and words that no plugin changes, need nothing but the store.
+    // An id that was admitted before, and a text that no plugin changes, need nothing but the store.
     const first = await store.revise(key, admissionReads, (revision, reads) => {
       const { directory } = revision.state
       const isReady = reads.taken !== undefined || (isWords(asSent) && promptHooks.areNone(key.workspace, directory))
@@ -72,16 +73,16 @@ export function promptSession(dependencies: Dependencies): ServiceImpl<typeof Se
     const item = typeof first === 'string' ? await admitIn(first) : first
     const { contents, missing } = await findContents(blobs, key.workspace, blobsOfItem(item))
     if (missing === undefined) return { item: itemToProto(item, contents) }
-    // Whoever removes the session at the same time comes after the admission, or before it.
+    // If the session was removed meanwhile, it is no longer found.
     await store.inspect(key, nothing, nothing)
     throw missingBlob(key, missing)
   }
 }
 
-/** What an id stands for. Whether it wakes the session may differ when it is sent again. */
+/** What has to be the same when an id is sent again. Whether it wakes the session may differ. */
 function sentBy({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): readonly unknown[] {
   const sent = [text, files, agents, metadata ?? null, parseDelivery(delivery)]
-  // Digests in stores of versions without skills stay as they are.
+  // Digests that were stored by versions without skills stay valid.
   return skills.length === 0 ? sent : [...sent, skills]
 }
 

@@ -22,7 +22,7 @@ import { ownTurnFor } from './own-turn-for.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const MAX_TYPE_LENGTH = 64
-/** What a page says and its files, in bytes: it is read, sent and shown at one go. */
+/** Maximum size of a page with its files, in bytes: it is read, sent and shown in one go. */
 const MAX_PAGE_BYTES = 4 * 1_048_576
 const checkRequest = checkLimits(ListMessagesRequestSchema)
 
@@ -63,7 +63,7 @@ export function listMessages(dependencies: {
   }
 }
 
-/** What fits of a page, from the end where it was entered; at least one message. */
+/** The messages of a page that fit, from the end where it was entered; at least one. */
 function fitting(page: Page<StoredMessage>, direction: Direction | undefined): Page<StoredMessage> {
   const entered = direction === 'previous' ? page.items.toReversed() : page.items
   let size = 0

@@ -8,7 +8,7 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { BY_HASH, blobsOf, missingBlob } from '../blob-contents.ts'
 import { messageToProto } from './message-to-proto.ts'
 
-/** Content goes in pieces of so many bytes, whole groups of base64. */
+/** The size of a piece of content, in bytes: whole groups of base64. */
 const PIECE = 786_432
 
 /** A message whose files name their content. */
@@ -23,7 +23,7 @@ interface Stores {
   readonly blobs: Pick<BlobStore, 'get' | 'has'>
 }
 
-/** Rejects when a message cannot be sent, or, as far as is known without reading them, its files. */
+/** Rejects if a message cannot be sent, or if its files are known to be missing without reading them. */
 export async function checkReadable(stores: Stores, key: SessionKey, stored: StoredMessage, withoutContent = false) {
   toBinary(MessageSchema, toMessage(stored))
   if (withoutContent) return

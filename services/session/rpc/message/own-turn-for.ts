@@ -3,7 +3,7 @@ import { ownTurn } from '#shared/own-turn.ts'
 
 const LARGE = 1_048_576
 
-/** What comes next takes as long as messages are large: where they are, it has a turn of its own. */
+/** Waits for a turn of the event loop if messages are large, since what follows takes as long as they are large. */
 export async function ownTurnFor(messages: unknown): Promise<void> {
   if (bytesOf(messages) > LARGE) await ownTurn()
 }

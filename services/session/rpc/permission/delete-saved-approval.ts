@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 
-/** Takes an approval back: what it allowed is judged by the rules again, from the next tool call on. */
+/** Deletes an approval: from the next tool call on, only the rules judge what it allowed. */
 export function deleteSavedApproval(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['deleteSavedApproval'] {

@@ -3,7 +3,7 @@ import type { SessionService } from '#gen/portico/session/v1/session_service_pb.
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 
-/** Lists what was allowed for good. */
+/** Lists the saved approvals. */
 export function listSavedApprovals(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['listSavedApprovals'] {

@@ -8,9 +8,9 @@ import { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { peerCallOf } from '../peer-call.ts'
 
-/** Sessions whose requests are rejected at once. */
+/** In how many sessions requests are rejected at once. */
 const SESSIONS_AT_ONCE = 16
-/** Requests that are listed at a time. */
+/** How many requests a list contains at most. */
 const MOST_LISTED = 1_000
 
 /** Has the catalog reload the caller's locations, and rejects the permission requests of their sessions. */
@@ -28,21 +28,21 @@ export function reloadLocations(dependencies: {
   }
 }
 
-/** Some locations could not be reloaded; anything else that is rejected means that none was. */
+/** Some locations could not be reloaded. With any other rejection, none was. */
 function failedReload(error: unknown): unknown {
   if (error instanceof Rejection && error.reason === 'LOCATION_RELOAD_FAILED') return error
   throw error
 }
 
 /**
- * Rejects the requests of a workspace that wait now, wherever their sessions run: whoever owns them observes that in
- * the store. What is requested meanwhile may wait: it is a request to the locations as they are.
+ * Rejects the requests of a workspace that wait now, wherever their sessions run: their owners observe that in the
+ * store. Requests that are made meanwhile may wait, since they are made to the reloaded locations.
  */
 async function rejectWaiting(store: SessionStore, workspace: string, signal: AbortSignal): Promise<void> {
   const places = new Places(SESSIONS_AT_ONCE)
   let waiting: readonly PermissionRequest[]
   do {
-    // At a stop the catalog has ended what it did, and the store is closed next.
+    // When the service stops, the catalog has ended its calls, and the store is closed next.
     signal.throwIfAborted()
     waiting = await store.listPermissionRequests(workspace)
     const bySession = Map.groupBy(waiting, ({ sessionId }) => sessionId)
@@ -65,7 +65,7 @@ async function rejectOf(
     (revision, waiting) => rejectForReload(revision, waiting, ids),
   )
   await rejecting.catch((error: unknown) => {
-    // Removed meanwhile, with its requests.
+    // The session was removed meanwhile, with its requests.
     if (!(error instanceof Rejection) || error.reason !== 'SESSION_NOT_FOUND') throw error
   })
 }

@@ -16,7 +16,7 @@ import {
 import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
-/** Creates a session in the location that the catalog resolves; one that is there already is returned unchanged. */
+/** Creates a session in the location that the catalog resolves; an existing one is returned unchanged. */
 export function createSession(dependencies: {
   readonly store: SessionStore
   readonly catalog: Catalog
@@ -29,7 +29,7 @@ export function createSession(dependencies: {
     const key = { workspace: call.principal.workspaceId, sessionId: parsed.id }
     const location = await catalog.resolveLocation(call, directory).catch((error: unknown) => ({ error }))
     if ('error' in location) {
-      // A session that is there needs no directory, which may be gone by now.
+      // An existing session needs no directory, which may be gone by now.
       const existing = await store.getSession(key.workspace, key.sessionId)
       if (existing === undefined) throw location.error
       return { session: sessionToProto(existing) }
@@ -44,7 +44,7 @@ function parseCreateSession(request: CreateSessionRequest): Omit<NewSession, 'lo
   const { title, agent, model } = request
   return {
     id: parseSessionId(request.sessionId),
-    // As for a session that is there: one is to be found.
+    // As with an update: a title is to be found.
     title: title === undefined || title === '' ? undefined : parseTitle(title),
     agent: agent === undefined ? undefined : parseAgentName('agent', agent),
     model: model === undefined ? undefined : parseModel(model),

@@ -5,7 +5,7 @@ import { parseMessageId, parseSessionId } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
-/** Creates a session from the history of another one. A caller who leaves ends it, and nothing of it stays. */
+/** Creates a session from the history of another one. If the caller leaves, nothing of it remains. */
 export function forkSession(dependencies: ForkDependencies): ServiceImpl<typeof SessionService>['forkSession'] {
   return async ({ sessionId, forkId, beforeMessageId }, context) => {
     const call = peerCallOf(context)

@@ -18,14 +18,14 @@ import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { parseOrder } from '../parse.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
-/** Of all filters together: they travel in the page token, and that in a URL. */
+/** Maximum length of all filters together: they are part of the page token, and that of a URL. */
 const MAX_FILTERS_LENGTH = 8_192
 const parsePageSize = pageSizeParser(ListSessionsRequestSchema)
 const checkRequest = checkLimits(ListSessionsRequestSchema)
 
 /**
- * Writes whose time is before that of a first page are done after that, in milliseconds. What changes later than that
- * is beyond the end of an ascending list.
+ * How long writes may take whose time is before that of a first page, in milliseconds. What changes later is beyond the
+ * end of an ascending list.
  */
 const SETTLE_MS = 25
 
@@ -61,7 +61,7 @@ export function listSessions(dependencies: {
   }
 }
 
-/** A page from its anchor on; what lies before one is read backwards. */
+/** A page that begins at its anchor; a page before an anchor is read backwards. */
 async function readPage(
   store: SessionStore,
   workspaceId: string,
@@ -72,7 +72,7 @@ async function readPage(
   const reading = (order === 'ascending') === backward ? 'descending' : 'ascending'
   const after = anchor && { after: { timeUpdated: anchor.timeUpdated, id: anchor.id } }
   const found: Session[] = []
-  // One more than the page has: it says that there is another page.
+  // One more than the page has shows that there is another page.
   const query = { ...filter, ...after, order: reading, limit: limit + 1 } as const
   for await (const batch of store.listSessions(workspaceId, query)) found.push(...batch)
   const items = found.slice(0, limit)

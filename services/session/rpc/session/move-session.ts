@@ -51,7 +51,7 @@ export function moveSession(dependencies: {
   }
 }
 
-/** Where the move of an id that is sent again leads: by now a relative directory may be another one. */
+/** The destination of a move whose id is sent again: a relative directory may mean another one by now. */
 function knownMove(
   { id, directory, projectId, subpath }: SessionState,
   taken: TakenId | undefined,
@@ -63,7 +63,7 @@ function knownMove(
   return item.type === 'move' ? item.move : undefined
 }
 
-/** What is wrong with a destination. That one outside of the workspace's roots is there is not revealed. */
+/** What is wrong with a destination, without revealing whether one outside of the workspace's roots exists. */
 const PROBLEMS: Readonly<Partial<Record<AnyReason, string>>> = {
   LOCATION_NOT_FOUND: 'Directory does not exist',
   LOCATION_INVALID: 'Not a directory',

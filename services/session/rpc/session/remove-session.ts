@@ -5,8 +5,8 @@ import type { Remover } from '#services/session/run/lifetime/remover.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 
 /**
- * Removes a session and those below it, unless these are very many, and waits, but not for long, until their tool calls
- * have ended. Whoever runs one of them is notified, and the remover removes and deletes what is left.
+ * Removes a session and those below it, unless there are very many, and waits for a short time until their tool calls
+ * have ended. Their owners are notified, and the remover removes and deletes the rest.
  */
 export function removeSession(dependencies: {
   readonly store: SessionStore

@@ -14,7 +14,7 @@ import { parseMask } from '#shared/update-mask.ts'
 import { parseMetadata, parseRules, parseTitle } from '../parse.ts'
 
 const FIELDS = ['title', 'metadata', 'permissions'] as const
-/** Inputs without a word, as of files alone, that are passed over for a title. */
+/** How many inputs without text, such as files alone, are skipped in search of a title. */
 const MOST_WORDLESS = 20
 
 interface Dependencies {
@@ -22,7 +22,7 @@ interface Dependencies {
   readonly titles: Pick<Titles, 'find' | 'underWay'>
 }
 
-/** Changes what a session is called and what clients said of it; has a title found where an empty one was given. */
+/** Changes title, metadata and rules of a session; an empty title requests that one be found. */
 export function updateSession(dependencies: Dependencies): ServiceImpl<typeof SessionService>['updateSession'] {
   const { store, titles } = dependencies
   return async (request, context) => {

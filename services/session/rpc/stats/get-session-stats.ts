@@ -42,7 +42,7 @@ export function getSessionStats(dependencies: {
   }
 }
 
-/** Also an offset would be taken as a time zone, but is not the name of one. */
+/** An offset would also be accepted as a time zone, but is not the name of one. */
 function parseTimeZone(timeZone = 'UTC'): Calendar {
   const unknown = invalid('time_zone', 'must be the IANA name of a time zone')
   if (/^[+-]/.test(timeZone)) throw unknown

@@ -5,7 +5,7 @@ import type { ImportHolds } from '#services/session/run/lifetime/import-holds.ts
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { stagedOf } from './parse-import.ts'
 
-/** Gives an import up: nothing of it stays. */
+/** Abandons an import: nothing of it remains. */
 export function abandonSessionImport(dependencies: {
   readonly store: SessionStore
   readonly importHolds: ImportHolds
@@ -15,7 +15,7 @@ export function abandonSessionImport(dependencies: {
   return async (request, context) => {
     const staged = stagedOf(request.import, principalOf(context).workspaceId)
     await store.giveUpStaged(staged).finally(async () => {
-      // Where that could not be written its time ends by itself, and nothing can use what was held for it any more.
+      // If that could not be written, the import's time runs out, and nothing can use what was held for it.
       await importHolds.end(staged.key)
       remover.wake()
     })

@@ -6,7 +6,7 @@ import { ownTurnFor } from '../message/own-turn-for.ts'
 import { importedMessage } from './check-imported.ts'
 import { stagedOf } from './parse-import.ts'
 
-/** Appends messages to an import; without one it only keeps it from running out. */
+/** Appends messages to an import; without any, it only extends the import's time. */
 export function appendImportedMessages(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['appendImportedMessages'] {

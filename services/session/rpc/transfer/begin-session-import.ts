@@ -7,11 +7,11 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { parseImportedSession } from './parse-import.ts'
 
-/** So many sessions may lie above one: each that is removed, and each reader of events, goes through all of them. */
+/** Maximum number of sessions above one: each removal, and each reader of events, goes through all of them. */
 const MOST_ABOVE = 100
 
 /**
- * Begins an import: the first of the calls by which a session is imported, any of which any process can take (ADR 17).
+ * Begins an import. This is the first of the calls that import a session; any process can handle each of them (ADR 17).
  */
 export function beginSessionImport(dependencies: {
   readonly store: SessionStore

@@ -11,11 +11,11 @@ import { messageFromProto } from './message-from-proto.ts'
 
 const checkStep = checkLimits(AssistantMessageSchema)
 const checkTool = checkLimits(AssistantToolSchema)
-/** Lists of a user's message are as long as those of a step. */
+/** The lists of a user's message may be as long as those of a step. */
 const { most: MOST_ITEMS } = limitOf(AssistantMessageSchema.field.parts)
 
 /**
- * An imported message, which is no larger than one that can be read at one go; `field` names it. Rejects with
+ * Checks an imported message, which must be no larger than what can be read in one go; `field` names it. Rejects with
  * REQUEST_INVALID.
  */
 export function importedMessage(given: MessageProto, field: string): Message {

@@ -9,7 +9,7 @@ import { peerCallOf } from '../peer-call.ts'
 import { sessionToProto } from '../session/session-to-proto.ts'
 import { parseImportedSession, stagedOf } from './parse-import.ts'
 
-/** Ends an import: the session is seen from now on, with all that was appended. */
+/** Ends an import: from now on, the session is visible with everything that was appended. */
 export function commitSessionImport(dependencies: {
   readonly store: SessionStore
   readonly catalog: Catalog

@@ -48,7 +48,7 @@ export function promptFromProto({ text, files, agents, skills, metadata }: Promp
   }
 }
 
-/** What went wrong. */
+/** An imported error. */
 export function errorFromProto({ type, message, status, responseBody }: ErrorMessage): StructuredError {
   return { type, message, ...defined({ status, response: responseBody }) }
 }

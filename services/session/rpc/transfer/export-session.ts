@@ -27,7 +27,7 @@ export function exportSession(dependencies: {
       await checkReadable(dependencies, { workspace, sessionId }, stored, withoutContent)
       last = stored.seq
     }
-    // Between the two readings: when it is another one's by now, the second one knows.
+    // Between the two readings: if another session has the id by now, the second reading finds that out.
     const session = await store.getSession(workspace, sessionId)
     if (session === undefined) throw sessionNotFound(sessionId)
     yield { item: { case: 'session', value: sessionToProto(session) } }

@@ -24,7 +24,7 @@ import { compactionStatuses, shellStatuses } from '../message/message-to-proto.t
 import { parseMessageId, parseModel } from '../parse.ts'
 import { errorFromProto, partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
 
-/** An imported message. Its files name content that the blob store has. Rejects with REQUEST_INVALID. */
+/** An imported message, whose files name content in the blob store. Rejects with REQUEST_INVALID. */
 export function messageFromProto({ messageId, createTime, metadata, kind }: MessageProto): Message {
   const head = { id: parseMessageId(messageId), timeCreated: requireTime(createTime), ...defined({ metadata }) }
   const { id, timeCreated } = head
@@ -173,7 +173,7 @@ export function tokensFromProto(tokens: TokensMessage): TokenUsage {
   }
 }
 
-/** A time that has to be there. */
+/** A required time. */
 export function requireTime(at: Timestamp | undefined): number {
   const time = timeFromProto(at)
   check(time !== undefined, 'create_time', 'is required')

@@ -15,7 +15,7 @@ export function stagedOf(given: SessionImport | undefined, workspace: string): S
   return { workspace, sessionId: given.sessionId, key: given.key, source: undefined }
 }
 
-/** The session of an import, as far as it is kept. */
+/** The parts of an imported session that are stored. */
 export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
   check(given !== undefined, 'session', 'is required')
   const { title, agent, model, parentId, costNanos, tokens } = given
@@ -31,7 +31,7 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
     permissions: parseRules(given.permissions),
     costNanos: costFromProto(costNanos),
     tokens: tokens === undefined ? NO_TOKENS : tokensFromProto(tokens),
-    // Only together with the time at which it came (instance facts 3.7).
+    // Only if its time is known (instance facts 3.7).
     outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
     timeCreated: requireTime(given.createTime),
     timeIdle,

@@ -3,14 +3,14 @@ import { hashesIn } from '#services/session/adapters/common/blob-uses.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { type BlobUse, type Collections, keyOf, type Table } from '../collections.ts'
 
-/** What a record uses, by its JSON. */
+/** The blobs that a record uses, according to its JSON. */
 export function blobUses(workspace: string, message: string, json: string): BlobUse[] {
   return hashesIn(json).map((hash) => {
     return { _id: `${keyOf(workspace, message)}/${hash}`, workspace, message, blob: keyOf(workspace, hash) }
   })
 }
 
-/** What deletes the documents under a message's id; what they used may be used by nothing then. */
+/** The operations that delete the documents under a message's id; the blobs that these used may then be unused. */
 export async function evictions(
   { blobUses: uses }: Collections,
   workspace: string,

@@ -15,7 +15,7 @@ export class EventFeed implements AsyncDisposable {
   readonly #running: Promise<void>
   #waiting = new Set<() => void>()
 
-  /** Resolves when everything written from now on will come. */
+  /** Resolves once everything that is written from now on will be received. */
   static async open(collections: Collections): Promise<EventFeed> {
     return new EventFeed(collections, new EventRing(await endOfLog(collections.db, 'events')))
   }

@@ -12,26 +12,26 @@ const PLACE = /^(?:[0-9A-F]{2}){1,500}$/
 /** How long a reader that catches up waits for more before it looks whether the feed has it, in milliseconds. */
 const CATCH_UP_MS = 50
 const RETRY_MS = 1_000
-/** So many events expire at once. */
+/** How many events expire at once. */
 const EXPIRED = 1_000
 
-/** Where a reader stands: its number in the feed's ring, while it has one, and its place in the server's log. */
+/** The position of a reader: its number in the feed's ring, while it has one, and its place in the server's log. */
 interface Cursor {
   number: number | undefined
   place: LogPlace
 }
 
 /**
- * The event log: the server's log of changes to the events collection. A position is a place there. All readers share
- * one feed; one that comes from further back, or is too slow for the feed, reads from the server until it has caught
- * up.
+ * The event log is the server's log of changes to the events collection, and a position is a place in it. All readers
+ * share one feed; a reader that begins further back, or is too slow for the feed, reads from the server until it has
+ * caught up.
  */
 export class MongoEventLog implements AsyncDisposable {
   readonly #collections: Collections
   readonly #closing = new AbortController()
   #feed: Promise<EventFeed> | undefined
   readonly #texts: EventTexts
-  /** Events that were written before have expired. */
+  /** Events that were written before this time have expired. */
   #expiredBefore = 0
   #readers = 0
   #closed: Promise<void> | undefined
@@ -41,7 +41,7 @@ export class MongoEventLog implements AsyncDisposable {
     this.#texts = new EventTexts(collections)
   }
 
-  /** See SessionStore.tailEvents. */
+  /** See EventLog.tailEvents. */
   async *tail(workspace: string, position: string | undefined, ended: AbortSignal): AsyncGenerator<TailItem> {
     const signal = AbortSignal.any([ended, this.#closing.signal])
     if (signal.aborted) return
@@ -63,7 +63,7 @@ export class MongoEventLog implements AsyncDisposable {
         }
         const next = ring.next(cursor.number, cursor.place)
         if (next === undefined) {
-          // The ring may have gone further, where nothing of a workspace was written.
+          // The ring may have advanced although nothing was written in this workspace.
           if (behind) yield { type: 'caught-up', position: later(cursor.place, ring.last) }
           else await feed.more(signal)
           behind = false
@@ -107,19 +107,19 @@ export class MongoEventLog implements AsyncDisposable {
     return (await events.deleteMany({ _id: { $in: ids } }, { maxTimeMS: MAX_TIME_MS })).deletedCount
   }
 
-  /** The server's log may go back further than what is kept. Undefined: the reader has gone. */
+  /** The server's log may go back further than events are kept. Undefined: the reader is gone. */
   async #itemOf(record: EventRecord, place: LogPlace, signal: AbortSignal): Promise<TailItem | undefined> {
     if (record.timeCreated < this.#expiredBefore) return { type: 'missed' }
     const event = await this.#texts.complete(record, signal)
     return event && { type: 'event', event: { ...event, position: place } }
   }
 
-  /** The server's log has the events of sessions that are gone. */
+  /** The server's log also contains the events of removed sessions. */
   async #isRemoved(record: EventRecord): Promise<boolean> {
     return !isDeletion(record) && (await this.#texts.isRemoved(record))
   }
 
-  /** The server takes a place that is yet to come for one that it knows. */
+  /** The server also accepts places that do not exist yet. */
   async #isKnown(position: string, last: LogPlace): Promise<boolean> {
     const { db } = this.#collections
     if (!PLACE.test(position) || (position > last && position > (await endOfLog(db, 'events')))) return false
@@ -172,7 +172,7 @@ export class MongoEventLog implements AsyncDisposable {
     await (await feed?.catch(() => undefined))?.[Symbol.asyncDispose]()
   }
 
-  /** Counts a reader until it lets go or its signal aborts; the last one closes the feed. */
+  /** Counts a reader until it is released or its signal aborts; the last one closes the feed. */
   #hold(signal: AbortSignal): () => void {
     this.#readers++
     let held = true

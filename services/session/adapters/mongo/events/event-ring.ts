@@ -1,7 +1,7 @@
 import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
 import type { LogPlace } from '../change-stream.ts'
 
-/** So many events, and characters of them, are kept for readers at most. */
+/** Maximum number of events, and of their characters, that are kept for readers. */
 const MAX_EVENTS = 1_000
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
@@ -30,7 +30,7 @@ export class EventRing {
     return this.#start + this.#events.length
   }
 
-  /** LogPlace of the newest event. */
+  /** Place of the newest event. */
   get last(): LogPlace {
     return this.#events.at(-1)?.place ?? this.floor
   }
@@ -47,7 +47,7 @@ export class EventRing {
     }
   }
 
-  /** Begins anew after a gap: whoever reads here has to fill it elsewhere. */
+  /** Starts over after a gap, which readers have to fill from elsewhere. */
   reset(floor: LogPlace): void {
     this.#start = this.end + 1
     this.#events = []
@@ -56,8 +56,8 @@ export class EventRing {
   }
 
   /**
-   * The first event from a number on that lies after a place; undefined when it has not come yet. Readers that come
-   * from the server's log, or from another process, may be further on than what is here.
+   * The first event from a number on that is after a place; undefined: there is none yet. Readers that come from the
+   * server's log, or from another process, may be ahead of the ring.
    */
   next(number: number, place: LogPlace): (PlacedEvent & { readonly number: number }) | undefined {
     for (let n = number; n < this.end; n++) {
@@ -67,7 +67,7 @@ export class EventRing {
     return undefined
   }
 
-  /** Hides the events of a removed session from readers that have not come to them yet. */
+  /** Hides the events of a removed session from readers that have not reached them yet. */
   #hide({ workspace, sessionId }: EventRecord): void {
     for (const event of this.#events) {
       const { record } = event
@@ -76,12 +76,12 @@ export class EventRing {
     }
   }
 
-  /** Whether the event of that number is gone. */
+  /** Whether the event with that number is no longer here. */
   isBehind(number: number): boolean {
     return number < this.#start
   }
 
-  /** Number of the first event after a place; undefined when the place lies before what is here. */
+  /** Number of the first event after a place; undefined: the place is before the first one here. */
   after(place: LogPlace): number | undefined {
     if (place < this.floor) return undefined
     const index = this.#events.findIndex((event) => event.place > place)

@@ -16,7 +16,8 @@ const RETRY_MS = 1_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /**
- * Completes events by what parts and inbox items hold; once for all readers of this process that have the same record.
+ * Completes events with the content of parts and inbox items, once for all readers of this process that have the same
+ * record.
  */
 export class EventTexts {
   readonly #collections: Collections
@@ -26,7 +27,7 @@ export class EventTexts {
     this.#collections = collections
   }
 
-  /** Waits for a server that is away until the signal aborts; undefined then, and where the session was removed. */
+  /** Waits for an unavailable server until the signal aborts. Undefined: it aborted, or the session was removed. */
   async complete(record: EventRecord, signal: AbortSignal): Promise<Complete | undefined> {
     while (!signal.aborted) {
       try {
@@ -39,7 +40,7 @@ export class EventTexts {
     return undefined
   }
 
-  /** Whether the session of an event is gone, be there another one of the same id. */
+  /** Whether the session of an event was removed, even if there is another one with the same id. */
   async isRemoved({ workspace, sessionId, seq }: EventRecord): Promise<boolean> {
     return !(await isOwned(this.#collections, workspace, { sessionId, seq }))
   }

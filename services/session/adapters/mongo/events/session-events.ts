@@ -5,7 +5,7 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { Collections } from '../collections.ts'
 import type { EventTexts } from './event-texts.ts'
 
-/** So many events are completed at once. */
+/** How many events to complete at once. */
 const AT_ONCE = 8
 
 /** Which events of a session. */
@@ -17,7 +17,7 @@ export interface EventQuery {
 interface Asked extends EventQuery {
   readonly workspace: string
   readonly sessionId: string
-  /** The number above which the session has its own. */
+  /** The session's own numbers are above this. */
   readonly base: number
 }
 

@@ -3,21 +3,21 @@ import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import type { Collections, HiddenDocument, Keyed, Table } from '../collections.ts'
 import type { Belonging } from './hidden-sessions.ts'
 
-/** So many documents are deleted at once. */
+/** How many documents to delete at once. */
 const DOCUMENTS = 200
-/** And so many parts of messages: one message may have thousands. */
+/** How many parts of messages to delete at once: one message may have thousands. */
 const PARTS = 2_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
-/** The documents of a session that is being removed: what bears its id has numbers in that range. */
+/** The documents of a session that is being removed: those with its id and a number in this range. */
 type Range = Pick<HiddenDocument, 'workspace' | 'sessionId' | 'base' | 'seq'>
 
 /** Deletes some documents of a session; returns how many. */
 type Emptier = (mongo: Mongo, collections: Collections, range: Range) => Promise<number>
 
 /**
- * The documents of a session, but for its own. Whoever adds a collection with documents of sessions adds it here. A
- * message goes last of what is found by it.
+ * How to delete the documents of a session, except its own. A new collection with documents of sessions has to be added
+ * here. A message is deleted after everything that is found through it.
  */
 const EMPTIERS: readonly Emptier[] = [
   (_, collections, range) => emptyTable(collections, 'requests', range, { reply: { $type: 'string' } }),
@@ -35,8 +35,8 @@ export async function emptySession(mongo: Mongo, collections: Collections, range
 }
 
 /**
- * Some messages or inbox items with what goes with them; in a transaction, since each of their ids may be about to name
- * something else.
+ * Deletes some messages or inbox items with what belongs to them, in a transaction, since each of their ids may be used
+ * for something else at the same time.
  */
 function emptyNamed(
   mongo: Mongo,

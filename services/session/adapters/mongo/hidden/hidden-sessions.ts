@@ -28,7 +28,7 @@ export function toRemoval({ _id, workspace, sessionId, tools }: HiddenDocument):
   return { workspace, sessionId, tools: tools === null ? undefined : (JSON.parse(tools) as LeftTools), key: _id }
 }
 
-/** An update that keeps a hidden session as it is for so long. */
+/** An update that extends the time of a hidden session. */
 export function keepFor(durationMs: number, changes: Document = {}): Document[] {
   return [{ $set: { ...changes, until: { $add: [SERVER_NOW, durationMs] } } }]
 }
@@ -37,11 +37,11 @@ export function keepFor(durationMs: number, changes: Document = {}): Document[] 
 export const LIVE = { ...STAGED, $expr: { $gt: ['$until', SERVER_NOW] } } as const
 
 /**
- * The number above which a new session of that id has its own: below it are the documents of sessions that had the id
- * before, and the event of the removal of the last one. `staged`: somebody else is about to make one. To be called in a
+ * The number above which a new session with that id has its numbers: below it are the documents of earlier sessions
+ * with the id, and the event of the last removal. `staged`: somebody else is about to make one. To be called in a
  * transaction that has found no session. The event is read outside of it, at the same time: one that is written later,
- * or in the transaction, has a hidden session beside it. Rejects with STORE_UNAVAILABLE while sessions are below one
- * that had the id.
+ * or in the transaction, comes with a hidden session. Rejects with STORE_UNAVAILABLE while there are sessions below an
+ * earlier one with the id.
  */
 export async function readBase(
   { hiddenSessions, events }: Collections,
@@ -65,7 +65,7 @@ export async function readBase(
   return { base: Math.max(lastEvent?.seq ?? 0, ...hidden.map(({ seq }) => seq + 1)), staged }
 }
 
-/** Makes removals of what is staged under an id. */
+/** Turns what is staged under an id into removals. */
 export async function giveUpStaged(
   { hiddenSessions }: Collections,
   filter: Pick<HiddenDocument, 'workspace' | 'sessionId'> & Partial<Pick<HiddenDocument, '_id'>>,
@@ -75,7 +75,7 @@ export async function giveUpStaged(
   await hiddenSessions.updateMany({ ...filter, ...STAGED }, { $set: { kind: 'removal', until: 0 } }, options)
 }
 
-/** Whether a record is of a session that is there, or will be, and not of one that is being removed. */
+/** Whether a record belongs to a session that exists or is staged, and not to one that is being removed. */
 export async function isOwned(
   { sessions, hiddenSessions }: Collections,
   workspace: string,

@@ -15,7 +15,7 @@ import { emptySession } from './empty-session.ts'
 import { hiddenDocument, keepFor, toRemoval } from './hidden-sessions.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
-/** Without what may be large. */
+/** Without the fields that may be large. */
 const BARE = { grams: 0, metadata: 0, permissions: 0 } as const
 
 type Found = Below<SessionDocument>
@@ -82,7 +82,7 @@ export class MongoRemoval implements SessionRemoval {
     await this.#parts.collections.hiddenSessions.deleteOne({ _id, kind: 'removal' }, LIMIT)
   }
 
-  /** Removes sessions, and notifies who has to do with them once that is committed. */
+  /** Removes sessions, and notifies those who wait for them once that is committed. */
   async #run(
     { workspace, sessionId }: Pick<Removal, 'workspace' | 'sessionId'>,
     job: MongoJob<readonly Removal[]>,

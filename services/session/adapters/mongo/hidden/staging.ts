@@ -113,7 +113,7 @@ export class MongoStaging implements SessionStaging {
     if (found === null || String(found.base ?? 0) !== source.incarnation) throw sessionNotFound(source.sessionId)
   }
 
-  /** Writes the parent, too: one that is removed at the same time would leave the child behind. */
+  /** Writes the parent, too: removing it at the same time would leave the child behind. */
   async #requireParent(batch: MongoBatch, workspace: string, parentId: string): Promise<void> {
     const filter = { _id: keyOf(workspace, parentId) }
     const options = { ...LIMIT, session: batch.session }
@@ -122,7 +122,9 @@ export class MongoStaging implements SessionStaging {
     if (matchedCount === 0) throw sessionNotFound(parentId)
   }
 
-  /** Of two that make a session of the same id at once, be it in one write or in many, the server lets one go first. */
+  /**
+   * Of two callers that make a session with the same id at once, in one write or in many, the server lets one go first.
+   */
   async #claimKey(batch: MongoBatch, _id: string): Promise<void> {
     const claims = this.#parts.collections.db.collection<{ readonly _id: string }>('sessions')
     const options = { ...LIMIT, session: batch.session }

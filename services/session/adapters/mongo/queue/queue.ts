@@ -8,9 +8,11 @@ import { MongoBatch } from '../batch.ts'
 import { type Collections, keyOf } from '../collections.ts'
 import { drop, earliest, giveUp, type MongoJob, putBack, take, type Waiting } from './waiting-jobs.ts'
 
-/** After that time, in milliseconds, a transaction takes no other job: nobody else can write its session meanwhile. */
+/**
+ * After this time, in milliseconds, a transaction takes no further job: nobody else can write its session meanwhile.
+ */
 const BATCH_MS = 500
-/** So many jobs of one session wait at most, beside those that are under way. */
+/** Maximum number of waiting jobs of one session, besides those that are running. */
 const MOST_JOBS = 1_000
 /** A record that another session's transaction inserts at the same time is seen by the next attempt. */
 const ATTEMPTS = 3
@@ -19,20 +21,18 @@ const DUPLICATE_KEY = 11_000
 /** How long a job is tried. */
 export interface JobLimits {
   readonly limitMs: number
-  /**
-   * Whoever called has nothing to do but to wait; such a job never shares a transaction with others, which end sooner.
-   */
+  /** The caller can only wait; such a job never shares a transaction with others, which end sooner. */
   readonly patient: boolean
-  /** It is the next one, whatever waits. */
+  /** It runs before everything that waits. */
   readonly first?: boolean
 }
 
 type Outcome = { readonly answer: unknown } | { readonly rejection: Rejection }
 
 /**
- * Runs the jobs of each session one after the other, and those that wait meanwhile in one transaction: callers at once
- * would otherwise wait for each other's write conflicts, for seconds. Other processes may still come between; then the
- * server refuses one of the two transactions, and it is run again.
+ * Runs the jobs of each session one after the other, and those that wait meanwhile in one transaction: concurrent
+ * callers would otherwise wait for seconds because of each other's write conflicts. Other processes may still write in
+ * between; then the server refuses one of the two transactions, and it is run again.
  */
 export class MongoQueue {
   readonly #mongo: Mongo
@@ -44,15 +44,15 @@ export class MongoQueue {
     this.#collections = collections
   }
 
-  /** Whether this process writes a session right now, or is about to. */
+  /** Whether this process is writing a session, or about to. */
   isBusy(workspace: string, sessionId: string): boolean {
     return this.#waiting.has(keyOf(workspace, sessionId))
   }
 
   /**
-   * Resolves after the commit with the job's answer; a Rejection of the job writes nothing and sinks no neighbour. A
-   * job that could not begin within `limitMs`, or that too many are ahead of, rejects with STORE_UNAVAILABLE and is
-   * forgotten.
+   * Resolves after the commit with the job's answer. A job that throws a Rejection writes nothing, and does not affect
+   * the others. A job that could not begin within `limitMs`, or that has too many others ahead of it, rejects with
+   * STORE_UNAVAILABLE and is forgotten.
    */
   run<T>(
     workspace: string,
@@ -76,9 +76,9 @@ export class MongoQueue {
     return promise.finally(() => clearTimeout(late))
   }
 
-  /** Runs what waits until nothing does. */
+  /** Runs the waiting jobs until there are none. */
   async #drain(workspace: string, sessionId: string, waiting: Waiting[]): Promise<void> {
-    // Callers of the same turn go together.
+    // Jobs of the same turn share a transaction.
     await Promise.resolve()
     const transact = (some: readonly Waiting[]) => this.#transact(workspace, sessionId, some)
     for (let entries = take(waiting); entries.length > 0; entries = take(waiting)) {
@@ -87,7 +87,7 @@ export class MongoQueue {
         settle(entries, outcomes)
         putBack(waiting, entries.slice(outcomes.length))
       } catch (error) {
-        // There is no use in trying one by one.
+        // Trying them one by one would be of no use.
         if (mongoProblem(error) !== undefined) putBack(waiting, giveUp(entries, error))
         // One of them may be at fault: each has a transaction of its own.
         else for (const entry of entries) await alone(entry, transact)
@@ -96,14 +96,13 @@ export class MongoQueue {
     this.#waiting.delete(keyOf(workspace, sessionId))
   }
 
-  /** The outcomes of the first of these, of one at least: those that there was time for. */
+  /** The outcomes of the first of these jobs: of as many as there was time for, but at least one. */
   #transact(workspace: string, sessionId: string, entries: readonly Waiting[]): Promise<Outcome[]> {
     let isFirst = true
     return this.#mongo.transact(async (session) => {
       const batch = new MongoBatch(this.#collections, workspace, sessionId, session)
       const until = systemClock.monotonic() + BATCH_MS
-      // What takes long, or was refused before, would be refused at its end for any short write of others that came
-      // between.
+      // What takes long, or was refused before, would be refused at its end because of any short write in between.
       if (entries.length > 1 || !isFirst) await this.#lock(workspace, sessionId, session)
       isFirst = false
       const outcomes: Outcome[] = []
@@ -116,7 +115,7 @@ export class MongoQueue {
     }, earliest(entries) - systemClock.monotonic())
   }
 
-  /** Keeps everybody else from writing a session until the transaction ends. */
+  /** Prevents everybody else from writing a session until the transaction ends. */
   async #lock(workspace: string, sessionId: string, session: ClientSession): Promise<void> {
     const options = { session, maxTimeMS: MAX_TIME_MS }
     const filter = { _id: keyOf(workspace, sessionId) }

@@ -6,7 +6,7 @@ import type { BlobUse } from '../collections.ts'
 
 const BATCH = 500
 
-/** Blobs are counted by what uses them; what uses them already is found once. */
+/** What uses a blob gets a document that says so; existing uses are collected once. */
 export async function countBlobs({ db }: MongoStepStore): Promise<void> {
   const uses = db.collection<BlobUse>('blobUses')
   await uses.createIndexes([

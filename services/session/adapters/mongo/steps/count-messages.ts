@@ -11,7 +11,7 @@ interface Keyed {
   readonly _id: string
 }
 
-/** What counts of messages that are there gets documents; what a fork copied does not. */
+/** Existing messages get documents for statistics, except those that a fork has copied. */
 export async function countMessages({ db, commit }: MongoStepStore): Promise<void> {
   await db.collection('activity').createIndexes([
     { name: 'activityByTime', key: { workspace: 1, timeCreated: 1, id: 1 } },

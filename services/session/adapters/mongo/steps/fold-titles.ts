@@ -12,7 +12,7 @@ interface Titled extends Document {
   readonly titleSearch: string
 }
 
-/** What searches compare was in lower case only. ASCII has no other case. */
+/** Titles were only compared in lower case. ASCII has no other case. */
 export async function foldTitles({ db, commit }: MongoStepStore): Promise<void> {
   const sessions = db.collection<Titled>('sessions')
   let operations: AnyBulkWriteOperation<Titled>[] = []

@@ -10,7 +10,7 @@ interface Titled extends Document {
   readonly titleSearch: string
 }
 
-/** A filter of subpaths gets an index, and searches one of the grams of titles. */
+/** Adds an index for the filter by subpath, and one of the grams of titles for searches. */
 export async function indexLists({ db, commit }: MongoStepStore): Promise<void> {
   const sessions = db.collection<Titled>('sessions')
   await sessions.createIndexes([
