@@ -101,14 +101,20 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   }
 }
 
+const LAST_CHUNK = '0\r\n\r\n'
+const chunkOf = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+
 const COME_BACK = { share: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
 
 /**
  * Collects the text of one turn of the event loop and writes it at once: in the first turn together with the headers.
+ * It frames chunks itself (RFC 9112 section 7.1) where node:http would, which would write four pieces for each, at
+ * nearly twice the cost.
  */
 class EventWriter {
   readonly #response: Response
   readonly #signal: AbortSignal
+  readonly #chunked: boolean
   #collected = ''
   #flush: NodeJS.Immediate | undefined
   #slow = false
@@ -116,6 +122,8 @@ class EventWriter {
   constructor(response: Response, call: Call) {
     this.#response = response
     this.#signal = call.signal
+    this.#chunked = response.chunkedEncoding
+    response.chunkedEncoding = false
     response.on('drain', () => {
       this.#slow = false
     })
@@ -157,7 +165,7 @@ class EventWriter {
     if (this.#response.writableEnded) return
     this.#collected += text
     if (this.#collected !== '') this.#write()
-    this.#response.end()
+    this.#response.end(this.#chunked ? LAST_CHUNK : undefined)
   }
 
   #write(): void {
@@ -169,8 +177,7 @@ class EventWriter {
       this.#response.flushHeaders()
       return
     }
-    // As bytes: a string would take the slowest encoding path of node:http.
-    this.#slow = !this.#response.write(Buffer.from(this.#collected))
+    this.#slow = !this.#response.write(this.#chunked ? chunkOf(this.#collected) : this.#collected)
     this.#collected = ''
   }
 }
