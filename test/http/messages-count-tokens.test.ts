@@ -41,6 +41,14 @@ test('where the provider does not count, a token for three bytes is an estimate,
   }
 })
 
+test('a provider that does not come back is not waited for: the estimate is there', async () => {
+  await using stub = await startStub(() => {})
+  await using portico = await openAnthropic(stub, { PORTICO_GENERATION_TIMEOUT_SECONDS: '1' })
+  const [status, body] = await count(portico, { ...hello, model: 'anthropic/claude-sonnet-5-5' })
+  assert.deepEqual([status, (body as Json).estimated], [200, true])
+  await stub.hungUp
+})
+
 test('what the provider says of the request itself is no reason to estimate', async () => {
   await using stub = await startStub(answers(400, { type: 'error', error: { message: 'roles must alternate' } }))
   await using portico = await openAnthropic(stub)

@@ -1,6 +1,7 @@
 import { Rejection } from '#shared/rejection.ts'
 import { inputTokensOf } from '../domain/ledger/estimate.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
+import { startDeadline } from './deadline.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 import { runCountingSteps } from './steps.ts'
 
@@ -11,19 +12,21 @@ export interface TokenCount {
   readonly estimated: boolean
 }
 
+/** Counting is quick: a provider that takes longer is not waited for. */
+const COUNT_MS = 10_000
 /** Rejections that concern the request itself, whoever counts. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['400', '403', '413', '422'])
 
 /**
- * Counts the input tokens of a request: by its provider if it can count, else by an estimate. Like other requests of
- * its key it has a row, which costs nothing.
+ * Counts the input tokens of a request: by its provider if it can count, and does so in time, else by an estimate. Like
+ * other requests of its key it has a row, which costs nothing.
  */
 export async function countTokens(generation: Generation, dependencies: GenerationDependencies): Promise<TokenCount> {
   await runCountingSteps(generation, dependencies)
   const end = (status: LedgerClosing['status'], error = ''): Promise<void> =>
     dependencies.closer.close(closingOf(generation, status, error))
   try {
-    const count = await counted(generation)
+    const count = await counted(generation, dependencies)
     await end('completed')
     return count
   } catch (error) {
@@ -33,10 +36,15 @@ export async function countTokens(generation: Generation, dependencies: Generati
   }
 }
 
-async function counted({ input, provider, endpoint }: Generation): Promise<TokenCount> {
-  const request = { ...input.request, modelId: endpoint.modelId }
+async function counted(
+  { input, provider, endpoint: { modelId, providerId } }: Generation,
+  { timeoutMs }: GenerationDependencies,
+): Promise<TokenCount> {
+  const request = { ...input.request, modelId }
+  const late = (): Rejection => new Rejection('PROVIDER_TIMEOUT', { provider: providerId })
+  using deadline = startDeadline(input.caller, Math.min(COUNT_MS, timeoutMs), late)
   try {
-    const inputTokens = await provider.countTokens?.(request, input.caller)
+    const inputTokens = await provider.countTokens?.(request, deadline.signal)
     if (inputTokens !== undefined) return { inputTokens, estimated: false }
   } catch (error) {
     if (input.caller.aborted || !(error instanceof Rejection)) throw error
