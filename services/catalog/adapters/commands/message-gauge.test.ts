@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LineReader } from './line-reader.ts'
-import { MessageError } from './message-gauge.ts'
+import { MessageError, MessageGauge } from './message-gauge.ts'
 
 /** Reads a line that arrives byte by byte. */
 function read(line: string): string[] {
@@ -19,6 +19,12 @@ test('a message of too many members or levels is refused before it is whole, whe
   assert.throws(() => read('['.repeat(65)), /more than 100000 members or 64 levels/)
 })
 
+test('a message of too many levels is refused even if it arrives as a whole', () => {
+  const push = (line: string): string[] => new LineReader().push(Buffer.from(`${line}\n`))
+  assert.deepEqual(push(deep(64)), [deep(64)])
+  assert.throws(() => push(deep(66)), /more than 100000 members or 64 levels/)
+})
+
 test('of the names of members at most 20,000 differ; those that are repeated count once', () => {
   const named = (names: number) => `[${Array.from({ length: 2 * names }, (_, i) => `{"\\"${i >> 1}" : ":"}`)}]`
   assert.deepEqual(read(named(20_000)), [named(20_000)])
@@ -31,4 +37,12 @@ test('what is in a text is not counted, and the next message begins anew', () =>
   const reader = new LineReader()
   const line = Buffer.from(`"not closed\n${list(60_000)}\n`)
   for (let i = 0; i < 3; i++) assert.equal(reader.push(line).length, 2)
+})
+
+test('a line break ends a text even after a backslash, so that nothing behind it is hidden', () => {
+  for (const end of ['\n', '\r']) {
+    const gauge = new MessageGauge()
+    gauge.add(Buffer.from(`"\\${end}`))
+    assert.throws(() => gauge.add(Buffer.from('['.repeat(65))), MessageError)
+  }
 })

@@ -7,7 +7,7 @@ const MAX_MEMBERS = 100_000
 const MAX_NAMES = 20_000
 const MAX_DEPTH = 64
 
-const [QUOTE, BACKSLASH, COMMA, COLON, NEWLINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x0a]
+const [QUOTE, BACKSLASH, COMMA, COLON, NEWLINE, RETURN] = [0x22, 0x5c, 0x2c, 0x3a, 0x0a, 0x0d]
 /** Names are distinguished by a hash that whoever chooses them cannot predict. */
 const FACTOR = 2 * randomInt(2 ** 30) + 1
 
@@ -25,6 +25,7 @@ export class MessageGauge {
   #bytes = 0
   #members = 0
   #depth = 0
+  #deepest = 0
   #quoted = false
   #escaped = false
   /** Hash of the string that began last. */
@@ -39,22 +40,11 @@ export class MessageGauge {
   add(bytes: Uint8Array): void {
     this.#bytes += bytes.length
     if (this.#bytes > this.#limit) throw new MessageError(`it sent a message of more than ${this.#limit} bytes`)
-    for (const byte of bytes) {
-      if (this.#escaped) {
-        this.#escaped = false
-        this.#mix(byte)
-      } else if (byte === QUOTE) {
-        this.#quoted = !this.#quoted
-        if (this.#quoted) this.#hash = 0
-      }
-      // Strings in JSON contain no line breaks.
-      else if (byte === NEWLINE) this.#quoted = false
-      else if (this.#quoted) {
-        this.#escaped = byte === BACKSLASH
-        this.#mix(byte)
-      } else this.#structure(byte)
+    for (let at = 0; at < bytes.length; at++) {
+      if (this.#quoted) at = this.#text(bytes, at)
+      else this.#structure(bytes[at] as number)
     }
-    if (this.#members > MAX_MEMBERS || this.#depth > MAX_DEPTH) {
+    if (this.#members > MAX_MEMBERS || this.#deepest > MAX_DEPTH) {
       throw new MessageError(`it sent a message of more than ${MAX_MEMBERS} members or ${MAX_DEPTH} levels`)
     }
     if (this.#names.size > MAX_NAMES) {
@@ -64,20 +54,39 @@ export class MessageGauge {
 
   /** The next bytes begin another message. */
   reset(): void {
-    this.#bytes = this.#members = this.#depth = 0
+    this.#bytes = this.#members = this.#depth = this.#deepest = 0
     this.#quoted = this.#escaped = false
     this.#names.clear()
   }
 
-  #mix(byte: number): void {
-    this.#hash = (Math.imul(this.#hash, FACTOR) + byte) | 0
+  /** Reads a string from here on; returns where it ends. */
+  #text(bytes: Uint8Array, from: number): number {
+    let [hash, escaped, at] = [this.#hash, this.#escaped, from]
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at] as number
+      // Strings in JSON contain no line breaks.
+      if ((byte === QUOTE && !escaped) || byte === NEWLINE || byte === RETURN) {
+        this.#quoted = escaped = false
+        break
+      }
+      escaped = byte === BACKSLASH && !escaped
+      hash = (Math.imul(hash, FACTOR) + byte) | 0
+    }
+    this.#hash = hash
+    this.#escaped = escaped
+    return at
   }
 
   #structure(byte: number): void {
+    if (byte === QUOTE) {
+      this.#quoted = true
+      this.#hash = 0
+      return
+    }
     // `[` and `{` differ in one bit, and so do `]` and `}`.
     const folded = byte | 0x20
     if (folded === 0x7b) {
-      this.#depth++
+      this.#deepest = Math.max(this.#deepest, ++this.#depth)
       this.#members++
     } else if (folded === 0x7d) {
       this.#depth--

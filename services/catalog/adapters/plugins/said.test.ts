@@ -7,10 +7,17 @@ test('a thread’s output is read if it is a message of at most 64 levels', () =
   assert.deepEqual(readMessage(JSON.stringify(message)), message)
   const deep = (levels: number) => `{"type":"result","id":1,"value":${'['.repeat(levels)}${']'.repeat(levels)}}`
   assert.ok(readMessage(deep(63)))
-  assert.throws(() => readMessage(deep(64)), /too deep/)
+  assert.throws(() => readMessage(deep(64)), /64 levels/)
   for (const text of ['', 'null', '[]', '{"type":"result"}', '{"type":"loaded","path":1}', '{"type":"pong"}', '{']) {
     assert.throws(() => readMessage(text))
   }
+})
+
+test('a text that is not a message is refused in time that grows with its length alone', () => {
+  const unclosed = `{"type":"result","id":1,"value":"${'\\"'.repeat(100_000)}`
+  const since = process.cpuUsage().user
+  assert.throws(() => readMessage(unclosed))
+  assert.ok(process.cpuUsage().user - since < 5_000_000)
 })
 
 test('half of a character, which providers refuse, is replaced', () => {

@@ -2,18 +2,15 @@ import { OutputWindow } from '#services/catalog/domain/truncate.ts'
 import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
 import { isObject, type JsonObject } from '#shared/json.ts'
 import { wellFormed } from '#shared/well-formed.ts'
+import { MessageGauge } from '../commands/message-gauge.ts'
 import type { FromPlugin } from './host/protocol.ts'
 
-const MAX_DEPTH = 64
 const MAX_PIECES = 16
 const MAX_METADATA = 32 << 10
 
-/**
- * Parses what a plugin sent. Throws for anything that is not one of the messages, or is nested more than 64 levels
- * deep.
- */
+/** Parses what a plugin sent. Throws for anything that is not one of the messages, or exceeds the limits of one. */
 export function readMessage(text: string): FromPlugin {
-  checkDepth(text)
+  new MessageGauge().add(Buffer.from(text))
   const message: unknown = wellFormed(JSON.parse(text))
   if (!isObject(message)) throw new Error('no message')
   const { type, id } = message
@@ -24,16 +21,6 @@ export function readMessage(text: string): FromPlugin {
     return message as unknown as FromPlugin
   }
   throw new Error('no message')
-}
-
-/** Before it is parsed, since parsed values are walked by recursive functions. */
-function checkDepth(text: string): void {
-  let depth = 0
-  for (const [token] of text.matchAll(/[[\]{}]|"(?:[^"\\]|\\.)*"/g)) {
-    if (token === '[' || token === '{') depth++
-    else if (token === ']' || token === '}') depth--
-    if (depth > MAX_DEPTH) throw new Error('too deep')
-  }
 }
 
 /**
