@@ -5,10 +5,11 @@ import { MAX_MESSAGE_BYTES, MessageGauge } from '../commands/message-gauge.ts'
 import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
 
 const MAX_ERROR_BYTES = 64 << 10
-/** If more events arrive at once, they are processed in parts, with a pause after each. */
-const MANY_EVENTS = 20
-const PART_BYTES = 2 << 10
-const PAUSE_MS = 2
+/** How many events are passed on at once; a pause follows. */
+const AT_ONCE = 20
+const PAUSE_MS = 4
+/** An empty line and the end of the line before it, in any of the forms that a stream of events may have. */
+const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n)){2,}/g
 
 /**
  * A fetch that measures bodies: one that exceeds the limits of a message breaks off, and many or large events are
@@ -54,13 +55,13 @@ async function* pieces(body: AsyncIterable<Uint8Array>, limit: number, events: b
       from = end
     }
     gauge.add(chunk.subarray(from))
-    if (ends.length <= MANY_EVENTS) yield chunk
-    else {
-      for (let at = 0; at < chunk.length; at += PART_BYTES) {
-        yield chunk.subarray(at, at + PART_BYTES)
-        await delay(PAUSE_MS)
-      }
+    let passed = 0
+    for (let i = AT_ONCE - 1; i < ends.length; i += AT_ONCE) {
+      yield chunk.subarray(passed, ends[i])
+      passed = ends[i] ?? passed
+      await delay(PAUSE_MS)
     }
+    if (passed < chunk.length) yield chunk.subarray(passed)
     bytes += chunk.length
     if (ends.length > 0) {
       await pace(bytes)
@@ -74,10 +75,6 @@ async function* pieces(body: AsyncIterable<Uint8Array>, limit: number, events: b
  * which does no harm.
  */
 function endsOfEvents(chunk: Uint8Array): number[] {
-  const ends: number[] = []
-  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-  for (const mark of ['\n\n', '\r\n\r\n', '\r\r']) {
-    for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) ends.push(at + mark.length)
-  }
-  return ends.sort((one, other) => one - other)
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
+  return [...text.matchAll(EMPTY_LINE)].map(({ index, 0: { length } }) => index + length)
 }
