@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { asOperator, openCatalog, runTool } from '#test/support/catalog.ts'
 import { configureMcp, mcpServers } from '#test/support/mcp.ts'
@@ -17,6 +17,37 @@ const json: (result: object) => Answer = (result) => (response, id) => {
 }
 const events = (response: ServerResponse): ServerResponse =>
   response.writeHead(200, { 'content-type': 'text/event-stream' })
+
+const FINE = { content: [{ type: 'text', text: 'fine' }] }
+
+/**
+ * Entry of a server whose tool `fine` answers with a stream of messages; `reply` is called with the ids of requests of
+ * the server that were replied to.
+ */
+async function serveTool(
+  t: TestContext,
+  call: (stream: ServerResponse, id: number, message: (one: object) => string) => void,
+  reply: (id: unknown) => Promise<void>,
+) {
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const { id, method, params } = JSON.parse(await text(request))
+    if (method === undefined) await reply(id)
+    if (id === undefined || method === undefined) return void response.writeHead(202).end()
+    if (method === 'initialize') {
+      const { protocolVersion } = params
+      const serverInfo = { name: 's', version: '1' }
+      return json({ protocolVersion, capabilities: { tools: {} }, serverInfo })(response, id)
+    }
+    if (method === 'tools/list') {
+      return json({ tools: [{ name: 'fine', inputSchema: { type: 'object' } }] })(response, id)
+    }
+    call(events(response), id, (one) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}\n\n`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return { type: 'remote', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
+}
 
 /** How a call of a tool goes wrong, by the tool's name; each is received once. */
 const TOOLS: Readonly<Record<string, Answer>> = {
@@ -129,41 +160,54 @@ test('a stream on which a remote server sends large messages of its own accord i
   assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
 })
 
-test('of the requests that a remote server sends a few are replied to at the same time; its calls work meanwhile', async (t) => {
-  let [replies, most, all] = [0, 0, 0]
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'POST') return void response.writeHead(405).end()
-    const { id, method, params } = JSON.parse(await text(request))
-    if (method === undefined) {
-      all++
-      most = Math.max(most, ++replies)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      replies--
-    }
-    if (id === undefined || method === undefined) return void response.writeHead(202).end()
-    if (method === 'initialize') {
-      const { protocolVersion } = params
-      return json({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })(
-        response,
-        id,
-      )
-    }
-    if (method === 'tools/list')
-      return json({ tools: [{ name: 'fine', inputSchema: { type: 'object' } }] })(response, id)
-    const message = (one: object): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}\n\n`
-    events(response)
-    for (let i = 0; i < 1_000; i++) response.write(message({ id: `r${i}`, method: 'roots/list' }))
-    response.end(message({ id, result: { content: [{ type: 'text', text: 'fine' }] } }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
+for (const [ids, idOf] of [
+  ['different ids', (i: number) => `r${i}`],
+  ['the same id', () => 'r'],
+] as const) {
+  test(`of the requests that a remote server sends with ${ids} a few are replied to at the same time; its calls work meanwhile`, async (t) => {
+    let [replies, most, all] = [0, 0, 0]
+    const far = await serveTool(
+      t,
+      (response, id, message) => {
+        for (let i = 0; i < 1_000; i++) response.write(message({ id: idOf(i), method: 'roots/list' }))
+        response.end(message({ id, result: FINE }))
+      },
+      async () => {
+        all++
+        most = Math.max(most, ++replies)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        replies--
+      },
+    )
+    await using catalog = await openCatalog()
+    await configureMcp(catalog.config, { far })
+    await catalog.client.listTools({}, asOperator)
+    assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
+    await waitFor('the replies to end', () => all > 0 && replies === 0)
+    assert.ok(most <= 8 && all < 1_000, `${all} replies, ${most} at the same time`)
+  })
+}
+
+test('a remote server that has cancelled many of its requests gets replies to later ones', async (t) => {
+  const replied: unknown[] = []
+  let calls = 0
+  const far = await serveTool(
+    t,
+    (response, id, message) => {
+      const cancelled = (requestId: string): string =>
+        message({ id: requestId, method: 'ping' }) +
+        message({ method: 'notifications/cancelled', params: { requestId } })
+      if (calls++ === 0) for (let i = 0; i < 10; i++) response.write(cancelled(`c${i}`))
+      else response.write(message({ id: 'kept', method: 'ping' }))
+      response.end(message({ id, result: FINE }))
+    },
+    async (reply) => void replied.push(reply),
+  )
   await using catalog = await openCatalog()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  await configureMcp(catalog.config, { far: { type: 'remote', url } })
+  await configureMcp(catalog.config, { far })
   await catalog.client.listTools({}, asOperator)
-  assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
-  await waitFor('the replies to end', () => all > 0 && replies === 0)
-  assert.ok(most <= 8 && all < 1_000, `${all} replies, ${most} at the same time`)
+  for (let i = 0; i < 2; i++) assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
+  await waitFor('the reply', () => replied.includes('kept'))
 })
 
 test('a redirect is followed only within the server: the configured headers are for it alone', async (t) => {

@@ -26,8 +26,10 @@ export class HttpTransport implements Transport {
   onerror?: (error: Error) => void
   onclose?: () => void
   readonly #inner: StreamableHTTPClientTransport
-  /** Ids of requests of the server whose replies are under way. */
-  readonly #replies = new Set<unknown>()
+  /** Ids of requests of the server that wait for a reply, which never comes if the server cancels them. */
+  readonly #waiting = new Set<unknown>()
+  /** How many replies are under way. */
+  #replying = 0
   #why = 'it was closed'
   #closing: Promise<void> | undefined
 
@@ -69,8 +71,10 @@ export class HttpTransport implements Transport {
     const onMessage = (message: JSONRPCMessage): void => {
       if ('method' in message && 'id' in message) {
         // Each reply is a request of its own.
-        if (this.#replies.size >= MAX_REPLIES) return
-        this.#replies.add(message.id)
+        if (this.#waiting.size + this.#replying >= MAX_REPLIES) return
+        this.#waiting.add(message.id)
+      } else if ('method' in message && message.method === 'notifications/cancelled') {
+        this.#waiting.delete(message.params?.requestId)
       }
       this.onmessage?.(message)
     }
@@ -86,12 +90,9 @@ export class HttpTransport implements Transport {
 
   async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     if (this.#closing !== undefined) throw new Error('The server is gone')
+    if (!('method' in message)) return this.#reply(message, options)
     const onRequestStreamEnd = (): void => this.#unanswered(message)
-    try {
-      await this.#inner.send(message, { ...options, onRequestStreamEnd })
-    } finally {
-      if (!('method' in message)) this.#replies.delete(message.id)
-    }
+    await this.#inner.send(message, { ...options, onRequestStreamEnd })
   }
 
   close(): Promise<void> {
@@ -103,6 +104,16 @@ export class HttpTransport implements Transport {
     if (this.#closing === undefined) this.#why = why
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  async #reply(message: JSONRPCMessage & { readonly id?: unknown }, options: SendOptions): Promise<void> {
+    this.#waiting.delete(message.id)
+    this.#replying++
+    try {
+      await this.#inner.send(message, options)
+    } finally {
+      this.#replying--
+    }
   }
 
   /** Nothing more comes for a request whose stream has ended, so whoever waits for its response would wait in vain. */
