@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { plain } from '#test/support/inference.ts'
 import { scriptedPeers } from '#test/support/session-peers.ts'
@@ -84,6 +85,55 @@ test('an interrupt ends the tools that run, waits for their end, and records the
   assert.equal(step?.costNanos, 7n)
   const { session } = await service.client.getSession({ sessionId: 'ses_1' }, asKey)
   assert.equal(session?.costNanos, 7n, 'what the step used is counted')
+})
+
+test('an interrupt tries until the catalog has ended the tools, and records nothing as aborted before', async () => {
+  await using service = await openSessionService()
+  await service.create()
+  const tool = hangingTool()
+  service.peers.tools.sleep = tool.script
+  service.peers.turns.push(calls({ id: 'a', name: 'sleep' }))
+  const states: unknown[] = []
+  service.peers.onEnd = async () => {
+    states.push((await service.calls())[0]?.state)
+    if (states.length < 4) throw new ConnectError('The catalog restarts', Code.Unavailable)
+  }
+  await service.prompt('Sleep')
+  await tool.running
+  await interrupt(service)
+  await service.wait()
+  assert.deepEqual(states, [2, 2, 2, 2])
+  assert.equal((await service.calls())[0]?.error?.type, 'aborted')
+  assert.equal(await service.outcome(), Outcome.INTERRUPTED)
+})
+
+test('a shutdown does not wait for tools that an interrupt could not end; the next start ends them, and the run', async () => {
+  const peers = scriptedPeers()
+  await using files = await openSessionService({ peers })
+  const { directory } = files
+  await files[Symbol.asyncDispose]()
+  const tool = hangingTool()
+  peers.tools.sleep = tool.script
+  {
+    await using before = await openSessionService({ peers, directory })
+    await before.create()
+    peers.turns.push(calls({ id: 'a', name: 'sleep' }))
+    const tried = Promise.withResolvers<void>()
+    peers.onEnd = async () => {
+      if (peers.ended.length === 3) tried.resolve()
+      throw new ConnectError('The catalog is away', Code.Unavailable)
+    }
+    await before.prompt('Sleep')
+    await tool.running
+    await interrupt(before)
+    await tried.promise
+    assert.equal((await before.calls())[0]?.state, 2)
+  }
+  peers.onEnd = async () => {}
+  await using after = await openSessionService({ peers, directory })
+  await after.wait()
+  assert.equal((await after.calls())[0]?.error?.type, 'aborted')
+  assert.equal(await after.outcome(), Outcome.INTERRUPTED)
 })
 
 test('after an interrupt queued inputs wait for the next wake', async () => {

@@ -18,6 +18,9 @@ export const RENEW_SHARE = 1 / 6
 /** Milliseconds until a renewal that failed is tried again. */
 const AGAIN_MS = 500
 
+/** Which reason outweighs which: the higher one. */
+const WEIGHTS: Readonly<Record<StopReason, number>> = { interrupted: 1, shutdown: 2, lost: 3 }
+
 /**
  * The period in which a drain owns its session. Renews the lease after each sixth of its duration, observes interrupt
  * requests, and stops the drain by the monotonic clock before the lease can have expired.
@@ -63,7 +66,10 @@ export class Tenure implements Disposable {
     return this.#hold.signal
   }
 
-  /** Why the drain stops; undefined while it goes on. A lost lease outweighs everything else. */
+  /**
+   * Why the drain stops; undefined while it continues. A lost lease outweighs everything else, and a shutdown an
+   * interrupt, which the next owner observes, too.
+   */
   get reason(): StopReason | undefined {
     return this.#reason
   }
@@ -91,7 +97,7 @@ export class Tenure implements Disposable {
   }
 
   stop(reason: StopReason): void {
-    if (this.#reason === 'lost' || (this.#reason !== undefined && reason !== 'lost')) return
+    if (this.#reason !== undefined && WEIGHTS[reason] <= WEIGHTS[this.#reason]) return
     this.#reason = reason
     if (reason === 'lost') this.#loss = this.#howLost()
     const stopped = new Stopped(reason)

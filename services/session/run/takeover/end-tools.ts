@@ -14,11 +14,17 @@ const UNEXPLAINED_TRIES = 7
 const NOTE_MS = 60_000
 
 /**
- * Ends whatever the run's own tool calls have left running, and waits a short time for that. Returns whether they have
- * ended. This uses up their fence: no tool can be started under this lease any more.
+ * Ends whatever the run's own tool calls have left running, as `endOlderTools` does; only a process that stops waits no
+ * longer than a short time. Returns whether they have ended. This uses up their fence: no tool can be started under
+ * this lease any more.
  */
-export async function endTools({ tenure, catalog, principal, logger }: RunContext): Promise<boolean> {
+export async function endTools(run: RunContext): Promise<boolean> {
+  const { tenure, catalog, principal, logger } = run
   const { sessionId, fence } = tenure.lease
+  if (tenure.reason !== 'shutdown') {
+    await endUntilEnded(run, tenure, principal, fence + 1)
+    return true
+  }
   const signal = AbortSignal.timeout(PATIENCE_MS)
   try {
     await catalog.endTools({ principal, signal }, sessionId, fence + 1)
@@ -33,12 +39,17 @@ export async function endTools({ tenure, catalog, principal, logger }: RunContex
  * Ends whatever older owners of the session have left running. Retries for as long as the catalog is unavailable, since
  * nothing may be recorded as aborted while it may still be running. An unexplained error is thrown after some retries.
  */
-export async function endOlderTools(
+export function endOlderTools(run: RunDependencies, tenure: Tenure, principal: Admitter): Promise<void> {
+  return endUntilEnded(run, tenure, principal, tenure.lease.fence)
+}
+
+async function endUntilEnded(
   { catalog, pause, logger, clock }: RunDependencies,
   tenure: Tenure,
   principal: Admitter,
+  fence: number,
 ): Promise<void> {
-  const { sessionId, fence } = tenure.lease
+  const { sessionId } = tenure.lease
   const signal = tenure.holdSignal
   let unexplained = 0
   let notedAt = Number.NEGATIVE_INFINITY
@@ -54,7 +65,10 @@ export async function endOlderTools(
       if (!isAbsence(error) && ++unexplained >= UNEXPLAINED_TRIES) throw error
       if (clock.monotonic() - notedAt >= NOTE_MS) {
         notedAt = clock.monotonic()
-        logger.warn({ err: error, sessionId }, 'The tool calls of a former owner could not be ended yet')
+        logger.warn(
+          { err: error, sessionId },
+          'Tool calls of a stopped run, or of a former owner, could not be ended yet',
+        )
       }
     }
     await pause(delay, signal)
