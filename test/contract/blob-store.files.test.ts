@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -77,6 +78,57 @@ for (const size of [5, 100_000, 3_000_000]) {
     assert.deepEqual(await readdir(join(directory, 'unfinished')), [])
   })
 }
+
+const intruders: Readonly<Record<string, (path: string) => unknown>> = {
+  'a directory': (path) => mkdir(join(path, 'inner'), { recursive: true }),
+  'a named pipe': (path) => execFileSync('mkfifo', [path]),
+}
+for (const [name, make] of Object.entries(intruders)) {
+  test(`${name} in the place of a blob counts as a missing blob`, { skip: process.platform === 'win32' }, async () => {
+    await using fixture = await open()
+    const { store, directory } = fixture
+    const whole = Buffer.from('whole')
+    const hold = newHold()
+    const { hash } = await store.put('wrk_one', whole, hold)
+    const path = join(directory, 'wrk_one', hash)
+    await rm(path)
+    await make(path)
+    assert.deepEqual([await store.get('wrk_one', hash), await store.has('wrk_one', hash)], [undefined, false])
+    await store.put('wrk_one', whole, hold)
+    assert.deepEqual(await store.get('wrk_one', hash), whole)
+    await rm(path)
+    await make(path)
+    await store.release(hold)
+    while (await store.sweep());
+    assert.deepEqual(await readdir(join(directory, 'wrk_one')), [])
+  })
+}
+
+test('a blob that cannot be deleted does not keep the others from being deleted', async () => {
+  await using fixture = await open()
+  const { uses, directory } = fixture
+  const failing: typeof uses = {
+    isUsed: (key) => uses.isUsed(key),
+    note: (key) => uses.note(key),
+    settle: (keys) => uses.settle(keys),
+    loose: (after, limit) => uses.loose(after, limit),
+    forget: (key) => (key.hash === first ? Promise.reject(new Error('not this one')) : uses.forget(key)),
+  }
+  const store = await openFileBlobStore({ directory, uses: failing })
+  const hold = newHold()
+  const refs = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => store.put('wrk_one', Buffer.from(`content ${n}`), hold)),
+  )
+  const [first] = refs.map(({ hash }) => hash).sort()
+  await store.release(hold)
+  await assert.rejects(store.sweep(), { message: 'not this one' })
+  while (await store.sweep());
+  assert.deepEqual(await readdir(join(directory, 'wrk_one')), [])
+  assert.deepEqual(
+    uses.loose(undefined, 9).map(({ hash }) => hash),
+    [first],
+  )
+})
 
 test('content that is intact is not written again', async () => {
   await using fixture = await open()

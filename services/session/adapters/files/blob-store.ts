@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { BlobRef } from '#services/session/domain/message.ts'
@@ -8,6 +8,7 @@ import { randomText } from '#shared/ids.ts'
 import { makeDataDirectory } from '#shared/stores/data-directory.ts'
 import { hashOf, isHash, refOf } from '../common/blob-content.ts'
 import type { BlobKey } from '../common/blob-uses.ts'
+import { isIntact, isRegular, readRegular, replaceBy, syncDirectory, writeSynced } from './blob-file.ts'
 
 /** What the session store knows about blobs. */
 export interface BlobUses {
@@ -86,7 +87,7 @@ class FileBlobStore implements BlobStore {
       const unfinished = join(this.#unfinished, randomText(16))
       try {
         await writeSynced(unfinished, data)
-        await rename(unfinished, path)
+        await replaceBy(path, unfinished)
       } catch (error) {
         await rm(unfinished, { force: true })
         throw error
@@ -99,12 +100,12 @@ class FileBlobStore implements BlobStore {
 
   async get(workspace: string, hash: string): Promise<Uint8Array | undefined> {
     if (!isHash(hash)) return undefined
-    const data = await readFile(this.#path({ workspace, hash })).catch(unlessMissing)
+    const data = await readRegular(this.#path({ workspace, hash }))
     return data !== undefined && (await hashOf(data)) === hash ? data : undefined
   }
 
   async has(workspace: string, hash: string): Promise<boolean> {
-    return isHash(hash) && (await stat(this.#path({ workspace, hash })).catch(unlessMissing)) !== undefined
+    return isHash(hash) && (await isRegular(this.#path({ workspace, hash })))
   }
 
   async release({ id, held }: BlobHold): Promise<void> {
@@ -127,9 +128,11 @@ class FileBlobStore implements BlobStore {
       }
       const loose = await this.#uses.settle(keys.filter((key) => !this.#isHeld(this.#path(key))))
       const some = loose.slice(0, SWEPT)
-      for (const key of some) await this.#sweep(key)
       swept += some.length
       this.#last = some.length < loose.length ? some.at(-1) : keys.at(-1)
+      const failed = await this.#sweepAll(some)
+      // The next sweep continues after it.
+      if (failed !== undefined) throw failed.error
       // Others have a turn, however many blobs are held.
       await setImmediate()
     }
@@ -137,6 +140,17 @@ class FileBlobStore implements BlobStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** A blob that cannot be deleted does not keep the others from it; returns the first error. */
+  async #sweepAll(keys: readonly BlobKey[]): Promise<{ readonly error: unknown } | undefined> {
+    let failed: { readonly error: unknown } | undefined
+    for (const key of keys) {
+      await this.#sweep(key).catch((error: unknown) => {
+        failed ??= { error }
+      })
+    }
+    return failed
+  }
 
   /** Nobody can begin to hold or use the blob between this check and the mark. */
   async #sweep(key: BlobKey): Promise<void> {
@@ -158,7 +172,7 @@ class FileBlobStore implements BlobStore {
   }
 
   async #delete(path: string, key: BlobKey): Promise<void> {
-    await rm(path, { force: true })
+    await rm(path, { force: true, recursive: true })
     await this.#uses.forget(key)
   }
 
@@ -166,30 +180,4 @@ class FileBlobStore implements BlobStore {
     if (!/^wrk_[A-Za-z0-9_-]+$/.test(workspace)) throw new RangeError('A workspace id cannot be a folder name')
     return join(this.#directory, workspace, hash)
   }
-}
-
-async function writeSynced(path: string, data: Uint8Array): Promise<void> {
-  await using file = await open(path, 'wx', 0o600)
-  await file.writeFile(data)
-  await file.sync()
-}
-
-/** Makes the names in a directory durable. Windows does so by itself, and can't open one. */
-async function syncDirectory(path: string): Promise<void> {
-  if (process.platform === 'win32') return
-  await using directory = await open(path, 'r')
-  await directory.sync()
-}
-
-/** Whether a file has this content. A damaged or unreadable one has to be written again. */
-async function isIntact(path: string, data: Uint8Array): Promise<boolean> {
-  try {
-    return (await stat(path)).size === data.byteLength && (await readFile(path)).equals(data)
-  } catch {
-    return false
-  }
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
 }
