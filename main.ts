@@ -38,7 +38,7 @@ const stop = {
 
 const USAGE = `Usage: npm start [-- DIR]
 DIR is the default project directory; without it, the current one is used. Everything else is configured with
-environment variables, which README.md lists.
+environment variables, which docs/configuration.md lists.
 `
 
 const [word, ...rest] = process.argv.slice(2)

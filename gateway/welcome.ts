@@ -59,7 +59,7 @@ function keyLines(keys: Welcome['keys'], keyCommand: string): string {
 function rootsLines(rootsNeeded: string | undefined): string {
   if (rootsNeeded === undefined) return ''
   return `
-No key has access to a project yet. To let those of the workspace into this one, start with:
+No key has access to a project yet. To give those of the workspace access to this one, start with:
   export ${rootsNeeded}
 `
 }

@@ -58,7 +58,7 @@ test('create prints the key alone on standard output; a running server takes it,
   assert.match(created.stdout, /^pk-portico-\w{40}\n$/)
   assert.match(
     created.stderr,
-    /^Store: the folder [^\n]+\nCreated key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test" of workspace (wrk_\w+)\. It is shown only once\.\n$/,
+    /^Store: the folder [^\n]+\nCreated key_\w{24} {2}pk-portico-\w{4}… {2}personal {2}enabled {2}expires \S+Z {2}"of a test" of workspace (wrk_\w+)\. The key is shown only once\.\n$/,
   )
   const secret = created.stdout.trim()
   const { principal } = await server.authenticate(secret)

@@ -19,6 +19,8 @@ TERMS: --limit DOLLARS --reset never|daily|weekly|monthly --requests-per-minute 
        --concurrent-requests N --models PATTERN,PATTERN (provider/model, where * stands for any text)
        --responses-dialect both|openai|specification --history-ids true|false; none removes one
 
+Keys of the kinds workspace (the default) and personal make requests; only a workspace key can be the target of a policy.
+A management key administers its organization.
 create prints only the new key on standard output, so that a shell can store it:
        export PORTICO_API_KEY=$(npm run --silent key -- create)
 list prints the keys, the workspace id, which PORTICO_PROJECT_ROOTS needs, and the UUID by which /api/v1 shows the workspace.
@@ -78,7 +80,8 @@ function parseCreate(values: { readonly [name: string]: string }): Command {
     const request = { kind, name: values.name ?? 'made by the key command', ...expireTime, terms }
     const { apiKey, secret } = await identity.createApiKey(request, as(workspaceId))
     process.stdout.write(`${secret}\n`)
-    if (apiKey !== undefined) remark(`Created ${describe(apiKey)} of workspace ${workspaceId}. It is shown only once.`)
+    if (apiKey !== undefined)
+      remark(`Created ${describe(apiKey)} of workspace ${workspaceId}. The key is shown only once.`)
   }
 }
 

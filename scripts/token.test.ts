@@ -58,7 +58,7 @@ test('rotate makes the next signing key beside a running server; again, it print
   await using identity = await open(readConfig(env), { clock: systemClock, logger: silentLogger })
   const client = createClient(FederationService, createLocalTransport(identity.routes))
   const rotated = await token(['rotate'], env)
-  assert.match(rotated.stderr, /^Store: the folder [^\n]+\nIt is published from now on, and signs from \S+Z on\n$/)
+  assert.match(rotated.stderr, /^Store: the folder [^\n]+\nThe key is published from now on, and signs from \S+Z on\n$/)
   const { keys } = await client.listSigningKeys({})
   assert.deepEqual([keys.length, rotated.stdout], [2, `${keys[1]?.kid}\n`])
   const again = await token(['rotate'], env)

@@ -80,7 +80,7 @@ async function rotate(words: string[]): Promise<void> {
   const { next, useTime } = await operator.federation.rotateSigningKey({}, operator.as())
   process.stdout.write(`${next?.kid}\n`)
   if (useTime !== undefined)
-    remark(`It is published from now on, and signs from ${timestampDate(useTime).toISOString()} on`)
+    remark(`The key is published from now on, and signs from ${timestampDate(useTime).toISOString()} on`)
 }
 
 /** Parses the options of a command, and its file if it takes one. */

@@ -24,7 +24,10 @@ export const reasons = {
   GRANT_REFUSED: { code: Code.PermissionDenied, message: 'The subject token was not accepted' },
   SUBJECT_TOKEN_INVALID: { code: Code.InvalidArgument, message: 'The subject token is not a JWT' },
   ISSUER_KEYS_UNAVAILABLE: { code: Code.Unavailable, message: 'The keys of the issuer could not be fetched' },
-  SIGNING_UNAVAILABLE: { code: Code.Internal, message: 'There is no key to sign access tokens with' },
+  SIGNING_UNAVAILABLE: {
+    code: Code.Internal,
+    message: 'There is no key to sign access tokens with: see PORTICO_KEY_ENCRYPTION_KEY',
+  },
 } as const satisfies ReasonTable
 
 declare module '#shared/rejection.ts' {

@@ -10,6 +10,7 @@ export class DocumentError extends Error {
 /** Top-level keys of a configuration document that are used, and those that mean nothing to a server. */
 const KEYS = ['agents', 'permissions', 'default_agent', 'mcp', 'plugins']
 const MAX_NAMED = 16
+const MCP_KEYS = ['type', 'command', 'environment', 'cwd', 'url', 'headers', 'oauth', 'timeout', 'enabled']
 const SILENT_KEYS = ['$schema', 'theme', 'keybinds', 'tui', 'username', 'share', 'autoupdate']
 
 /**
@@ -23,6 +24,9 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
   for (const [id, entry] of Object.entries(isObject(value.agents) ? value.agents : {})) {
     readOrReport(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
     if (isObject(entry)) reportUnknown(entry, AGENT_KEYS, (problem) => onProblem(`agents.${id}: ${problem}`))
+  }
+  for (const [name, entry] of Object.entries(isObject(value.mcp) ? value.mcp : {})) {
+    if (isObject(entry)) reportUnknown(entry, MCP_KEYS, (problem) => onProblem(`mcp.${name}: ${problem}`))
   }
   reportUnknown(value, [...KEYS, ...SILENT_KEYS], onProblem)
   const rules = readOrReport(onProblem, () => readRules(value.permissions ?? [], 'permissions'))

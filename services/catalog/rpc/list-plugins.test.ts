@@ -63,6 +63,10 @@ const FAILING = {
     'export default { id: "u", setup({ tool }) { tool({ name: "t", description: "d", execute() {} }) } }',
     /^TypeError: The tool t has no inputSchema$/,
   ],
+  'inert.js': [
+    'export default { id: "i", setup({ tool }) { tool({ name: "t", description: "d", inputSchema: {} }) } }',
+    /^TypeError: The tool t has no execute function$/,
+  ],
   'agent.js': [
     'export default { id: "agent", setup({ agent }) { agent("a", { prompt: "Hi", disable: true }) } }',
     /^agents\.a: unknown keys: prompt, disable \(known keys: name, model,/,

@@ -39,6 +39,7 @@ test('a result is a text, pieces, or nothing; what is shown of it is bounded', (
   for (const wrong of [1, [], {}, { content: [null] }, { content: Array(17).fill(text('a')) }]) {
     assert.throws(() => readResult(wrong), TypeError)
   }
+  assert.throws(() => readResult({ content: 'a' }), /\{ content: \[\{ type: "text", text \}\] \}/)
   for (const change of [{ data: 'A' }, { data: '!!!!' }, { mime: 'a' }, { mime: 'a/b\n' }, { name: 1 }]) {
     assert.throws(() => readResult({ content: [{ ...file, ...change }] }), TypeError)
   }

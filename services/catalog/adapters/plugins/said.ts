@@ -31,7 +31,9 @@ export function readResult(value: unknown): ToolOutcome {
   if (value === null || typeof value === 'string') {
     return { type: 'completed', content: [pieceOf(value ?? '')], metadata: {} }
   }
-  if (!isObject(value) || !Array.isArray(value.content)) throw new TypeError('it is neither a string nor { content }')
+  if (!isObject(value) || !Array.isArray(value.content)) {
+    throw new TypeError('it is neither a string nor { content: [{ type: "text", text }] }')
+  }
   if (value.content.length > MAX_PIECES) throw new TypeError(`it has more than ${MAX_PIECES} pieces`)
   const content = value.content.map(readPiece)
   return {

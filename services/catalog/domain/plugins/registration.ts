@@ -63,7 +63,7 @@ function readTool(value: unknown, at: string, reserved: ReadonlySet<string>): Re
   const description = readText(value.description, `${at}.description`, MAX_DESCRIPTION)
   const { permission } = value
   if (permission !== undefined && reserved.has(String(permission))) {
-    throw new DocumentError(`${at}.permission is an action of other tools: ${permission}`)
+    throw new DocumentError(`${at}.permission is an action of Portico's own tools: ${permission}`)
   }
   return {
     name,

@@ -39,7 +39,8 @@ export interface PluginTool {
   /** JSON Schema of type `object`; input that does not match it never gets here. */
   readonly inputSchema: JsonMap
   /**
-   * Action of the permission that a call requires, with the plugin's id as resource; default: the tool's name.
+   * Action of the permission that a call requires, with the plugin's id as resource; default: the tool's name. Not one
+   * of Portico's own tools.
    * Permission is requested unless rules say otherwise.
    */
   readonly permission?: string

@@ -32,7 +32,7 @@ export class Registration {
       directory,
       options,
       tool: open((tool: PluginTool) => {
-        if (typeof tool?.execute !== 'function') throw new TypeError('A tool has no execute function')
+        if (typeof tool?.execute !== 'function') throw new TypeError(`The tool ${tool?.name} has no execute function`)
         if (this.#tools.has(tool.name)) throw new Error(`The tool ${tool.name} is registered twice`)
         this.#tools.set(tool.name, tool)
       }),
