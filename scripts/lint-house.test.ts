@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blindCasts, fullFolders, lastingFunctions, longFiles, spreadLiterals, wideComments } from './lint-house.ts'
+import {
+  blindCasts,
+  fullFolders,
+  inheritingClasses,
+  lastingFunctions,
+  longFiles,
+  spreadLiterals,
+  wideComments,
+} from './lint-house.ts'
 
 test('a folder holds at most 20 files, those of subfolders and tests not counted', () => {
   const files = Array.from({ length: 20 }, (_, i) => `gateway/file${i}.ts`)
@@ -33,6 +41,18 @@ test('a cast through unknown is refused outside of adapters and tests', () => {
   for (const path of ['services/x/adapters/mongo/a.ts', 'services/x/rpc/a.test.ts', 'test/support/a.ts']) {
     assert.deepEqual(blindCasts(path, text), [])
   }
+})
+
+test('a class of an adapter inherits from no other one, but for errors and maps', () => {
+  const path = 'services/session/adapters/mongo/a.ts'
+  for (const text of ['class A extends B {', 'export class A<T> extends B<T> implements C {']) {
+    assert.deepEqual(inheritingClasses(path, `\n${text}`), [`${path}:2: a class of an adapter that inherits`], text)
+    for (const other of ['services/session/run/a.ts', 'services/session/adapters/mongo/a.test.ts'])
+      assert.deepEqual(inheritingClasses(other, text), [])
+  }
+  for (const text of ['class A extends Error {', 'class A extends FileError {}', 'class A<T extends object> {'])
+    assert.deepEqual(inheritingClasses(path, text), [], text)
+  assert.deepEqual(inheritingClasses(path, 'class A extends Map<string, B> {'), [])
 })
 
 test('a function is not written as the value of an assignment to a member', () => {

@@ -1,6 +1,6 @@
 // Refuses what Biome has no rule for, or counts differently: folders with too many files, files with too many lines,
-// comments with lines too long, casts by way of `unknown`, functions that live too long, and object literals that are
-// spread. Usage: lint-house.ts
+// comments with lines too long, casts by way of `unknown`, adapters that inherit, functions that live too long, and
+// object literals that are spread. Usage: lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -49,6 +49,17 @@ export function blindCasts(path: string, text: string): string[] {
 }
 
 /**
+ * Classes of adapters that inherit from another class, as lines for people: adapters are composed. Errors and a package's
+ * own extension points (`Map`) are no part of that.
+ */
+export function inheritingClasses(path: string, text: string): string[] {
+  if (!/^services\/\w+\/adapters\/.*\.ts$/.test(path) || path.endsWith('.test.ts')) return []
+  return [...text.matchAll(/\bclass [^{]*? extends (?!\w*Error\b|Map\b)(?=\w+(?:<[^{]*>)? (?:implements|\{))/g)].map(
+    ({ index }) => `${path}:${text.slice(0, index).split('\n').length}: a class of an adapter that inherits`,
+  )
+}
+
+/**
  * Functions that are the value of an assignment to a member, as lines for people. V8 allocates them among the old
  * objects, so that everything they can see lives until those are collected (ADR 25).
  */
@@ -85,6 +96,7 @@ if (import.meta.main) {
       ...longFiles(path, text),
       ...wideComments(path, text),
       ...blindCasts(path, text),
+      ...inheritingClasses(path, text),
       ...lastingFunctions(path, text),
       ...spreadLiterals(path, text),
     ]

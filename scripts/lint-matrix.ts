@@ -36,6 +36,28 @@ const FEATURE = [
 
 const SERVICES = ['session', 'catalog', 'inference', 'identity']
 
+const DRIVERS = [
+  ...[
+    'pino',
+    'mongodb',
+    'undici',
+    'eventsource-parser',
+    'ajv',
+    'yaml',
+    'jsonc-parser',
+    'lru-cache',
+    'ignore',
+    'cel-js',
+  ],
+  ...['@modelcontextprotocol/client', '@pydantic/genai-prices', '@npmcli/arborist', 'pacote', 'semver', 'tar'],
+]
+
+/** What every adapter of a service may import. */
+function adapterOf(service: string): string[] {
+  const own = ['domain', 'ports', 'adapters'].map((folder) => `#services/${service}/${folder}/**`)
+  return ['./**', '../**', ...own, '#shared/**', 'node:*', 'node:*/*', ...DRIVERS]
+}
+
 const MATRIX: readonly MatrixRow[] = [
   {
     name: 'the kernel knows no service',
@@ -88,41 +110,33 @@ const MATRIX: readonly MatrixRow[] = [
     files: ['services/*/routes.ts', 'services/*/reasons.ts'],
     allow: ['./rpc/**', './run/**', './domain/**', './ports/**', './reasons.ts', ...KERNEL, ...CONNECT],
   },
-  ...SERVICES.map((service) => ({
-    name: 'adapters know their own service, the kernel and drivers',
-    files: [`services/${service}/adapters/**`],
-    allow: [
-      ...[
-        './**',
-        '../**',
-        `#services/${service}/**`,
-        '#shared/**',
-        '#gen/**',
-        'node:*',
-        'node:*/*',
-        '@bufbuild/**',
-        '@connectrpc/connect',
-      ],
-      ...[
-        'pino',
-        'mongodb',
-        'undici',
-        'eventsource-parser',
-        'ajv',
-        'yaml',
-        'jsonc-parser',
-        'lru-cache',
-        'ignore',
-        'cel-js',
-        '@modelcontextprotocol/client',
-        '@pydantic/genai-prices',
-        '@npmcli/arborist',
-        'pacote',
-        'semver',
-        'tar',
-      ],
-    ],
-  })),
+  ...SERVICES.flatMap((service) => [
+    {
+      name: 'adapters know the domain and the ports of their own service, the kernel and drivers',
+      files: [`services/${service}/adapters/**`],
+      allow: adapterOf(service),
+    },
+    ...Object.entries({ sqlite: 'mongo', mongo: 'sqlite' }).map(([store, other]) => ({
+      name: 'what is stored in one way knows nothing of the other',
+      files: [`services/${service}/adapters/${store}/**`],
+      allow: [...adapterOf(service), `-../${other}/**`, `-#services/${service}/adapters/${other}/**`],
+    })),
+    {
+      name: 'adapters of peers also know generated code, and the mappers of handlers',
+      files: [`services/${service}/adapters/rpc/**`],
+      allow: [...adapterOf(service), `#services/${service}/rpc/**`, ...CONNECT],
+    },
+  ]),
+  {
+    name: 'adapters that start processes also know the places for these',
+    files: ['services/catalog/adapters/{mcp,plugins}/**'],
+    allow: [...adapterOf('catalog'), '#services/catalog/run/process-places.ts'],
+  },
+  {
+    name: 'adapters of providers also know how these are configured',
+    files: ['services/inference/adapters/providers/**'],
+    allow: [...adapterOf('inference'), '#services/inference/config-file.ts'],
+  },
   {
     name: 'a config reads the environment',
     files: ['services/*/config.ts', 'services/*/config-file.ts', 'services/*/config-models.ts'],
