@@ -4,6 +4,9 @@ import { OpenRouter } from '@openrouter/sdk'
 import type { ChatAssistantMessage, ChatMessages, ChatRequest, ChatStreamChunk } from '@openrouter/sdk/models'
 import * as errors from '@openrouter/sdk/models/errors'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { chatConfig } from '#test/support/provider-config.ts'
+import { startStub } from '#test/support/provider-stub.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const model = 'portico/echo'
 const look = { type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }
@@ -99,4 +102,23 @@ test('a failure in the middle is an error in the last chunk', async () => {
   assert.equal(last?.error?.code, 502)
   assert.equal(last?.error?.metadata?.errorType, 'provider_unavailable')
   assert.equal(last?.choices[0]?.finishReason, 'error')
+})
+
+test('who leaves a stream, or aborts a request, ends the generation', async () => {
+  await using stub = await startStub((response) => {
+    if (stub.seen.length > 1) return
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n')
+  })
+  await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
+  const { chatRequest } = ask('Hi', { model: 'openai/gpt-5.5' })
+  const stream = await clientOf(portico).chat.send({ chatRequest: { ...chatRequest, stream: true } })
+  for await (const _ of stream as AsyncIterable<ChatStreamChunk>) break
+  await stub.hungUp
+  const controller = new AbortController()
+  const answer = clientOf(portico).chat.send({ chatRequest }, { signal: controller.signal })
+  await waitFor('the second request at the provider', () => stub.seen.length === 2)
+  controller.abort()
+  await assert.rejects(answer, errors.RequestAbortedError)
+  await waitFor('the end of the second request', () => stub.hangUps === 2)
 })

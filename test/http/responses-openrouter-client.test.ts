@@ -5,6 +5,9 @@ import { tool } from '@openrouter/sdk/lib/tool'
 import * as errors from '@openrouter/sdk/models/errors'
 import { z } from 'zod'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { chatConfig } from '#test/support/provider-config.ts'
+import { startStub } from '#test/support/provider-stub.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const model = 'portico/echo'
 
@@ -85,4 +88,32 @@ test('errors are the typed errors of the SDK', async () => {
   await assert.rejects(send(client, '/fail 504'), errors.RequestTimeoutResponseError)
   await assert.rejects(send(client, '/fail 500'), errors.BadGatewayResponseError)
   await assert.rejects(send(client, '/fail 503'), errors.ServiceUnavailableResponseError)
+})
+
+test('an answer follows a schema', async () => {
+  await using portico = await openPortico()
+  const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+  const text = { format: { type: 'json_schema' as const, name: 'place', schema, strict: true } }
+  const response = await clientOf(portico).responses.send({ responsesRequest: { model, input: 'Where?', text } })
+  assert.ok('outputText' in response)
+  assert.deepEqual(JSON.parse(String(response.outputText)), { city: '' })
+})
+
+test('who leaves a stream, or aborts a request, ends the generation', async () => {
+  await using stub = await startStub((response) => {
+    if (stub.seen.length > 1) return
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n')
+  })
+  await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
+  const request = { model: 'openai/gpt-5.5', input: 'Hi' }
+  const stream = await clientOf(portico).responses.send({ responsesRequest: { ...request, stream: true } })
+  for await (const _ of stream as unknown as AsyncIterable<unknown>) break
+  await stub.hungUp
+  const controller = new AbortController()
+  const answer = clientOf(portico).responses.send({ responsesRequest: request }, { signal: controller.signal })
+  await waitFor('the second request at the provider', () => stub.seen.length === 2)
+  controller.abort()
+  await assert.rejects(answer, errors.RequestAbortedError)
+  await waitFor('the end of the second request', () => stub.hangUps === 2)
 })
