@@ -21,9 +21,9 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
       return isEmpty ? undefined : { ...besidesOf(providerMetadata), ...block }
     }
     case 'toolCall': {
-      const { callId: id, name, signature, format } = part.value
-      const proof = signature ? { signature, ...(format ? { format } : {}) } : {}
-      return { ...besidesOf(providerMetadata), type: 'tool_use', id, name, input: inputOf(part.value), ...proof }
+      const { callId: id, name } = part.value
+      const called = { type: 'tool_use', id, name, input: inputOf(part.value), ...proofOf(part.value) } as const
+      return { ...besidesOf(providerMetadata), ...called }
     }
     case 'image':
       return { type: 'image', source: sourceOf(part.value) }
@@ -34,6 +34,11 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
     default:
       return undefined
   }
+}
+
+/** The provider's proof of a call, and the kind of provider that made it. */
+export function proofOf({ signature, format }: Pick<ToolCallPart, 'signature' | 'format'>) {
+  return signature ? { signature, ...(format ? { format } : {}) } : {}
 }
 
 /** The members of a block that only Anthropic has, such as its caller. */

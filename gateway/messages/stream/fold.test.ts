@@ -20,8 +20,9 @@ type Init = NonNullable<MessageInitShape<typeof GenerationEventSchema>['event']>
 const seed = { id: `msg_${'x'.repeat(24)}`, speed: null }
 const event = (init: Init): GenerationEvent => create(GenerationEventSchema, { event: init })
 const started = event({ case: 'started', value: { model: 'a/b', providerId: 'a' } })
-const begin = (index: number, kind: Kind, more: { callId?: string; toolName?: string; custom?: boolean } = {}) =>
-  event({ case: 'partStarted', value: { index, kind, ...more } })
+type Started = Extract<Init, { readonly case: 'partStarted' }>['value']
+const begin = (index: number, kind: Kind, more: Started = {}) =>
+  event({ case: 'partStarted', value: { ...more, index, kind } })
 const grow = (index: number, text: string): GenerationEvent => event({ case: 'partExtended', value: { index, text } })
 const end = (index: number, part: NonNullable<MessageInitShape<typeof PartSchema>['part']>): GenerationEvent =>
   event({ case: 'partEnded', value: { index, part: { part } } })
@@ -69,6 +70,18 @@ test('calls with interleaved arguments are blocks one after the other', () => {
     { type: 'tool_use', id: 'c2', name: 'g', input: {} },
   ])
   assert.equal(message.stop_reason, 'tool_use')
+})
+
+test('the proof of a call stands in the first event of its block', () => {
+  const proof = { signature: 'sig', format: 'google-gemini-v1' }
+  const { events, message } = streamed(
+    begin(0, Kind.TOOL_CALL, { callId: 'c', toolName: 'f', ...proof }),
+    grow(0, '{}'),
+    end(0, { case: 'toolCall', value: { callId: 'c', name: 'f', arguments: '{}', ...proof } }),
+    finish(FinishReason.TOOL_CALLS),
+  )
+  const block = { type: 'tool_use', id: 'c', name: 'f', input: {}, ...proof }
+  assert.deepEqual([events[0]?.content_block, message.content], [block, [block]])
 })
 
 test('a thought of another kind of provider carries its kind in its opaque text; one without words is hidden', () => {

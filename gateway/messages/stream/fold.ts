@@ -8,7 +8,7 @@ import {
 } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { ContentBlock } from '../answer.ts'
 import { besidesOf as besidesOfMessage, endOf, fromUsage, type MessageSeed, toMessage } from '../from-generation.ts'
-import { beginningOf, besidesOf, endingOf, fromPart, growthOf } from '../from-part.ts'
+import { beginningOf, besidesOf, endingOf, fromPart, growthOf, proofOf } from '../from-part.ts'
 import type { DeltaPrefix, MessageFrames } from './frames.ts'
 
 /** A part on its way, in the order in which parts began. */
@@ -172,7 +172,10 @@ const EMPTY_THOUGHT: ContentBlock = { type: 'thinking', thinking: '', signature:
 const BEGINNINGS: { readonly [kind in Kind]?: (started: PartStarted) => ContentBlock } = {
   [Kind.REASONING]: () => EMPTY_THOUGHT,
   [Kind.REASONING_SUMMARY]: () => EMPTY_THOUGHT,
-  [Kind.TOOL_CALL]: ({ callId: id = '', toolName: name = '' }) => ({ type: 'tool_use', id, name, input: {} }),
+  [Kind.TOOL_CALL]: ({ callId: id = '', toolName: name = '', ...started }) => ({
+    ...{ type: 'tool_use', id, name, input: {} },
+    ...proofOf(started),
+  }),
 }
 const GROWING: { readonly [kind in Kind]?: 'thinking' | 'json' } = {
   [Kind.REASONING]: 'thinking',

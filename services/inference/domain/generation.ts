@@ -1,6 +1,7 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { CacheControl, Citation, Message, Part } from './conversation.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
+import type { Called } from './open-part.ts'
 import type { ProviderTimeouts } from './provider-timeouts.ts'
 import type { Routing } from './routing.ts'
 import type { Sampling } from './sampling.ts'
@@ -164,23 +165,16 @@ export interface FinishDetails {
  */
 export type GenerationEvent =
   | { readonly type: 'started'; readonly warnings: readonly Warning[] }
-  | {
+  | ({
       readonly type: 'part-started'
       readonly index: number
       readonly kind: PartKind
-      /** With `tool-call` only. */
-      readonly callId?: string | undefined
-      /** With `tool-call` only. */
-      readonly toolName?: string | undefined
-      /** Whether the tool is a custom one; with `tool-call` only. */
-      readonly custom?: boolean | undefined
-      /** Namespace of the tool; only with `tool-call`. */
-      readonly namespace?: string | undefined
       /** The model's phase for a text; only with `text` and `refusal`. */
       readonly phase?: string | undefined
       /** What else the provider says about the part, as far as it is known; undefined: nothing. */
       readonly providerMetadata?: JsonObject | undefined
-    }
+      // Only with `tool-call`.
+    } & Partial<Called>)
   | {
       readonly type: 'part-extended'
       readonly index: number

@@ -13,6 +13,10 @@ export interface Called {
   readonly custom?: boolean | undefined
   /** Namespace of the tool; undefined: none. */
   readonly namespace?: string | undefined
+  /** The provider's proof of the call, if it is known by then. */
+  readonly signature?: string | undefined
+  /** The kind of provider that made the proof. */
+  readonly format?: string | undefined
 }
 
 /** A part in progress. */
@@ -45,7 +49,8 @@ export const MAX_NAME = 1_000
 
 /** A part that begins; its ids and names are shortened. */
 export function openPart(index: number, kind: GrowingKind, called?: Called, phase?: string): OpenPart {
-  const proof = { signature: '', encrypted: '', id: '', format: '' }
+  const { signature = '', format = '' } = called ?? {}
+  const proof = { signature, encrypted: '', id: '', format }
   const short = called && shortened(called)
   return { index, kind, called: short, phase, text: '', held: '', ...proof, tokens: [], metadata: undefined }
 }
@@ -54,7 +59,7 @@ export function openPart(index: number, kind: GrowingKind, called?: Called, phas
 export function wholePart(part: OpenPart): Part {
   const { kind, called, text } = part
   if (called !== undefined) {
-    const { callId, toolName: name, ...special } = called
+    const { callId, toolName: name, signature: _1, format: _2, ...special } = called
     return { type: 'tool-call', callId, name, arguments: text, ...special, ...given(part, 'signature', 'format') }
   }
   const words = text === '' ? undefined : text
@@ -72,8 +77,9 @@ function given<N extends 'signature' | 'encrypted' | 'id' | 'format'>(part: Open
   return found
 }
 
-function shortened({ callId, toolName, custom, namespace }: Called): Called {
-  const short = { callId: callId.slice(0, MAX_NAME), toolName: toolName.slice(0, MAX_NAME) }
+function shortened({ callId, toolName, custom, namespace, signature, format }: Called): Called {
+  const proof = signature === undefined ? {} : { signature, format }
+  const short = { callId: callId.slice(0, MAX_NAME), toolName: toolName.slice(0, MAX_NAME), ...proof }
   const special = custom === true ? { custom } : {}
   return namespace === undefined
     ? { ...short, ...special }

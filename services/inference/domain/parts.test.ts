@@ -58,6 +58,10 @@ test('an answer is bounded: texts of any part, proofs, hidden thoughts, and part
       part.signature = 'x'.repeat(LIMIT)
       writer.end(part)
     },
+    'the proof of a call': (writer) => {
+      const proof = { signature: 'x'.repeat(LIMIT), format: 'f' }
+      writer.end(writer.start('tool-call', { callId: 'c', toolName: 't', ...proof }))
+    },
     encrypted: (writer) => writer.whole('reasoning', { type: 'reasoning', encrypted: 'x'.repeat(LIMIT) }),
     foreign: (writer) => writer.whole('foreign', { type: 'foreign', format: 'f', item: { x: 'x'.repeat(LIMIT) } }),
     notes: (writer) => {

@@ -59,7 +59,8 @@ export class PartWriter {
    */
   start(kind: GrowingKind, called?: Called, phase?: string, metadata?: JsonObject): OpenPart {
     const index = this.#number()
-    const part = openPart(index, kind, called, phase)
+    const fits = called?.signature === undefined || this.#fits(called.signature)
+    const part = openPart(index, kind, fits ? called : { ...called, signature: undefined, format: undefined }, phase)
     part.metadata = metadata
     const said = phase === undefined ? {} : { phase }
     const besides = metadata === undefined ? {} : { providerMetadata: metadata }
@@ -80,7 +81,8 @@ export class PartWriter {
 
   end(part: OpenPart): void {
     this.#extend(part, part.held)
-    if (part.signature !== '' && !this.#fits(part.signature)) part.signature = ''
+    const isCounted = part.signature === (part.called?.signature ?? '')
+    if (!isCounted && !this.#fits(part.signature)) part.signature = ''
     if (part.encrypted !== '' && !this.#fits(part.encrypted)) part.encrypted = ''
     const whole = wholePart(part)
     const { index, metadata } = part

@@ -32,6 +32,7 @@ const call = {
   signature: 'g',
   format: 'f',
 }
+const proofOfCall = { namespace: 'files', signature: 'g', format: 'f' }
 const foreign = { format: 'openai-responses-v1', item: { type: 'web_search_call' } }
 const source = {
   ...{ partIndex: 0, url: 'https://a', title: 'A', start: 0, end: 1, citedText: 'cited' },
@@ -62,6 +63,8 @@ const events: readonly MeteredEvent[] = [
     toolName: 'grep',
     custom: true,
     namespace: 'files',
+    signature: 'g',
+    format: 'f',
   },
   whole(2, { type: 'tool-call', ...call }),
   begin(3, 'foreign'),
@@ -101,7 +104,7 @@ test('the same comes streamed', () => {
   })
   assert.deepEqual(streamed[7], {
     case: 'partStarted',
-    value: { index: 2, kind: 4, callId: 'c', toolName: 'grep', custom: true, namespace: 'files' },
+    value: { index: 2, kind: 4, callId: 'c', toolName: 'grep', custom: true, ...proofOfCall },
   })
   assert.deepEqual(streamed[9], { case: 'partStarted', value: { index: 3, kind: 8, custom: false } })
   assert.deepEqual(streamed.at(-1), { case: 'finished', value: { reason: 1, ...end, serviceTier: 'flex', usage } })

@@ -249,6 +249,20 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
    * @generated from field: google.protobuf.Struct provider_metadata = 7;
    */
   providerMetadata?: JsonObject | undefined;
+
+  /**
+   * As in ToolCallPart, as far as it is known; only with KIND_TOOL_CALL; absent: none.
+   *
+   * @generated from field: optional string signature = 9;
+   */
+  signature?: string | undefined;
+
+  /**
+   * As in ToolCallPart, with the signature.
+   *
+   * @generated from field: optional string format = 10;
+   */
+  format?: string | undefined;
 };
 
 /**

@@ -215,6 +215,24 @@ test('custom calls, proofs of calls, log probabilities, stop texts, tiers and co
   assert.deepEqual(events.at(-1), end)
 })
 
+test('the proof of a call is known when the call begins, even if it comes before its name', () => {
+  const proved = (call: object, signature?: string) => ({
+    ...{ index: 0, ...call },
+    ...(signature && { extra_content: { google: { thought_signature: signature } } }),
+  })
+  const named = { id: 'c', function: { name: 'f', arguments: '{}' } }
+  for (const calls of [[proved(named, 'sig')], [proved({ id: 'c' }, 'sig'), proved(named)]]) {
+    const mapper = new OpenaiMapper('p', [])
+    for (const call of calls) mapper.push(JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] }))
+    const begun = mapper.take().find(({ type }) => type === 'part-started')
+    const proof = { signature: 'sig', format: 'google-gemini-v1' }
+    const called = { callId: 'c', toolName: 'f', ...proof }
+    assert.deepEqual(begun, { type: 'part-started', index: 0, kind: 'tool-call', ...called })
+    mapper.push('[DONE]')
+    assert.deepEqual(partsOf(mapper.take()), [{ type: 'tool-call', callId: 'c', name: 'f', arguments: '{}', ...proof }])
+  }
+})
+
 test('a streamed text with log probabilities is parsed, whatever was learned from those without', () => {
   const mapper = new OpenaiMapper('p', [])
   const said = (content: string, logprobs: unknown = null) =>

@@ -14,6 +14,8 @@ interface Call {
   readonly id: string
   name: string
   held: string
+  /** The provider's proof of the call; empty: none has come. */
+  proof: { readonly signature?: string; readonly format?: string }
   part: OpenPart | undefined
 }
 
@@ -44,17 +46,18 @@ export class OpenaiToolCalls {
     const name = textAt(called?.name)
     const text = textAt(called?.arguments) || textAt(custom?.input)
     const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
+    const signature = wordAt(objectAt(objectAt(delta.extra_content)?.google)?.thought_signature)
+    if (signature !== undefined) call.proof = { signature, format: GEMINI }
     if (call.part === undefined) {
       if (call.name === '') call.name = name
       call.held += text
       if (call.name === '') return
-      const tool = { callId: call.id, ...this.#flat.called(call.name), custom: custom !== undefined }
+      const tool = { callId: call.id, ...this.#flat.called(call.name), custom: custom !== undefined, ...call.proof }
       call.part = this.#writer.start('tool-call', tool)
       if (call.held !== '') this.#writer.extend(call.part, call.held)
       call.held = ''
     } else if (text !== '') this.#writer.extend(call.part, text)
-    const signature = wordAt(objectAt(objectAt(delta.extra_content)?.google)?.thought_signature)
-    if (signature !== undefined) Object.assign(call.part, { signature, format: GEMINI })
+    Object.assign(call.part, call.proof)
   }
 
   /** Ends every call. `cut`: drops calls that have not shown their tool. */
@@ -75,7 +78,7 @@ export class OpenaiToolCalls {
 
   #add(index: unknown, id: string): Call {
     if (this.#calls.length === MAX_CALLS) throw unavailable(this.#providerId, 'It sent too many tool calls')
-    const call = { index, id: id === '' ? randomId('call') : id, name: '', held: '', part: undefined }
+    const call = { index, id: id === '' ? randomId('call') : id, name: '', held: '', proof: {}, part: undefined }
     this.#calls.push(call)
     return call
   }
