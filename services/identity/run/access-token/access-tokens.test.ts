@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { reasonOf } from '#shared/reasons.ts'
 import { grantAt, ISSUER, mintNow, openSigningStore } from '#test/support/signing.ts'
+import { silentLogger } from '#test/support/transports.ts'
 import { AccessTokens } from './access-tokens.ts'
 
 const TARGET = { workspaceId: 'wrk_one', keyId: 'key_one' }
@@ -164,14 +165,17 @@ test('a token that would live for less than a second is not made', async () => {
   assert.equal(await tokens.mint(grantAt(now, { subjectExpires: now / 1_000 })), undefined)
 })
 
-test('a process without a key to encrypt with signs nothing, and knows the tokens of those that do', async () => {
+test('a process without a key to encrypt with signs nothing, logs why, and knows the tokens of those that do', async () => {
   await using signing = await openSigningStore()
-  const without = await signing.replica([])
+  const errors: string[] = []
+  const logger = Object.assign(Object.create(silentLogger), { error: (text: string) => errors.push(text) })
+  const without = await signing.replica([], logger)
   const refused = async () => {
     const error: unknown = await without.tokens.mint(grantAt(signing.clock.time)).catch((thrown: unknown) => thrown)
     return error instanceof Error && 'reason' in error ? error.reason : reasonOf(error)?.reason
   }
   assert.equal(await refused(), 'SIGNING_UNAVAILABLE')
+  assert.deepEqual(errors, ['PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are issued'])
   const token = await mintNow(signing, await signing.replica())
   assert.deepEqual(await without.tokens.verify(token), TARGET)
   assert.equal(await refused(), 'SIGNING_UNAVAILABLE')

@@ -14,6 +14,8 @@ import { makeSigningKey, privateKeyOf, publicKeyOf } from './signing-key-pair.ts
  */
 const FRESH_MS = 30_000
 
+const NO_KEY = 'PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are issued'
+
 /** A key that signs. */
 export interface Signer {
   /** The first part of every token that it signs. */
@@ -65,7 +67,7 @@ export class KeyRing {
     await ring.#refresh()
     // Several processes may have created a first key at once, of which one was stored.
     if (seal !== undefined) requireOpen([...ring.#held.values()], seal)
-    else logger.info('PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are issued')
+    else logger.info(NO_KEY)
     return ring
   }
 
@@ -74,6 +76,7 @@ export class KeyRing {
     const { clock, seal, logger } = this.#options
     if (clock.monotonic() - this.#readAt >= FRESH_MS) await this.#reread()
     const key = signerAt([...this.#held.values()], clock.now())
+    if (seal === undefined) logger.error(NO_KEY)
     if (key === undefined || seal === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
     key.privateKey ??= privateKeyOf(key, seal)
     const { header, privateKey } = key
