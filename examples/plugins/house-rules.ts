@@ -7,7 +7,7 @@ import type { Plugin } from '#services/catalog/adapters/plugins/host/plugin-api.
 const houseRules: Plugin = {
   id: 'house-rules',
   setup({ options, agent, skill, hook, on, tool }) {
-    const { secrets = [], forbidden = [] } = options as { secrets?: string[]; forbidden?: string[] }
+    const { secrets = [], forbidden = [] } = (options ?? {}) as { secrets?: string[]; forbidden?: string[] }
     let ended = 0
 
     agent('reviewer', {

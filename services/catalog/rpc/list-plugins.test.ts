@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile, mkdir } from 'node:fs/promises'
+import { copyFile, cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -99,6 +99,12 @@ test('a plugin that fails while it loads, in whatever way, gets the status faile
   for (const { failure } of answer.plugins)
     assert.ok(failure === undefined || /^err_[0-9a-f]{8}$/.test(failure.ref ?? ''))
   assert.equal(await greet(catalog), 'Hello, you!')
+})
+
+test('the examples work when they are copied, without options', async () => {
+  await using catalog = await openCatalog()
+  await cp(EXAMPLES, join(catalog.config, 'plugins'), { recursive: true })
+  assert.deepEqual(states(await list(catalog)), { 'greeter.mjs': 'active', 'house-rules.ts': 'active' })
 })
 
 test('below a package.json with "type": "commonjs", a .mjs plugin works, and the error of a .js one says why it does not', async () => {
