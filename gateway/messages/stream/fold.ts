@@ -173,7 +173,10 @@ const BEGINNINGS: { readonly [kind in Kind]?: (started: PartStarted) => ContentB
   [Kind.REASONING]: () => EMPTY_THOUGHT,
   [Kind.REASONING_SUMMARY]: () => EMPTY_THOUGHT,
   [Kind.TOOL_CALL]: ({ callId: id = '', toolName: name = '', ...started }) => ({
-    ...{ type: 'tool_use', id, name, input: {} },
+    type: 'tool_use',
+    id,
+    name,
+    input: {},
     ...proofOf(started),
   }),
 }
