@@ -77,7 +77,7 @@ async function byMode(facade: Facade, auth: Config['auth'], call: Call, request:
       requireAllowedOrigin(request, facade.config.corsOrigins, isLoopbackHost)
       return identify(facade, call, LOCAL_OPERATOR)
     case 'basic':
-      // A browser sends a password it remembers along with any page's request.
+      // Browsers send a remembered password with requests by any page.
       requireAllowedOrigin(request, facade.config.corsOrigins)
       requirePassword(request, auth)
       return identify(facade, call, LOCAL_OPERATOR)

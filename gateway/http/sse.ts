@@ -27,8 +27,8 @@ export interface EventSource<T> {
   /** Milliseconds between two heartbeats. */
   readonly heartbeatMs: number
   /**
-   * When the server stops: for how much of the time that it has left the stream may go on, and its last frames. Left
-   * out: it ends at once and says when the client shall come back.
+   * How the stream ends when the server stops: after which share of the time that the server has left, and with which
+   * last frames. Absent: it ends at once, with a comment and the time after which the client should come back.
    */
   readonly stop?: { readonly share: number; readonly frames: () => string }
   readonly lifecycle: Lifecycle
@@ -137,7 +137,7 @@ class EventWriter {
     else this.#flush ??= setImmediate(() => this.#write())
   }
 
-  /** Whether the client has yet to take what was written. */
+  /** Whether the client has not taken what was written yet. */
   get full(): boolean {
     return this.#slow
   }

@@ -40,7 +40,7 @@ const FIELDS = {
   history_ids: 'terms.history_ids',
 } as const satisfies Record<keyof KeyBody, string>
 
-/** What a body says of a key; null is what is absent there. */
+/** The settings of a key in a body; null means absent. */
 export function toKeySettings(body: KeyBody) {
   const { name = '', disabled = false, expires_at: expires } = body
   return { name, disabled, terms: toTerms(body), ...(expires == null ? {} : { expireTime: toMoment(expires) }) }
@@ -63,13 +63,13 @@ function toTerms(body: KeyBody): Terms {
 
 const toMoment = (text: string): Timestamp => timestampFromDate(new Date(text))
 
-/** Which fields of a key a body names. */
+/** The fields of a key that a body names. */
 export function maskOf(body: KeyBody): { paths: string[] } {
   const names = Object.keys(FIELDS) as (keyof typeof FIELDS)[]
   return { paths: names.filter((name) => body[name] !== undefined).map((name) => FIELDS[name]) }
 }
 
-/** The member of a body that a field of a key was made of; `update_mask` is all of it. */
+/** The member of a body that a field of a key was made from; `update_mask` stands for the whole body. */
 export function publicField(field: string): string {
   const [, path = '', rest = ''] = /^([^[]*)(.*)$/.exec(field) ?? []
   const [name] = Object.entries(FIELDS).find(([, each]) => each === path) ?? []

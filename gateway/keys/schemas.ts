@@ -16,7 +16,7 @@ const dollars = z
   .min(least / 1e9)
   .max(most / 1e9)
 
-/** What may be said of a key when it is created, and later. */
+/** The settings of a key, when it is created and later. */
 const settings = {
   name: limitedBy(CreateApiKeyRequestSchema.field.name, z.string()),
   limit: dollars.nullable().meta({ description: 'US dollars that may be spent per period; null: no limit' }),

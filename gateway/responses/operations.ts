@@ -34,7 +34,8 @@ export const createResponse = operation({
   handle(clients, { headers, body, call, facade }) {
     const { responsesDialect: byDefault, historyIds } = facade.config
     const dialect = chooseDialect(headers, { atV1: call.atV1, ofKey: call.terms?.responsesDialect, byDefault })
-    // OpenAI's clients send the model's messages without either, and could not hold a conversation otherwise.
+    // OpenAI's clients send the model's messages without `id` and `status`, and could not hold a conversation
+    // otherwise.
     if ((call.terms?.historyIds ?? historyIds) && dialect !== 'openai') requireHistoryIds(body.input)
     const { text, requestId } = generationOf(call)
     const seconds = (): number => Math.floor(facade.clock.now() / 1_000)
