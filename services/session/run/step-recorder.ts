@@ -18,8 +18,9 @@ export class StepRecorder {
   /** The step as it was written last. */
   #written: AssistantMessage | undefined
   #writing: Promise<unknown> = Promise.resolve()
-  /** The last events of the answer, which are written together with its consequences. */
-  #unwritten: readonly DurableEventData[] = []
+  /** The next write, while it waits, and its events. */
+  #next: Promise<void> | undefined
+  #events: DurableEventData[] = []
   /** The last durable event of the step, which volatile ones follow. */
   #last: { readonly seq: number; readonly mark: Mark } = { seq: 0, mark: 0 }
 
@@ -57,7 +58,8 @@ export class StepRecorder {
         volatile.push(followed.volatile)
       }
     }
-    if (this.#draft.finished) this.#unwritten = durable
+    // The end of the answer is written together with its consequences.
+    if (this.#draft.finished) this.#events.push(...durable)
     else if (durable.length > 0) await this.#write(durable)
     if (this.#send(volatile)) await nextTurn()
   }
@@ -75,9 +77,9 @@ export class StepRecorder {
   /** The answer is complete. Without tool calls the step is over with it; else they are written as called. */
   async streamed(): Promise<void> {
     const now = this.#run.clock.now()
-    const events = [...this.#unwritten, ...this.#draft.streamed(now)]
+    const events = this.#draft.streamed(now)
     if (this.#draft.runningCalls.length > 0) return this.#write(events)
-    await this.#write([...events, this.#draft.complete(now)], true)
+    await this.#write([...events, this.#draft.complete(now)])
   }
 
   /** A tool call begins. */
@@ -108,27 +110,35 @@ export class StepRecorder {
     const now = this.#run.clock.now()
     const event = this.#draft.settle(callId, outcome, now)
     if (this.#draft.runningCalls.length > 0) return this.#write([event])
-    return this.#write([event, this.#draft.complete(now)], true)
+    return this.#write([event, this.#draft.complete(now)])
   }
 
   /** The step ends with an error before its time. */
   cutOff(error: StructuredError): Promise<void> {
-    return this.#write(this.#draft.cutOff(error, this.#run.clock.now()), true)
+    return this.#write(this.#draft.cutOff(error, this.#run.clock.now()))
   }
 
-  /** Runs writes one after the other; each writes the step as it was when the write was requested. */
-  async #write(events: readonly DurableEventData[], ends = false): Promise<void> {
+  /**
+   * Writes the step as it is, with its events. Writes run one after the other, and all that are requested while one
+   * runs are one with the next.
+   */
+  async #write(events: readonly DurableEventData[]): Promise<void> {
+    this.#events.push(...events)
+    this.#next ??= this.#writing.then(() => this.#writeAll())
+    this.#writing = this.#next.catch(() => {})
+    await this.#next
+  }
+
+  async #writeAll(): Promise<void> {
     const { owned, hub } = this.#run
-    const usage = ends ? this.#draft.usage : undefined
-    const record = { message: this.#draft.message, events, ...(usage && { usage }) }
-    const write = async (): Promise<void> => {
-      const mark = hub.mark()
-      this.#last = { seq: await owned.recordStep(this.#written, record), mark }
-      this.#written = record.message
-    }
-    const written = this.#writing.then(write)
-    this.#writing = written.catch(() => {})
-    await written
+    const { message, usage } = this.#draft
+    const ends = message.timeCompleted !== undefined && this.#written?.timeCompleted === undefined
+    const record = { message, events: this.#events, ...(ends && usage && { usage }) }
+    this.#events = []
+    this.#next = undefined
+    const mark = hub.mark()
+    this.#last = { seq: await owned.recordStep(this.#written, record), mark }
+    this.#written = message
   }
 
   /** Returns whether anybody listened. */
