@@ -27,6 +27,26 @@ export function partCases(test: StoreTest): void {
     }
   })
 
+  test('a write of many parts and events comes back whole and in order', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const owned = new OwnedSession(store as never, { lease, checkHeld() {}, heed() {} })
+    const ids = Array.from({ length: 40 }, (_, n) => `call_${n}`)
+    const message = assistant('msg_step', { parts: ids.map((id) => toolPart(id, 'running')) })
+    const { input } = toolPart('', 'running')
+    const events = ids.map((callId) => ({ type: 'tool-called', messageId: 'msg_step', callId, input }) as const)
+    const before = await owned.recordStep(undefined, { message, events: [] })
+    const last = await owned.recordStep({ ...message, parts: [] }, { message, events })
+    assert.deepEqual(plain((await store.getMessage(W, 'ses_1', 'msg_step'))?.message), plain(message))
+    const read = await store.listEvents(W, 'ses_1', { afterSeq: before, limit: 100 })
+    assert.deepEqual(plain(read.events.map(({ data }) => data)), plain(events))
+    assert.equal(read.events.at(-1)?.seq, last)
+    assert.deepEqual(
+      read.events.map(({ seq }) => seq),
+      ids.map((_, n) => before + 1 + n),
+    )
+  })
+
   test('the parts of an attempt that came to nothing are no parts of the next one', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)

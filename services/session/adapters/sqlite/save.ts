@@ -4,7 +4,7 @@ import type { Write } from '#services/session/domain/write.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { activityRecord } from '../common/activity-record.ts'
 import { descriptionRecord } from '../common/description-record.ts'
-import { shortEventRecord } from '../common/event-record.ts'
+import { type EventRecord, shortEventRecord } from '../common/event-record.ts'
 import { inboxRecord, settledUpdate } from '../common/inbox-record.ts'
 import {
   type MessageRecord,
@@ -19,6 +19,7 @@ import { toStateChanges } from '../common/to-session-record.ts'
 import { insertActivity } from './activity.ts'
 import { useBlobs } from './blob-uses.ts'
 import type { SqliteEventLog } from './events/event-log.ts'
+import { insertOf, values } from './insert-rows.ts'
 import type { StoreParts } from './store-parts.ts'
 
 /** A session, and its number in the file. */
@@ -37,8 +38,11 @@ const insertItem = `INSERT INTO inbox (session, workspace, id, sessionId, seq, k
   VALUES (${values(13)})`
 const insertMessage = `INSERT INTO messages (session, workspace, id, sessionId, seq, type, data, unfinished, attempt, timeCreated)
   VALUES (${values(10)})`
-const putPart = `INSERT INTO parts (workspace, message, attempt, ordinal, data) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET data = excluded.data`
+const putParts = insertOf(
+  'parts (workspace, message, attempt, ordinal, data)',
+  5,
+  'ON CONFLICT DO UPDATE SET data = excluded.data',
+)
 const insertRequest = `INSERT INTO requests (session, workspace, id, sessionId, seq, data, reply, message, timeCreated, timeExpires)
   VALUES (${values(10)})`
 const insertApproval = `INSERT OR IGNORE INTO approvals (workspace, projectId, action, pattern, id)
@@ -50,7 +54,7 @@ const answerRequest = 'UPDATE requests SET reply = ?, message = ? WHERE workspac
 
 /** Writes what a revision changes; to be called in a job. */
 export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, revision: Revision): void {
-  for (const write of revision.writes) save(file, log, session, write)
+  saveWrites(file, log, session, revision.writes)
   const changes = toStateChanges(revision.changes) as Readonly<Record<string, SQLInputValue>>
   if (Object.keys(changes).length > 0) updateSession(file, session.number, changes)
 }
@@ -64,7 +68,7 @@ export function saveNewSession(
 ): void {
   const { workspace, id } = record
   saveSession(file, number, record, titles.place(record.titleSearch))
-  for (const write of revision.writes) save(file, log, { workspace, id, number }, write)
+  saveWrites(file, log, { workspace, id, number }, revision.writes)
 }
 
 // Values are named one by one: gathering them by the names of the columns takes as long as SQLite itself.
@@ -79,7 +83,16 @@ function saveSession(file: SqliteFile, number: number, of: SessionRecord, titleP
   )
 }
 
-function save(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, write: Write): void {
+function saveWrites(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, writes: readonly Write[]): void {
+  const events: EventRecord[] = []
+  for (const write of writes) {
+    if (write.type === 'event') events.push(shortEventRecord(session.workspace, session.id, write))
+    else save(file, session, write)
+  }
+  log.append(events, session.number)
+}
+
+function save(file: SqliteFile, session: NumberedKey, write: Exclude<Write, { type: 'event' }>): void {
   const { workspace, id: sessionId, number } = session
   switch (write.type) {
     case 'admit': {
@@ -108,9 +121,6 @@ function save(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, write
         file.statement(updateMessage).run(data, unfinished, attempt, workspace, write.message.id)
       }
       saveParts(file, partRecords(workspace, write))
-      break
-    case 'event':
-      log.append(shortEventRecord(workspace, sessionId, write), number)
       break
     case 'count':
       insertActivity(file, number, activityRecord(workspace, sessionId, write))
@@ -163,12 +173,9 @@ function updateSession(file: SqliteFile, number: number, changes: Readonly<Recor
 }
 
 function saveParts(file: SqliteFile, parts: readonly PartRecord[]): void {
-  for (const { workspace, message, attempt, ordinal, data } of parts) {
-    file.statement(putPart).run(workspace, message, attempt, ordinal, data)
-    useBlobs(file, workspace, message, data)
-  }
-}
-
-function values(count: number): string {
-  return Array(count).fill('?').join(', ')
+  putParts(
+    file,
+    parts.map(({ workspace, message, attempt, ordinal, data }) => [workspace, message, attempt, ordinal, data]),
+  )
+  for (const { workspace, message, data } of parts) useBlobs(file, workspace, message, data)
 }

@@ -11,6 +11,7 @@ import type { SessionEvents, TailItem } from '#services/session/ports/event-log.
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { HiddenSessions } from '../hidden/hidden-sessions.ts'
+import { insertOf } from '../insert-rows.ts'
 import { ExpiredEvents } from './expired-events.ts'
 import type { WorkspaceNumbers } from './workspace-numbers.ts'
 
@@ -19,8 +20,7 @@ const BATCH = 100
 /** The position of the last event of any workspace. */
 const LAST = `SELECT coalesce(max((SELECT max(position) FROM events WHERE workspace = number)), 0) AS last FROM workspaces`
 
-const APPEND = `INSERT INTO events (workspace, position, session, seq, id, sessionId, directory, timeCreated, data)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const append = insertOf('events (workspace, position, session, seq, id, sessionId, directory, timeCreated, data)', 9)
 const COLUMNS = 'position, session, seq, id, sessionId, directory, timeCreated, data'
 const AFTER = `SELECT ${COLUMNS} FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?`
 const OF_SESSION = `SELECT ${COLUMNS} FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?`
@@ -54,12 +54,14 @@ export class SqliteEventLog implements Disposable {
     this.#last = Math.max(file.statement(LAST).get()?.last as number, this.expired.last)
   }
 
-  /** Writes an event, to be deleted with its session unless that is null; to be called in a job. */
-  append(record: EventRecord, session: number | null): void {
-    const { id, sessionId, seq, directory, timeCreated, data } = record
-    const workspace = this.#workspaces.take(record.workspace)
-    this.#last += 1
-    this.#file.statement(APPEND).run(workspace, this.#last, session, seq, id, sessionId, directory, timeCreated, data)
+  /** Writes events, to be deleted with their session unless that is null; to be called in a job. */
+  append(records: readonly EventRecord[], session: number | null): void {
+    const rows = records.map(({ workspace, id, sessionId, seq, directory, timeCreated, data }) => {
+      this.#last += 1
+      const position = [this.#workspaces.take(workspace), this.#last] as const
+      return [...position, session, seq, id, sessionId, directory, timeCreated, data]
+    })
+    append(this.#file, rows)
   }
 
   /** Wakes those who wait for events of a workspace. */

@@ -71,7 +71,7 @@ export class SqliteRemoval implements SessionRemoval {
     file.statement('DELETE FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL').run(workspace, id)
     const family = hasBelow ? { above } : {}
     hidden.add({ number, workspace, id, kind: 'removal', seq: state.seq, tools, until: 0, ...family })
-    log.append(eventRecord(workspace, id, deletedEvent(state, above, clock.now(), newId)), null)
+    log.append([eventRecord(workspace, id, deletedEvent(state, above, clock.now(), newId))], null)
     return { workspace, sessionId: id, tools, key: String(number) }
   }
 
