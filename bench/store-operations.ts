@@ -21,7 +21,7 @@ DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...words: Paramet
   names.set(statement, sql.trim().split(/\s/)[0]?.toUpperCase() ?? '')
   return statement
 } as typeof prepare
-for (const method of ['run', 'get', 'all'] as const) {
+for (const method of ['run', 'get', 'all', 'iterate'] as const) {
   const original = StatementSync.prototype[method]
   Object.defineProperty(StatementSync.prototype, method, {
     value(this: StatementSync, ...words: never[]) {
