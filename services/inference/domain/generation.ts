@@ -1,11 +1,10 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { CacheControl, Citation, Message, Part } from './conversation.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
-import type { Called } from './open-part.ts'
 import type { ProviderTimeouts } from './provider-timeouts.ts'
 import type { Routing } from './routing.ts'
 import type { Sampling } from './sampling.ts'
-import type { HostedTool, Tool, ToolChoice } from './tools.ts'
+import type { Called, HostedTool, Tool, ToolChoice } from './tools.ts'
 
 /** Members of a request that only one kind of provider understands; others do not get them. */
 export interface ProviderExtension {

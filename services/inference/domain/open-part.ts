@@ -1,23 +1,10 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
 import type { LogProbability, PartKind } from './generation.ts'
+import type { Called } from './tools.ts'
 
 /** The textual kinds of parts, which grow. */
 export type GrowingKind = Exclude<PartKind, 'image' | 'file' | 'foreign'>
-
-/** The call of a `tool-call`. */
-export interface Called {
-  readonly callId: string
-  readonly toolName: string
-  /** Whether the tool is a custom one. */
-  readonly custom?: boolean | undefined
-  /** Namespace of the tool; undefined: none. */
-  readonly namespace?: string | undefined
-  /** The provider's proof of the call, if it is known by then. */
-  readonly signature?: string | undefined
-  /** The kind of provider that made the proof. */
-  readonly format?: string | undefined
-}
 
 /** A part in progress. */
 export interface OpenPart {

@@ -2,9 +2,10 @@ import type { JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
 import type { FinishDetails, FinishReason, GenerationEvent, LogProbability, Source } from './generation.ts'
 import { isTooDeep } from './nesting.ts'
-import { type Called, type GrowingKind, MAX_NAME, type OpenPart, openPart, wholePart } from './open-part.ts'
+import { type GrowingKind, MAX_NAME, type OpenPart, openPart, wholePart } from './open-part.ts'
+import type { Called } from './tools.ts'
 
-export type { Called, GrowingKind, OpenPart }
+export type { GrowingKind, OpenPart }
 
 /**
  * Maximum number of characters (UTF-16 code units) in an answer. A message contains each at most twice, in JSON that

@@ -57,3 +57,17 @@ export type ToolChoice =
       /** The choice in the provider's form; undefined: its type is enough. Only with `hosted`. */
       readonly definition?: JsonObject | undefined
     }
+
+/** A call of a tool, as it is known when it begins. */
+export interface Called {
+  readonly callId: string
+  readonly toolName: string
+  /** Whether the tool is a custom one. */
+  readonly custom?: boolean | undefined
+  /** Namespace of the tool; undefined: none. */
+  readonly namespace?: string | undefined
+  /** The provider's proof of the call, if it is known by then. */
+  readonly signature?: string | undefined
+  /** The kind of provider that made the proof. */
+  readonly format?: string | undefined
+}

@@ -1,7 +1,6 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Called } from '#services/inference/domain/parts.ts'
-import type { Tool, ToolChoice } from '#services/inference/domain/tools.ts'
+import type { Called, Tool, ToolChoice } from '#services/inference/domain/tools.ts'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'

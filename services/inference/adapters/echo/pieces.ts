@@ -1,6 +1,7 @@
 import type { LogProbability, Source } from '#services/inference/domain/generation.ts'
-import type { Called, GrowingKind } from '#services/inference/domain/open-part.ts'
+import type { GrowingKind } from '#services/inference/domain/open-part.ts'
 import type { Sampling } from '#services/inference/domain/sampling.ts'
+import type { Called } from '#services/inference/domain/tools.ts'
 import type { EchoTurn } from './turn.ts'
 import { tale, wordsOf } from './words.ts'
 
