@@ -33,6 +33,8 @@ export class Call implements Caller {
   terms: KeyTerms | undefined
   /** The kind of credential that the caller sent. */
   credential: Credential | undefined
+  /** Authenticates the caller again; set by authentication. Undefined: nobody can withdraw its credential. */
+  reauthenticate: (() => Promise<unknown>) | undefined
   /** Headers for the answer, errors included; names and values alternate. */
   readonly headers: string[]
   /** For how many seconds the answer may be kept; undefined: not at all. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request, Response } from 'express'
 import { z } from 'zod'
+import { reasonOf } from '#shared/reasons.ts'
 import { type Call, callOf, DEADLINE_MS } from './call.ts'
 import type { Config } from './config.ts'
 import { explain } from './errors/explain.ts'
@@ -138,7 +139,7 @@ function sender(operation: Operation, facade: Facade): Send {
       return (response, _input, handled) => sendPieces(response, handled as AsyncIterable<string>)
     case 'events':
       return (response, { call }, handled) =>
-        sendStream(response, call, handled as EventAnswer, facade, facade.config.heartbeatMs)
+        sendStream(response, call, handled as EventAnswer, facade, facade.config.heartbeatMs, () => refusalOf(call))
     case 'json or events':
       return (response, { call }, handled) => {
         const either = handled as { json: unknown } | WholeAnswer | EventAnswer
@@ -168,10 +169,21 @@ function sendStream(
   answer: EventAnswer,
   facade: Facade,
   heartbeatMs: number,
+  check?: () => Promise<unknown>,
 ): Promise<void> {
   const { lifecycle } = facade
   return answer.sendBy((parts) => {
     const failed = (error: unknown): string => parts.failed(error, explain(facade, call, error))
-    return sendEvents(response, { ...parts, failed, lifecycle, heartbeatMs })
+    return sendEvents(response, { ...parts, failed, lifecycle, heartbeatMs, check })
   })
+}
+
+/** Why the caller of a stream would be refused by now. That identity is unavailable is no reason. */
+async function refusalOf({ reauthenticate }: Call): Promise<unknown> {
+  try {
+    await reauthenticate?.()
+    return undefined
+  } catch (error) {
+    return reasonOf(error)?.reason === 'CREDENTIAL_REFUSED' ? error : undefined
+  }
 }

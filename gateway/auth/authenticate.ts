@@ -8,7 +8,7 @@ import { reasonOf } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Principal, PrincipalKind } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import { type Call, callOf } from '../call.ts'
+import { type Call, callOf, DEADLINE_MS } from '../call.ts'
 import type { Config } from '../config.ts'
 import { isAccessToken, OF_SESSIONS } from '../credentials.ts'
 import { BEARER_CHALLENGE } from '../errors/challenge.ts'
@@ -114,11 +114,15 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
 type Shown = NonNullable<MessageInitShape<typeof AuthenticateRequestSchema>['credential']>
 
 async function identify(facade: Facade, call: Call, credential: Shown): Promise<void> {
-  const { principal, terms } = await facade.clients.identity.authenticate({ credential }, call.options())
+  const { identity } = facade.clients
+  const { principal, terms } = await identity.authenticate({ credential }, call.options())
   if (principal === undefined) throw new Error('identity returned no principal')
   call.principal = fromProto(principal)
   call.terms = terms
   call.credential = credential.case === 'accessToken' ? 'access-token' : call.principal.kind
+  if (credential.case === 'localOperator') return
+  const again = () => identity.authenticate({ credential }, call.options({ timeoutMs: DEADLINE_MS }))
+  call.reauthenticate = again
 }
 
 const kinds = enumTable<PrincipalKind, Principal_Kind>({

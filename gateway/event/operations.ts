@@ -41,7 +41,8 @@ const filter = {
  *
  * - `server.connected`, always first: everything that happens from now on will come;
  * - `server.resync`: the position is too old, or the catalog was away: events were missed, read everything again;
- * - `server.error`, always last: the stream ends, because the client was too slow or the server failed.
+ * - `server.error`, always last: the stream ends, because the client was too slow, its key is no longer valid, or the
+ *   server failed.
  */
 export const subscribeToEvents = operation({
   id: 'event.subscribe',

@@ -26,6 +26,8 @@ export interface EventSource<T> {
   readonly heartbeat: string
   /** Milliseconds between two heartbeats. */
   readonly heartbeatMs: number
+  /** Called with each heartbeat; an error that it returns ends the stream. */
+  readonly check?: (() => Promise<unknown>) | undefined
   /**
    * How the stream ends when the server stops: after which share of the time that the server has left, and with which
    * last frames. Absent: it ends at once, with a comment and the time after which the client should come back.
@@ -74,8 +76,17 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
     })
     return writer
   }
+  const check = async (events: EventWriter): Promise<void> => {
+    const error = await source.check?.()
+    if (error === undefined || call.over) return
+    events.finish(source.failed(error))
+    call.end()
+  }
   const heartbeat = setInterval(() => {
-    if (!call.over) begin().beat(`: ${source.heartbeat}\n\n`)
+    if (call.over) return
+    const events = begin()
+    events.beat(`: ${source.heartbeat}\n\n`)
+    void check(events)
   }, source.heartbeatMs)
   try {
     let taken = 0
