@@ -25,6 +25,7 @@ export class OpenaiDeltas {
     const tokens = probabilities && logProbabilitiesOf(probabilities.content)
     const said = textAt(content)
     if (said !== '' || tokens !== undefined) this.grow('text', said, tokens)
+    for (const piece of listAt(content)) this.#piece(objectAt(piece) ?? {})
     const refused = textAt(refusal)
     if (refused !== '') this.grow('refusal', refused, probabilities && logProbabilitiesOf(probabilities.refusal))
     for (const annotation of listAt(delta.annotations)) annotate(this.#writer, this.#part('text'), objectAt(annotation))
@@ -47,6 +48,16 @@ export class OpenaiDeltas {
   close(): void {
     if (this.#open !== undefined) this.#writer.end(this.#open)
     this.#open = undefined
+  }
+
+  /** A piece of a content in pieces, in which Mistral's models think. */
+  #piece({ type, text, thinking }: JsonObject): void {
+    if (type === 'thinking') for (const piece of listAt(thinking)) this.#say('reasoning', objectAt(piece)?.text)
+    else if (type === 'text') this.#say('text', text)
+  }
+
+  #say(kind: GrowingKind, text: unknown): void {
+    if (textAt(text) !== '') this.grow(kind, textAt(text))
   }
 
   /** OpenRouter sends a thought twice: as text, and in details that contain its signature and its maker. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { openaiError } from './error.ts'
 import { OpenaiMapper } from './mapper.ts'
@@ -21,4 +22,25 @@ test('the same holds for the type of an error', () => {
     assert.ok(error instanceof Rejection)
     assert.deepEqual([error.reason, error.metadata.status], ['PROVIDER_UNAVAILABLE', '502'])
   }
+})
+
+test('content may come in pieces, as Mistral’s models give it when they think', () => {
+  const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+  const text = (text: string) => ({ type: 'text', text })
+  const partsOf = (events: readonly GenerationEvent[]) =>
+    events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  const expected = [
+    { type: 'reasoning', text: 'So it is.' },
+    { type: 'text', text: 'It is so.' },
+  ]
+  const whole = new OpenaiMapper('p', [])
+  const content = [thinking('So it is.'), text('It is so.'), { type: 'reference', reference_ids: [1] }]
+  whole.whole({ choices: [{ message: { content }, finish_reason: 'stop' }] })
+  assert.deepEqual(partsOf(whole.take()), expected)
+  const streamed = new OpenaiMapper('p', [])
+  for (const content of [[thinking('So ')], [thinking('it is.')], [text('It ')], 'is so.']) {
+    streamed.push(JSON.stringify({ choices: [{ delta: { content } }] }))
+  }
+  streamed.push('[DONE]')
+  assert.deepEqual(partsOf(streamed.take()), expected)
 })
