@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { readTables } from '#test/support/read-stores.ts'
@@ -74,6 +75,29 @@ test('opening a file voids its leases, so that work goes on at once', async () =
   await assert.rejects(fixture.store.promote(lease, 'step'), refusal('LEASE_LOST'))
   const next = await acquire(fixture.store, fixture.longMs)
   assert.deepEqual([next.sessionId, next.unfinished, next.fence > lease.fence], ['ses_1', true, true])
+})
+
+test('no reader is shown the position of an event that was never committed, since another event will get it', async (context) => {
+  await using fixture = await open()
+  await fixture.store.createSession(W, newSession())
+  const { run } = StatementSync.prototype
+  const failing = context.mock.method(
+    StatementSync.prototype,
+    'run',
+    function (this: StatementSync, ...values: never[]) {
+      if (this.sourceSQL === 'COMMIT') throw new Error('The disk is full')
+      return Reflect.apply(run, this, values)
+    },
+  )
+  for (let tries = 0; tries < 3; tries++) await assert.rejects(fixture.store.selectAgent(W, 'ses_1', 'lost'), /full/)
+  failing.mock.restore()
+  const before = await new TailReader(fixture.store).expect('ready')
+  await fixture.reopen()
+  for (const agent of ['a', 'b', 'c', 'd']) await fixture.store.selectAgent(W, 'ses_1', agent)
+  await using reader = new TailReader(fixture.store, before.position)
+  await reader.expect('ready')
+  const agents = (await reader.events(4)).map(({ data }) => data.type === 'agent-selected' && data.agent)
+  assert.deepEqual(agents, ['a', 'b', 'c', 'd'])
 })
 
 test('opening a file parks what waits where that is wanted, and leaves a run that has begun to be ended', async () => {

@@ -12,6 +12,7 @@ import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { HiddenSessions } from '../hidden/hidden-sessions.ts'
 import { insertOf } from '../insert-rows.ts'
+import { CommittedEvents } from './committed-events.ts'
 import { ExpiredEvents } from './expired-events.ts'
 import type { WorkspaceNumbers } from './workspace-numbers.ts'
 
@@ -40,6 +41,7 @@ export class SqliteEventLog implements Disposable {
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #closing = new AbortController()
   readonly #id: string
+  readonly #committed: CommittedEvents
   #last: number
 
   /** Gives a new file its id; to be called in a job. */
@@ -52,6 +54,7 @@ export class SqliteEventLog implements Disposable {
     this.#id = log.id
     this.expired = new ExpiredEvents(file, workspaces, log.expired)
     this.#last = Math.max(file.statement(LAST).get()?.last as number, this.expired.last)
+    this.#committed = new CommittedEvents(file, workspaces, this.#last)
   }
 
   /** Writes events, to be deleted with their session unless that is null; to be called in a job. */
@@ -64,8 +67,9 @@ export class SqliteEventLog implements Disposable {
     append(this.#file, rows)
   }
 
-  /** Wakes those who wait for events of a workspace. */
+  /** Wakes those who wait for events of a workspace; to be called when they are committed. */
   wake(workspace: string): void {
+    this.#committed.wrote(workspace)
     const waiting = this.#waiting.get(workspace)
     this.#waiting.delete(workspace)
     for (const wake of [...(waiting ?? [])]) wake()
@@ -75,7 +79,7 @@ export class SqliteEventLog implements Disposable {
   async *tail(workspace: string, position: string | undefined, ended: AbortSignal): AsyncGenerator<TailItem> {
     const signal = AbortSignal.any([ended, this.#closing.signal])
     if (signal.aborted) return
-    const last = this.#last
+    const { last } = this.#committed
     const known = position === undefined ? last : this.#rowOf(workspace, position, last)
     let row = known ?? last
     let behind = position !== undefined
@@ -87,7 +91,7 @@ export class SqliteEventLog implements Disposable {
         row = expired
         yield { type: 'missed' }
       }
-      const end = this.#last
+      const end = this.#committed.last
       const { forgotten } = this.#hidden
       const number = this.#workspaces.find(workspace) ?? null
       const records = this.#file.statement(AFTER).all(number, row, BATCH) as unknown as Row[]
