@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { untrusted } from '#services/catalog/domain/trust.ts'
 import { writeFiles } from '#test/support/catalog.ts'
 import { TrustedDirectories } from '../configuration/trusted-directories.ts'
 import { findPlugins } from './plugin-files.ts'
@@ -41,4 +42,25 @@ test('64 plugins of a location run; those of an untrusted project take no place 
   const files = document(names('./file', 1_000), false)
   const { places } = await findPlugins(options, location, [files])
   assert.equal(places.length, 2 + 64 + 1)
+})
+
+test('a link in an untrusted project makes no plugins of what lies in a trusted directory', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-plugins-'))
+  t.after(() => rm(folder, { recursive: true }))
+  await writeFiles(folder, { 'trusted/scripts/clean.js': '', 'theirs/README.md': '', 'trusted/own/README.md': '' })
+  const options = {
+    configDirectory: join(folder, 'config'),
+    home: folder,
+    trusted: new TrustedDirectories([join(folder, 'trusted')]),
+  }
+  const findIn = async (directory: string) => {
+    await symlink(join(folder, 'trusted/scripts'), join(directory, 'plugins'))
+    await symlink('.', join(directory, '.opencode'))
+    const project = { id: 'global', directory, canonicalDirectory: directory }
+    const { declared } = await findPlugins(options, { directory, project, subpath: '' }, [])
+    return declared.map(({ problem }) => problem)
+  }
+  const path = join(folder, 'theirs/.opencode/plugins/clean.js')
+  assert.deepEqual(await findIn(join(folder, 'theirs')), [untrusted(path)])
+  assert.deepEqual(await findIn(join(folder, 'trusted/own')), [undefined])
 })

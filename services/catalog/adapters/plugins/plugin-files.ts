@@ -44,16 +44,18 @@ export async function findPlugins(
   documents: readonly ConfigurationDocument[],
 ): Promise<FoundPlugins> {
   const folders = [
-    { path: join(configDirectory, 'plugins'), own: true },
-    ...levelsOf(location).map((level) => ({ path: join(level, '.opencode', 'plugins'), own: false })),
+    { path: join(configDirectory, 'plugins'), level: undefined },
+    ...levelsOf(location).map((level) => ({ path: join(level, '.opencode', 'plugins'), level })),
   ]
   const named = documents.flatMap((document) => namedBy(document, home))
   const inFolders = await Promise.all(
-    folders.map(async ({ path, own }) => {
+    folders.map(async ({ path, level }) => {
       const names = (await entriesOf(path))
         .map(({ name }) => name)
         .filter((name) => MODULE.test(name) && !/\.d\.[cm]?ts$/.test(name))
-      const mayRun = names.length > 0 && (own || (await trusted.has(path)))
+      // The folder may be a link, and then both the place of the link and its target count.
+      const places = level === undefined || names.length === 0 ? [] : [level, path]
+      const mayRun = (await Promise.all(places.map((place) => trusted.has(place)))).every(Boolean)
       return names
         .sort()
         .map((name) => ({ local: join(path, name), options: null, trusted: mayRun, by: join(path, name) }))
