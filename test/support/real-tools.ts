@@ -22,7 +22,7 @@ export interface RealTools extends AsyncDisposable {
  */
 export async function openRealTools(wrap = (routes: Routes): Routes => routes): Promise<RealTools> {
   await using opening = new AsyncDisposableStack()
-  const catalog = opening.use(await openCatalog({ roots: { wrk_1: ['/'] } }))
+  const catalog = opening.use(await openCatalog({ roots: { wrk_1: ['/'], wrk_2: ['/'] } }))
   const peers = Object.assign(scriptedPeers(), { catalog: wrap(catalog.routes) })
   const service = opening.use(await openSessionService({ peers }))
   const resources = opening.move()

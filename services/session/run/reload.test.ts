@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Outcome, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
 import { callOptions } from '#shared/rpc/call-context.ts'
-import { writeFiles } from '#test/support/catalog.ts'
+import { asOperator, writeFiles } from '#test/support/catalog.ts'
 import { openRealTools, type RealTools } from '#test/support/real-tools.ts'
 import { asKey, key } from '#test/support/session-service.ts'
 import { calls, type Turn, text } from '#test/support/session-turns.ts'
@@ -22,6 +22,22 @@ async function asking(tools: RealTools, session: string, ...ids: readonly string
   })
 }
 
+/** Reloads the locations of another workspace, which may use the same directories. */
+async function reloadElsewhere({ catalog, service }: RealTools): Promise<void> {
+  const hungUp = new AbortController()
+  const stream = catalog.client.streamEvents({}, { ...asOperator, signal: hungUp.signal })[Symbol.asyncIterator]()
+  await stream.next()
+  const elsewhere = callOptions({ principal: { ...key, workspaceId: 'wrk_2' }, requestId: 'req_2' })
+  await service.client.reloadLocations({}, elsewhere)
+  const shutdown = async () => {
+    for await (const { message } of { [Symbol.asyncIterator]: () => stream })
+      if (message.case === 'event' && message.value.event.case === 'locationShutdown') return message.value.directory
+    return undefined
+  }
+  assert.equal(await shutdown(), catalog.project)
+  hungUp.abort()
+}
+
 test('a reload rejects what waits, in every session, and the runs go on with what the location offers now', async () => {
   await using tools = await openRealTools()
   const { catalog, service } = tools
@@ -30,8 +46,7 @@ test('a reload rejects what waits, in every session, and the runs go on with wha
   await asking(tools, 'ses_2', 'c')
   await writeFiles(catalog.project, { '.opencode/agents/build.md': 'Be thorough.' })
   service.peers.turns.push(text('On.'), text('On.'))
-  const elsewhere = callOptions({ principal: { ...key, workspaceId: 'wrk_2' }, requestId: 'req_2' })
-  await service.client.reloadLocations({}, elsewhere)
+  await reloadElsewhere(tools)
   assert.equal((await waiting(tools)).length, 3, 'what another workspace reloads is its own')
   await service.client.reloadLocations({}, asKey)
   assert.deepEqual(await waiting(tools), [])
@@ -72,21 +87,29 @@ test('a question asked after a reload waits for its answer, and one that was ans
   assert.equal(await service.outcome(), Outcome.SUCCEEDED)
 })
 
-test('a reload by a workspace that shares the directory leaves a request waiting; its call is run when it is granted', async () => {
-  await using tools = await openRealTools()
-  const { catalog, service } = tools
-  await writeFiles(catalog.project, { '.opencode/agents/build.md': 'Be brief.' })
-  const [request] = await asking(tools, 'ses_1', 'a')
-  await writeFiles(catalog.project, { '.opencode/agents/build.md': 'Be thorough.' })
-  const elsewhere = callOptions({ principal: { ...key, workspaceId: 'wrk_2' }, requestId: 'req_2' })
-  await service.client.reloadLocations({}, elsewhere)
-  service.peers.turns.push(text('Done.'))
-  const granted = { sessionId: 'ses_1', requestId: request?.requestId ?? '', reply: Reply.ONCE }
-  await service.client.replyPermissionRequest(granted, asKey)
-  await service.wait()
-  assert.deepEqual(
-    (await service.calls()).map(({ error }) => error),
-    [undefined],
-  )
-  assert.match(JSON.stringify(service.peers.requests[1]?.messages[0]), /Be thorough\./)
-})
+for (const [change, after, error] of [
+  ['is run when it is granted', 'Be brief.', undefined],
+  [
+    'is not run if the location has changed, and the run goes on with what it offers now',
+    'Be thorough.',
+    'tool.location_changed',
+  ],
+] as const) {
+  test(`a reload by a workspace that shares the directory leaves a request waiting; its call ${change}`, async () => {
+    await using tools = await openRealTools()
+    const { catalog, service } = tools
+    await writeFiles(catalog.project, { '.opencode/agents/build.md': 'Be brief.' })
+    const [request] = await asking(tools, 'ses_1', 'a')
+    await writeFiles(catalog.project, { '.opencode/agents/build.md': after })
+    await reloadElsewhere(tools)
+    service.peers.turns.push(text('Done.'))
+    const granted = { sessionId: 'ses_1', requestId: request?.requestId ?? '', reply: Reply.ONCE }
+    await service.client.replyPermissionRequest(granted, asKey)
+    await service.wait()
+    assert.deepEqual(
+      (await service.calls()).map((call) => call.error?.type),
+      [error],
+    )
+    assert.ok(JSON.stringify(service.peers.requests[1]?.messages[0]).includes(after))
+  })
+}
