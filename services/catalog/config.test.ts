@@ -33,12 +33,16 @@ test('settings come from the environment', () => {
     PORTICO_TRUSTED_DIRECTORIES: '["/srv/a"]',
     PORTICO_PROCESSES_PER_CORE: '2',
     PORTICO_LOCATION_IDLE_SECONDS: '60',
+    PORTICO_PLUGIN_LOAD_SECONDS: '3',
+    PORTICO_PLUGIN_HOOK_SECONDS: '4',
+    PORTICO_PLUGIN_MEMORY_MIB: '64',
   })
   assert.equal(config.directory, '/project')
   assert.equal(config.configDirectory, '/etc/portico')
   assert.deepEqual(config.roots, { wrk_1: ['/srv/a', '/srv/b'] })
   assert.deepEqual(config.trustedDirectories, ['/srv/a'])
   assert.deepEqual([config.processesPerCore, config.locationIdleSeconds], [2, 60])
+  assert.deepEqual([config.pluginLoadSeconds, config.pluginHookSeconds, config.pluginMemoryMib], [3, 4, 64])
 })
 
 test('a command sees only the listed variables: no key, no setting of Portico, nothing that a shell would run', () => {

@@ -25,16 +25,24 @@ test('there is a switch for runs to go on by themselves', () => {
   }
 })
 
-test('settings are read, in seconds', () => {
-  const { maxRuns, leaseMs, permissionTimeoutMs, taskDepth, taskTimeoutMs } = readConfig({
+test('settings are read, in seconds and days', () => {
+  const config = readConfig({
+    PORTICO_DATA_DIR: '/data',
     PORTICO_SESSION_MAX_RUNS: '2',
     PORTICO_SESSION_LEASE_SECONDS: '3',
+    PORTICO_SESSION_AUTO_RESUME: 'off',
+    PORTICO_COMPACTION_PERCENT: '40',
     PORTICO_PERMISSION_TIMEOUT: '4',
     PORTICO_TASK_DEPTH: '0',
     PORTICO_TASK_TIMEOUT: '5',
+    PORTICO_EVENT_DAYS: '6',
   })
-  const all = [maxRuns, leaseMs, permissionTimeoutMs, taskDepth, taskTimeoutMs]
-  assert.deepEqual(all, [2, 3_000, 4_000, 0, 5_000])
+  assert.deepEqual(config, {
+    store: { kind: 'sqlite', directory: '/data' },
+    ...{ maxRuns: 2, leaseMs: 3_000, autoResume: false },
+    ...{ permissionTimeoutMs: 4_000, compactionPercent: 40, eventRetentionMs: 6 * 86_400_000 },
+    ...{ taskDepth: 0, taskTimeoutMs: 5_000 },
+  })
 })
 
 test('every problem is reported at once', () => {
