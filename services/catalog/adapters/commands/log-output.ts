@@ -1,8 +1,6 @@
 import type { Readable } from 'node:stream'
+import { readSlowly } from './read-slowly.ts'
 
-/** How many bytes are read per second: a process that prints more has to wait. */
-const MAX_READ = 1 << 20
-const SECOND_MS = 1_000
 /** How many bytes are logged per minute, and at once. */
 const MAX_LOGGED = 64 << 10
 const MAX_LOGGED_AT_ONCE = 4 << 10
@@ -10,16 +8,9 @@ const MINUTE_MS = 60_000
 
 /** Logs what a process prints, at a limited rate; if parts are left out, that is logged, too. */
 export function logOutput(output: Readable, log: (text: string) => void): void {
-  let read = 0
   let minute = 0
   let printed = 0
-  output.on('data', (chunk: Buffer) => {
-    read += chunk.length
-    if (read > MAX_READ) {
-      read = 0
-      output.pause()
-      setTimeout(() => output.resume(), SECOND_MS).unref()
-    }
+  readSlowly(output, (chunk) => {
     const now = Math.floor(performance.now() / MINUTE_MS)
     if (now !== minute) printed = 0
     minute = now

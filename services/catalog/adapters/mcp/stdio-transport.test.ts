@@ -21,7 +21,7 @@ async function open() {
     channel.emit('data', Buffer.from(`${JSON.stringify(message)}\n`))
     await turn()
   }
-  return { transport, channel, received, say }
+  return { transport, output, channel, received, say }
 }
 
 const large = 'x'.repeat(MAX_UNSOLICITED_BYTES)
@@ -53,4 +53,18 @@ test('nothing more is read for a while after a large message', async () => {
   await say(answer(1))
   assert.equal(channel.isPaused(), true)
   await new Promise<void>((resolve) => channel.once('resume', resolve))
+})
+
+test('of endless error output only a part is read', async () => {
+  const { output } = await open()
+  let read = 0
+  output.on('data', ({ length }: Buffer) => {
+    read += length
+  })
+  const chunk = Buffer.alloc(64 << 10)
+  for (let i = 0; i < 1_000; i++) {
+    output.write(chunk)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.ok(read < 8 << 20, `${read} bytes`)
 })

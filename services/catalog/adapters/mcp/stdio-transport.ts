@@ -6,6 +6,7 @@ import { OutputWindow } from '#services/catalog/domain/truncate.ts'
 import { type Command, readToEnd, settledWithin } from '../commands/command.ts'
 import { LineReader } from '../commands/line-reader.ts'
 import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
+import { readSlowly } from '../commands/read-slowly.ts'
 import { knownMessage } from './known-message.ts'
 import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
 
@@ -28,7 +29,7 @@ const ERROR_CHARACTERS = 500
 
 /**
  * Messages as lines on the channel of a supervised command; the end of its error output is kept. A server that floods
- * the channel is read more slowly; large messages that answer nothing are not read at all; and a server that does not
+ * either is read more slowly; large messages that answer nothing are not read at all; and a server that does not
  * read what it is sent is closed.
  */
 export class StdioTransport implements Transport {
@@ -56,7 +57,7 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    this.#command.output.on('data', (chunk: Buffer) => this.#errors.push(chunk))
+    readSlowly(this.#command.output, (chunk) => this.#errors.push(chunk))
     this.#channel.on('data', (chunk: Buffer) => void this.#receive(chunk))
     this.#command.ended.then(
       ({ code, signal }) =>
