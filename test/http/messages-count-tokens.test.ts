@@ -76,14 +76,14 @@ test('counting is a request of its key: one of a minute, with a row that costs n
   const { key } = (await made.json()) as { key: string }
   const path = '/api/v1/messages/count_tokens'
   const model = 'anthropic/claude-sonnet-5-5'
-  const [one, two, three] = [
-    await post(portico, { ...hello, model }, { 'x-api-key': key }, path),
-    // What costs nothing needs no price.
-    await post(portico, { ...hello, model: 'anthropic/nobody-knows' }, { 'x-api-key': key }, path),
-    await post(portico, { ...hello, model }, { 'x-api-key': key }, path),
-  ]
-  assert.deepEqual([one.status, two.status, three.status, stub.seen.length], [200, 200, 429, 2])
-  assert.ok(Number(three.headers.get('retry-after')) >= 1)
+  const ask = (model: string) => post(portico, { ...hello, model }, { 'x-api-key': key }, path)
+  // What costs nothing needs no price.
+  const [one, two] = [await ask(model), await ask('anthropic/nobody-knows')]
+  let more = await ask('portico/echo')
+  // A new minute may have begun.
+  for (let i = 0; i < 3 && more.status === 200; i++) more = await ask('portico/echo')
+  assert.deepEqual([one.status, two.status, more.status, stub.seen.length], [200, 200, 429, 2])
+  assert.ok(Number(more.headers.get('retry-after')) >= 1)
   const id = one.headers.get('x-generation-id') ?? ''
   const shown = await portico.fetch(`/api/v1/generation?id=${id}`, { headers: { authorization: `Bearer ${key}` } })
   const { data } = (await shown.json()) as Json
@@ -93,7 +93,8 @@ test('counting is a request of its key: one of a minute, with a row that costs n
   )
   const activity = await portico.fetch('/api/v1/activity', { headers: asManager })
   const rows = ((await activity.json()) as Json).data as Json[]
-  assert.deepEqual(rows.map(({ requests, usage }) => [requests, usage]).sort(), [
+  const counted = rows.flatMap(({ model, requests, usage }) => (model === 'portico/echo' ? [] : [[requests, usage]]))
+  assert.deepEqual(counted, [
     [1, 0],
     [1, 0],
   ])

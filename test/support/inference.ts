@@ -44,11 +44,12 @@ const keysOfAll: Routes = {
 export async function openInference(
   { keepDirectory = false, ...config }: Partial<Config> & { keepDirectory?: boolean } = {},
   identity = createLocalTransport(keysOfAll),
+  clock = systemClock,
 ): Promise<TestInference> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-inference-'))
   const defaults = { ...readConfig({ PORTICO_DATA_DIR: directory }), generationTimeoutMs: 60_000 }
   const logger = pino({ level: 'silent' })
-  const service = await open({ ...defaults, ...config }, { clock: systemClock, logger, identity })
+  const service = await open({ ...defaults, ...config }, { clock, logger, identity })
   const remove = (): Promise<void> => rm(directory, { recursive: true })
   return {
     routes: service.routes,

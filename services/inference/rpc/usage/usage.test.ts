@@ -5,6 +5,7 @@ import { KeyTerms_Reset, type KeyTermsSchema } from '#gen/portico/identity/v1/id
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Config } from '#services/inference/config.ts'
+import { systemClock } from '#shared/clock.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { openInference, plain, userMessage } from '#test/support/inference.ts'
@@ -37,7 +38,10 @@ function served({ url: baseUrl }: ProviderStub): Partial<Config> {
 
 async function open(connect: Connect, config: Partial<Config> = {}, answer = fixture('openai-text.json')) {
   const stub = await startStub(answers(200, answer))
-  const service = await openInference({ ...served(stub), ...config })
+  // Time stands still, so that no new minute begins between two requests.
+  const now = Date.now()
+  const clock = { ...systemClock, now: () => now }
+  const service = await openInference({ ...served(stub), ...config }, undefined, clock)
   const connection = await connect(service.routes)
   const inference = createClient(InferenceService, connection.transport)
   const usage = createClient(UsageService, connection.transport)
