@@ -210,6 +210,31 @@ test('a remote server that has cancelled many of its requests gets replies to la
   await waitFor('the reply', () => replied.includes('kept'))
 })
 
+test('the stream of a call that was answered or aborted is closed, even if the server does not end it', async (t) => {
+  let [open, all] = [0, 0]
+  const far = await serveTool(
+    t,
+    (response, id, message) => {
+      open++
+      response.on('close', () => open--)
+      // The first call gets no answer.
+      response.write(all++ === 0 ? ': wait\n\n' : message({ id, result: FINE }))
+    },
+    async () => {},
+  )
+  await using catalog = await openCatalog()
+  await configureMcp(catalog.config, { far })
+  await catalog.client.listTools({}, asOperator)
+  const aborting = new AbortController()
+  const aborted = runTool(catalog, 'far_fine', {}, { signal: aborting.signal })
+  await waitFor('the call', () => open === 1)
+  aborting.abort()
+  await assert.rejects(aborted)
+  for (let i = 0; i < 2; i++) assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
+  await waitFor('all streams to be closed', () => open === 0)
+  assert.equal(all, 3)
+})
+
 test('a redirect is followed only within the server: the configured headers are for it alone', async (t) => {
   const asked: string[] = []
   const serve = async (name: string, moved: Record<string, string>): Promise<string> => {

@@ -1,4 +1,9 @@
-import { type JSONRPCMessage, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import { boundedFetch } from './bounded-fetch.ts'
 
@@ -8,6 +13,8 @@ type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
 const RECONNECT_MS = 1_000
 const MAX_RECONNECT_MS = 30_000
 const GOODBYE_MS = 1_000
+/** How long a server may take to end the response to a request that was answered or cancelled. */
+const LINGER_MS = 1_000
 /** Requests of a server that are replied to at the same time; others get no reply. */
 const MAX_REPLIES = 8
 /** The protocol's status for a session that the server no longer knows. */
@@ -26,6 +33,8 @@ export class HttpTransport implements Transport {
   onerror?: (error: Error) => void
   onclose?: () => void
   readonly #inner: StreamableHTTPClientTransport
+  /** Requests whose responses the server has not ended, by their ids. */
+  readonly #open = new Map<unknown, AbortController>()
   /** Ids of requests of the server that wait for a reply, which never comes if the server cancels them. */
   readonly #waiting = new Set<unknown>()
   /** How many replies are under way. */
@@ -75,7 +84,7 @@ export class HttpTransport implements Transport {
         this.#waiting.add(message.id)
       } else if ('method' in message && message.method === 'notifications/cancelled') {
         this.#waiting.delete(message.params?.requestId)
-      }
+      } else if (!('method' in message)) this.#endSoon(message.id)
       this.onmessage?.(message)
     }
     const onError = (error: Error): void => this.onerror?.(error)
@@ -91,8 +100,9 @@ export class HttpTransport implements Transport {
   async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     if (this.#closing !== undefined) throw new Error('The server is gone')
     if (!('method' in message)) return this.#reply(message, options)
-    const onRequestStreamEnd = (): void => this.#unanswered(message)
-    await this.#inner.send(message, { ...options, onRequestStreamEnd })
+    if ('id' in message) return this.#request(message, options)
+    if (message.method === 'notifications/cancelled') this.#endSoon(message.params?.requestId)
+    await this.#inner.send(message, options)
   }
 
   close(): Promise<void> {
@@ -106,6 +116,25 @@ export class HttpTransport implements Transport {
     return this.#closing
   }
 
+  async #request(message: JSONRPCRequest, options: SendOptions): Promise<void> {
+    const over = new AbortController()
+    this.#open.set(message.id, over)
+    const onRequestStreamEnd = (): void => this.#unanswered(message)
+    try {
+      await this.#inner.send(message, { ...options, onRequestStreamEnd, requestSignal: over.signal })
+    } catch (error) {
+      this.#open.delete(message.id)
+      throw error
+    }
+  }
+
+  /** Nobody waits for the rest of the response to a request. */
+  #endSoon(id: unknown): void {
+    const over = this.#open.get(id)
+    this.#open.delete(id)
+    if (over !== undefined) setTimeout(() => over.abort(), LINGER_MS).unref()
+  }
+
   async #reply(message: JSONRPCMessage & { readonly id?: unknown }, options: SendOptions): Promise<void> {
     this.#waiting.delete(message.id)
     this.#replying++
@@ -117,10 +146,10 @@ export class HttpTransport implements Transport {
   }
 
   /** Nothing more comes for a request whose stream has ended, so whoever waits for its response would wait in vain. */
-  #unanswered(message: JSONRPCMessage): void {
-    if (!('method' in message) || !('id' in message)) return
+  #unanswered({ id }: JSONRPCRequest): void {
+    this.#open.delete(id)
     const error = { code: STREAM_ENDED, message: 'The server ended the connection before it answered' }
-    this.onmessage?.({ jsonrpc: '2.0', id: message.id, error })
+    this.onmessage?.({ jsonrpc: '2.0', id, error })
   }
 
   #observe(method: string, answer: Response | Error): void {
