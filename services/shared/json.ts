@@ -9,6 +9,18 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/**
+ * Deepest nesting of free-form JSON that services exchange: protobuf allows 100 of its own levels, of which three are
+ * one level here, and messages and events are around it.
+ */
+export const MAX_LEVELS = 24
+
+/** Whether objects and arrays are nested more deeply than that. */
+export function isDeeperThan(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
+}
+
 /** Whether a parsed value is JSON at every level: YAML also has dates, and numbers that JSON lacks. */
 export function isJson(value: unknown): value is JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true

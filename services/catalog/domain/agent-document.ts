@@ -1,4 +1,4 @@
-import { isJson, isObject, type JsonObject } from '#shared/json.ts'
+import { isDeeperThan, isJson, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
 import type { AgentDocument, AgentEntry, AgentMode, ModelRef, PermissionRule, RequestOverlay } from './agent.ts'
 import { AGENT_KEYS, fromLegacy, isLegacy } from './legacy-agent.ts'
 
@@ -136,6 +136,7 @@ function readRequest(value: unknown, at: string): Partial<RequestOverlay> {
   const part = (name: string): JsonObject => {
     const member = value[name] ?? {}
     if (!isObject(member) || !isJson(member)) throw new DocumentError(`${at}.${name} is not a JSON object`)
+    if (isDeeperThan(member)) throw new DocumentError(`${at}.${name} is nested more than ${MAX_LEVELS} levels deep`)
     return member
   }
   const headers = part('headers')

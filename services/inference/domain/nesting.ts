@@ -1,4 +1,4 @@
-import type { JsonValue } from '#shared/json.ts'
+import { isDeeperThan, type JsonValue } from '#shared/json.ts'
 
 /**
  * Maximum nesting of data that is kept as a provider sent it. Deeper data could neither be sent between processes,
@@ -7,7 +7,6 @@ import type { JsonValue } from '#shared/json.ts'
 const MAX_LEVELS = 30
 
 /** Whether objects and arrays are nested more deeply than that. */
-export function isTooDeep(value: JsonValue, levels = MAX_LEVELS): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1))
+export function isTooDeep(value: JsonValue): boolean {
+  return isDeeperThan(value, MAX_LEVELS)
 }

@@ -1,7 +1,7 @@
 import { detectMime } from '#services/catalog/domain/mime.ts'
 import { MAX_BYTES, OutputWindow } from '#services/catalog/domain/truncate.ts'
 import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
-import { isObject, type JsonObject } from '#shared/json.ts'
+import { isDeeperThan, isObject, type JsonObject } from '#shared/json.ts'
 
 const MAX_FILES = 20
 const MAX_ITEMS = 1_000
@@ -30,8 +30,9 @@ export function toOutcome(result: unknown): ToolOutcome | undefined {
   const { text, truncated } = window.text()
   const content: ToolContent[] = [...(text === '' ? [] : [{ type: 'text', text } as const]), ...files]
   if (content.length === 0) content.push({ type: 'text', text: '(no output)' })
-  const isShort = structured !== undefined && structured.length <= MAX_STRUCTURED
-  const metadata: JsonObject = { truncated, ...(isShort && { structuredContent: structuredContent as JsonObject }) }
+  const isShown =
+    structured !== undefined && structured.length <= MAX_STRUCTURED && !isDeeperThan({ structuredContent })
+  const metadata: JsonObject = { truncated, ...(isShown && { structuredContent: structuredContent as JsonObject }) }
   if (result.isError !== true) return { type: 'completed', content, metadata }
   return { type: 'failed', kind: 'mcp_error', message: 'The tool reports an error', content, metadata }
 }

@@ -1,5 +1,5 @@
 import type { HookedFile, HookedPrompt, KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
-import { isObject, type JsonObject } from '#shared/json.ts'
+import { isDeeperThan, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
 import { isWithin } from '#shared/rpc/parse.ts'
 
 /** What a hook returned: an object of members to change, or a text. Each reader throws TypeError. */
@@ -29,8 +29,8 @@ export function readPromptChange(value: Returned, prompt: HookedPrompt, known: K
   if (typeof text !== 'string' || !isWithin(text, 0, MAX_TEXT)) {
     throw new TypeError(`text is not a string of at most ${MAX_TEXT} characters`)
   }
-  if (!isObject(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
-    throw new TypeError(`metadata is not an object of at most ${MAX_METADATA} characters`)
+  if (!isObject(metadata) || isDeeperThan(metadata) || JSON.stringify(metadata).length > MAX_METADATA) {
+    throw new TypeError(`metadata is not an object of at most ${MAX_METADATA} characters and ${MAX_LEVELS} levels`)
   }
   if (delivery !== 'steer' && delivery !== 'queue') throw new TypeError('delivery is neither steer nor queue')
   return {
@@ -53,7 +53,8 @@ export function readCallChange(value: Returned): { readonly input?: JsonObject; 
     return { refuse: refuse.slice(0, MAX_REASON).toWellFormed() }
   }
   if (input === undefined || input === null) return {}
-  if (!isObject(input)) throw new TypeError('input is not an object')
+  if (!isObject(input) || isDeeperThan(input))
+    throw new TypeError(`input is not an object of at most ${MAX_LEVELS} levels`)
   return { input: input as JsonObject }
 }
 

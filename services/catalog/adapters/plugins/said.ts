@@ -1,6 +1,6 @@
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
 import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
-import { isObject, type JsonObject } from '#shared/json.ts'
+import { isDeeperThan, isObject, type JsonObject } from '#shared/json.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 import { MessageGauge } from '../commands/message-gauge.ts'
 import type { FromPlugin } from './host/protocol.ts'
@@ -45,7 +45,8 @@ export function readResult(value: unknown): ToolOutcome {
 
 /** The part of a call's metadata that may be shown; undefined: none. */
 export function readMetadata(value: unknown): JsonObject | undefined {
-  return isObject(value) && JSON.stringify(value).length <= MAX_METADATA ? (value as JsonObject) : undefined
+  if (!isObject(value) || isDeeperThan(value) || JSON.stringify(value).length > MAX_METADATA) return undefined
+  return value as JsonObject
 }
 
 /** A text as a model is shown it. */

@@ -1,7 +1,4 @@
-import { isObject, type JsonObject } from '#shared/json.ts'
-
-/** Deepest nesting of arguments: what is deeper does not fit through protobuf, with all that arguments lie in. */
-const MAX_DEPTH = 24
+import { isDeeperThan, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
 
 /** Longest arguments, in characters, and most members and items: to pass on more would keep every other run waiting. */
 const MAX_LENGTH = 1_048_576
@@ -19,8 +16,8 @@ export function parseArguments(text: string): ParsedArguments {
   try {
     const value: unknown = JSON.parse(text)
     if (!isObject(value)) return NO_OBJECT
-    if (isDeeperThan(value, MAX_DEPTH)) {
-      return { problem: `The arguments of the call are nested more than ${MAX_DEPTH} levels deep` }
+    if (isDeeperThan(value)) {
+      return { problem: `The arguments of the call are nested more than ${MAX_LEVELS} levels deep` }
     }
     if (membersOf(value) > MAX_MEMBERS) {
       return { problem: `The arguments of the call have more than ${MAX_MEMBERS} members and items` }
@@ -35,11 +32,6 @@ export function parseArguments(text: string): ParsedArguments {
 }
 
 const NO_OBJECT = { problem: 'The arguments of the call are not a JSON object' }
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
-}
 
 function membersOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
