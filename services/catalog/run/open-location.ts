@@ -13,6 +13,7 @@ const KINDS = Object.keys(UPDATES) as readonly Kind[]
 
 /**
  * How many of a location's most recently used generations are kept: a step that names another one has to begin again.
+ * Those that nobody has read are not among them, or sources that change all the time would let no step call a tool.
  */
 const KEPT_GENERATIONS = 16
 
@@ -113,7 +114,7 @@ export class OpenLocation implements Disposable {
     if (kept !== undefined) return this.#keep(kept)
     // A caller that names a generation has seen what was started.
     const present = await this.reload(start || id !== undefined)
-    if (id === undefined || present.id === id) return present
+    if (id === undefined || present.id === id) return this.#keep(present)
     throw new Rejection('LOCATION_GENERATION_GONE', { directory: this.location.directory, generation: id })
   }
 
@@ -126,7 +127,7 @@ export class OpenLocation implements Disposable {
     const digests = byKind(offers, ({ digest }) => digest) as Digests
     const id = hash('sha256', JSON.stringify(digests), 'hex').slice(0, 32)
     const offered = byKind(offers, ({ value }) => value) as Offered
-    const generation = this.#keep(this.#generations.get(id) ?? this.#begin(id, offered))
+    const generation = this.#generations.get(id) ?? this.#begin(id, offered)
     // A reload that began later has ended earlier, and its result is newer.
     if (turn < this.#counted || this.#retired) return generation
     this.#counted = turn

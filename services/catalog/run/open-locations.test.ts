@@ -102,6 +102,19 @@ test('a generation that is no longer kept, or never was, is LOCATION_GENERATION_
   }
 })
 
+test('sources that change all the time take no generation from whoever works with it', async (t) => {
+  const { world, locations, later, events } = begin(t)
+  const open = locations.open(at('/a'))
+  const { id } = await open.generation()
+  for (let changes = 1; changes <= 20; changes++) {
+    world.offered++
+    world.open.get('/a')?.()
+    later(100)
+    while (events.length < changes) await turn()
+  }
+  assert.equal((await open.generation(id)).id, id)
+})
+
 test('a generation outlives a closed location, and a process, that offers the same again', async (t) => {
   const { locations, later } = begin(t)
   const { id } = await locations.open(at('/a')).generation()
