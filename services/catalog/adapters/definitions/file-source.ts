@@ -5,7 +5,7 @@ import type { Offer, OpenSource, Source } from '#services/catalog/ports/source.t
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'
 import type { DirectoryWatchers } from '../watch/directory-watchers.ts'
-import { type Places, PlaceWatch } from '../watch/place-watch.ts'
+import { PlaceWatch, type WatchedPlaces } from '../watch/place-watch.ts'
 import { Turns } from '../watch/turns.ts'
 
 /** A file that defines something. */
@@ -20,7 +20,7 @@ export interface Definition<F extends DefiningFile, D, V> {
   /** What such a file is called in the log. */
   readonly name: string
   /** The files that define it for a location, lowest precedence first, and where they were looked for. */
-  find(location: Location): Promise<Places & { readonly files: readonly F[] }>
+  find(location: Location): Promise<WatchedPlaces & { readonly files: readonly F[] }>
   /**
    * Parses a file; reports what it leaves out, and what is probably a mistake. Throws if the file cannot be used at
    * all.
@@ -112,7 +112,7 @@ export class FileSource<F extends DefiningFile, D extends object, V> implements 
 
 interface Access<F, D, V> {
   readonly watch: PlaceWatch
-  readonly find: () => Promise<Places & { readonly files: readonly F[] }>
+  readonly find: () => Promise<WatchedPlaces & { readonly files: readonly F[] }>
   readonly isConfiguration: (file: F) => boolean
   readonly parse: (file: F) => Promise<Parsed<D>>
   readonly merge: (documents: readonly D[]) => V

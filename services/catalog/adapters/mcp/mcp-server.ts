@@ -106,7 +106,7 @@ export class McpServer {
   #begin(): void {
     const { signal } = this.#closing
     if (this.#live !== undefined || this.#starting !== undefined || this.#retry.pending || signal.aborted) return
-    this.#tools.await()
+    this.#tools.startWaiting()
     this.#starting = this.#start().catch((error: unknown) => this.#fail(error))
     this.#become({ status: 'starting', error: undefined })
   }

@@ -54,7 +54,7 @@ export class ToolList implements Disposable {
   }
 
   /** From now on the tools are waited for, for a time. */
-  await(): void {
+  startWaiting(): void {
     setTimeout(this.#known.resolve, PATIENCE_MS).unref()
   }
 

@@ -15,8 +15,6 @@ import { PluginSet } from './plugin-set.ts'
 interface Options extends Omit<PluginContext, 'slot' | 'retire' | 'directory'> {
   readonly configuration: OpenConfiguration
   readonly watch: PlaceWatch
-  /** The names of tools that plugins must not take. */
-  readonly taken: ReadonlySet<string>
   find(documents: Awaited<ReturnType<OpenConfiguration['read']>>): Promise<FoundPlugins>
   openSlot(onEnd: (host: PluginHost, end: HostEnd) => void): HostSlot
 }
@@ -104,7 +102,7 @@ export class LocationPlugins implements AsyncDisposable {
   }
 
   #open(declared: DeclaredPlugin): Plugin {
-    const { configuration, watch, taken, find, openSlot, ...context } = this.#options
+    const { configuration, watch, find, openSlot, ...context } = this.#options
     const { key, origin } = declared
     this.#opened.set(key, (this.#opened.get(key) ?? 0) + 1)
     if (origin.type === 'package' && declared.problem === undefined && !this.#watched.has(origin.target)) {
@@ -146,9 +144,9 @@ export class LocationPlugins implements AsyncDisposable {
     })
     const digest = hash('sha256', JSON.stringify(parts), 'hex')
     if (this.#offer?.digest !== digest) {
-      const { taken, limits, logger } = this.#options
+      const { reserved, limits, logger } = this.#options
       const duplicates = this.#duplicates.of(this.#plugins)
-      const value = new PluginSet(this.#plugins, duplicates, { taken, hookMs: limits.hookMs, logger })
+      const value = new PluginSet(this.#plugins, duplicates, { taken: reserved, hookMs: limits.hookMs, logger })
       this.#offer = { digest, value }
     }
     return this.#offer

@@ -18,7 +18,7 @@ export interface PluginContext {
   readonly directory: string
   readonly limits: PluginLimits
   readonly packages: PluginPackages
-  /** Actions of other tools. */
+  /** Names of other tools, and actions of their permissions. */
   readonly reserved: ReadonlySet<string>
   readonly logger: Logger
   /** The process that it must run in. */

@@ -8,7 +8,7 @@ import { isObject } from '#shared/json.ts'
 import { levelsOf } from '../configuration/find-documents.ts'
 import type { TrustedDirectories } from '../configuration/trusted-directories.ts'
 import { entriesOf, findFile } from '../files/find-file.ts'
-import type { Places } from '../watch/place-watch.ts'
+import type { WatchedPlaces } from '../watch/place-watch.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
 
 const MODULE = /\.[cm]?[jt]s$/
@@ -28,7 +28,7 @@ interface Options {
 }
 
 /** The plugins that were found, and where they were looked for. */
-export interface FoundPlugins extends Places {
+export interface FoundPlugins extends WatchedPlaces {
   readonly declared: readonly DeclaredPlugin[]
 }
 

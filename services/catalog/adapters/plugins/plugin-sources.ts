@@ -159,7 +159,6 @@ export class PluginSources implements AsyncDisposable {
     const { logger } = options
     const plugins = new LocationPlugins(location, {
       ...options,
-      taken,
       reserved: taken,
       changed,
       configuration: configuration.open(location, changed),

@@ -3,7 +3,7 @@ import type { DirectoryWatchers, Watch } from './directory-watchers.ts'
 import type { Turns } from './turns.ts'
 
 /** Where something may be defined. */
-export interface Places {
+export interface WatchedPlaces {
   /** Every directory and file that was looked for, existing or not, by its own name. */
   readonly places: readonly string[]
   /** Those of the places, existing or not, in which every file matters. */
@@ -35,7 +35,7 @@ export class PlaceWatch implements Disposable {
   }
 
   /** Watches these places from now on. Costs nothing while they are the same and no watch has ended. */
-  follow(found: Places): void {
+  follow(found: WatchedPlaces): void {
     const places = found.places.join('\0')
     if (this.#disposed || places === this.#places || this.#following !== undefined) return
     this.#places = places
@@ -51,7 +51,7 @@ export class PlaceWatch implements Disposable {
     this.#release(this.#held)
   }
 
-  async #watchAll({ places, folders }: Places): Promise<void> {
+  async #watchAll({ places, folders }: WatchedPlaces): Promise<void> {
     const former = this.#held
     this.#held = []
     /** Directory → names in it that matter; undefined: every name. */
