@@ -24,12 +24,13 @@ export class Revision {
   readonly leaseNow: number
   readonly writes: Write[] = []
   readonly changes: StateChanges = {}
+  /** The session as it was. */
+  readonly before: SessionState
   readonly #newId: NewId
-  readonly #before: SessionState
   #state: SessionState
 
   constructor(state: SessionState, now: number, leaseNow: number, newId: NewId) {
-    this.#before = state
+    this.before = state
     this.#state = state
     this.now = now
     this.leaseNow = leaseNow
@@ -48,7 +49,7 @@ export class Revision {
 
   /** The kinds of changes that others wait for. */
   get changed(): readonly ChangeKind[] {
-    return changesBy(this.#before, this.#state, this.writes, this.leaseNow)
+    return changesBy(this.before, this.#state, this.writes, this.leaseNow)
   }
 
   set(changes: StateChanges): void {

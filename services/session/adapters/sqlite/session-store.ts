@@ -77,13 +77,13 @@ export class SqliteSessionStore
         // What SqliteReads returns is there at once.
         const result = decide(revision, read(this.#reads(workspace, found, claimId)) as R)
         revision.finish()
-        return { result, revision, number, before: state }
+        return { result, revision, number }
       },
       (decided) => {
-        const { revision, number, before } = decided
+        const { revision, number } = decided
         if (revision.isEmpty) return decided
         saveRevision(file, log, { workspace, id, number }, revision)
-        titles.saved(number, before, revision)
+        titles.saved(number, revision)
         return decided
       },
     )

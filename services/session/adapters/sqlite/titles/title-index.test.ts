@@ -3,6 +3,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { BLOCK } from '#services/session/adapters/common/titles/place-sets.ts'
 import { Revision } from '#services/session/domain/revision.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
@@ -11,7 +12,6 @@ import { findsAll, HOUR_MS, START, TitledSessions, titledSessions } from '#test/
 import { waitFor } from '#test/support/wait-until.ts'
 import { STEPS } from '../schema.ts'
 import { placeTitles } from '../steps/place-titles.ts'
-import { BLOCK } from './place-sets.ts'
 
 test('activity within an hour leaves a session its place; in another hour, or elsewhere, it gets a place after all others', async () => {
   await using all = await titledSessions()
@@ -27,7 +27,7 @@ test('activity within an hour leaves a session its place; in another hour, or el
     const revision = new Revision(before, START, START, (prefix) => prefix)
     revision.set(changes)
     if (write !== undefined) revision.writes.push(write)
-    all.titles.saved(number, before, revision)
+    all.titles.saved(number, revision)
   }
   saved(1, { timeUpdated: START + HOUR_MS - 1 }, { type: 'describe', metadata: {} })
   assert.deepEqual(places(), [0, 1, 2])

@@ -1,12 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
+import { HOUR_MS, hourOf, movesTitle } from '#services/session/adapters/common/titles/moves-title.ts'
+import { addPlace, BLOCK, storedPlaces } from '#services/session/adapters/common/titles/place-sets.ts'
+import { type TitleScope, termsOf } from '#services/session/adapters/common/titles/title-terms.ts'
 import type { Revision } from '#services/session/domain/revision.ts'
-import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { BLOCK, storedPlaces } from './place-sets.ts'
-import { type TitleScope, termsOf } from './title-terms.ts'
 
-/** A session may be active for so long without another place. */
-const HOUR_MS = 3_600_000
 /** Sessions that are read, and terms that are written, in one piece: a millisecond or two. */
 const SESSIONS = 128
 const TERMS = 512
@@ -75,14 +73,8 @@ export class TitleIndex {
   }
 
   /** A session was written: it gets another place where that is due. To be called in a job. */
-  saved(session: number, before: SessionState, { state, writes }: Revision): void {
-    const moves =
-      endOfHour(before.timeUpdated) !== endOfHour(state.timeUpdated) ||
-      before.directory !== state.directory ||
-      before.projectId !== state.projectId ||
-      before.subpath !== state.subpath ||
-      writes.some((write) => write.type === 'describe' && write.title !== undefined)
-    if (moves) this.move(session)
+  saved(session: number, revision: Revision): void {
+    if (movesTitle(revision)) this.move(session)
   }
 
   /** Sessions were written: now and then, looks whether a block is complete. */
@@ -129,7 +121,7 @@ export class TitleIndex {
     for (let from = first; from < first + BLOCK; from += SESSIONS) {
       const rows = this.#file.statement(PLACED).all(from, from + SESSIONS) as unknown as PlacedRow[]
       for (const row of rows) {
-        for (const term of termsOf(row, row.titleSearch)) addTo(places, term, row.titlePlace - first)
+        for (const term of termsOf(row, row.titleSearch)) addPlace(places, term, row.titlePlace - first)
         oldest = Math.min(oldest, row.timeUpdated)
         newest = Math.max(newest, row.timeUpdated)
       }
@@ -142,7 +134,8 @@ export class TitleIndex {
         for (const term of some) this.#file.statement(ADD_TERM).run(block, term, storedPlaces(places.get(term) ?? []))
       })
     }
-    await this.#file.write(() => this.#file.statement(ADD_BLOCK).run(block, oldest, endOfHour(newest)))
+    const end = (hourOf(newest) + 1) * HOUR_MS
+    await this.#file.write(() => this.#file.statement(ADD_BLOCK).run(block, oldest, end))
   }
 
   /** Looks at some blocks, all in turns, and clears those that less than half is left of. */
@@ -166,16 +159,4 @@ export class TitleIndex {
     for (const { number } of rows) this.move(number as number)
     return rows.length > 0
   }
-}
-
-/** The first millisecond of the next hour. */
-function endOfHour(time: number): number {
-  return (Math.floor(time / HOUR_MS) + 1) * HOUR_MS
-}
-
-/** Two terms of a title may have one number. */
-function addTo(places: Map<number, number[]>, term: number, place: number): void {
-  const known = places.get(term)
-  if (known === undefined) places.set(term, [place])
-  else if (known.at(-1) !== place) known.push(place)
 }

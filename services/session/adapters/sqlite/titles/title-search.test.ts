@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { BLOCK } from '#services/session/adapters/common/titles/place-sets.ts'
+import { termsOf } from '#services/session/adapters/common/titles/title-terms.ts'
 import { findsAll, HOUR_MS, type Query, START, titledSessions, W } from '#test/support/titled-sessions.ts'
-import { BLOCK } from './place-sets.ts'
-import { termsOf } from './title-terms.ts'
 
 test('indexed titles, and those waiting to be, are found in the order of the list, whatever happens to them', async () => {
   await using all = await titledSessions()

@@ -1,12 +1,12 @@
 import { firstOf, type Place } from '#services/session/adapters/common/place.ts'
 import type { PublicRecord } from '#services/session/adapters/common/session-record.ts'
+import { BLOCK, commonPlaces, listPlaces } from '#services/session/adapters/common/titles/place-sets.ts'
+import { termsOf } from '#services/session/adapters/common/titles/title-terms.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { all, between, type Condition, filtersOf } from '../session-plan.ts'
 import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from '../session-rows.ts'
-import { BLOCK, commonPlaces, listPlaces } from './place-sets.ts'
 import { endOfIndex, lastPlace } from './title-index.ts'
-import { termsOf } from './title-terms.ts'
 
 /** Places after the index that are looked at in one piece. */
 const WAITING = 512

@@ -3,6 +3,13 @@ export const BLOCK = 2_048
 
 const BYTES = BLOCK / 8
 
+/** Adds a place of a term, which a title may have twice; places in their order. */
+export function addPlace(places: Map<number, number[]>, term: number, place: number): void {
+  const known = places.get(term)
+  if (known === undefined) places.set(term, [place])
+  else if (known.at(-1) !== place) known.push(place)
+}
+
 /**
  * Some of a block's places, counted from 0, as they are stored: two bytes for each, or, where that would be more, a bit
  * for each place of the block.
@@ -21,7 +28,7 @@ export function storedPlaces(places: readonly number[]): Uint8Array {
 }
 
 /** Places of a block, a bit for each. */
-type PlaceBits = Uint32Array
+export type PlaceBits = Uint32Array
 
 /** What is in a stored set and among some places, where they are given; undefined when that is nothing. */
 export function commonPlaces(stored: Uint8Array, among: PlaceBits | undefined): PlaceBits | undefined {
@@ -35,6 +42,13 @@ export function commonPlaces(stored: Uint8Array, among: PlaceBits | undefined): 
     left |= common
   }
   return left === 0 ? undefined : bits
+}
+
+/** How many places there are. */
+export function countPlaces(bits: PlaceBits): number {
+  let count = 0
+  for (const word of bits) for (let left = word; left !== 0; left &= left - 1) count++
+  return count
 }
 
 /** The places, counted from 0. */

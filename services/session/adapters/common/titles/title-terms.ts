@@ -1,6 +1,6 @@
 /** What lists filter by, besides the title. */
 export interface TitleScope {
-  readonly workspace: string
+  readonly workspace?: string
   readonly parentId?: string | null
   readonly directory?: string
   readonly projectId?: string
@@ -21,7 +21,7 @@ export function termsOf({ workspace, parentId, directory, projectId, subpath }: 
   // SQLite replaces halves of characters.
   const whole = text.toWellFormed()
   for (let end = 3; end <= whole.length; end++) terms.push(hashOf(whole, end - 3, end, BASIS))
-  terms.push(markOf('workspace', workspace))
+  if (workspace !== undefined) terms.push(markOf('workspace', workspace))
   if (parentId !== undefined) terms.push(markOf('parent', parentId ?? ''))
   if (directory !== undefined) terms.push(markOf('directory', directory))
   if (projectId !== undefined) terms.push(markOf('project', projectId))
