@@ -24,11 +24,11 @@ const PATIENCE = new URLSearchParams({
 })
 
 /**
- * It keeps no old versions of deleted documents, since the tests delete many, and no statistics about itself; and a
- * reader of a change stream without writes does not wait for ten seconds.
+ * It keeps old versions of documents for a minute only, since the tests delete many, and no statistics about itself;
+ * and a reader of a change stream without writes does not wait for ten seconds.
  */
 const PARAMETERS = [
-  'minSnapshotHistoryWindowInSeconds=0',
+  'minSnapshotHistoryWindowInSeconds=60',
   'diagnosticDataCollectionEnabled=false',
   'periodicNoopIntervalSecs=1',
 ].flatMap((parameter) => ['--setParameter', parameter])

@@ -1,9 +1,10 @@
 import { collectionsOf, keyOf, type SessionDocument } from '#services/session/adapters/mongo/collections.ts'
-import { withSearchKeys } from '#services/session/adapters/mongo/search-keys.ts'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
+import { waitingPlace } from '#services/session/adapters/mongo/titles/title-blocks.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
+import { indexed } from './indexed.ts'
 import { someSessions } from './sessions.ts'
 
 const TOGETHER = 2_000
@@ -19,10 +20,12 @@ export async function filledMongo(uri: string, count: number): Promise<SessionSt
     documents = []
   }
   for (const session of someSessions(count)) {
-    documents.push({ _id: keyOf(session.workspace, session.id), version: 1, base: 0, ...withSearchKeys(session) })
+    const _id = keyOf(session.workspace, session.id)
+    documents.push({ _id, version: 1, base: 0, ...session, titlePlace: waitingPlace(session.timeUpdated) })
     if (documents.length === TOGETHER) await write()
   }
   await write()
+  await indexed(store)
   const closeStore = store[Symbol.asyncDispose].bind(store)
   return Object.assign(store, {
     [Symbol.asyncDispose]: async (): Promise<void> => {

@@ -89,7 +89,7 @@ async function dump(db: Db): Promise<Record<string, unknown>> {
 
 /** What a server does meanwhile: it changes, deletes and adds documents. */
 async function serve(db: Db): Promise<void> {
-  await db.collection('sessions').updateMany({}, { $set: { grams: ['served'] } })
+  await db.collection('sessions').updateMany({}, { $set: { titlePlace: 7 } })
   await db.collection('inbox').updateMany({ state: 'waiting' }, { $set: { state: 'delivered' } })
   await db.collection('inbox').deleteMany({ sessionId: 'ses_retried' })
   await db.collection('messages').updateMany({}, { $set: { data: '{"served":true}' } })

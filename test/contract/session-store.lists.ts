@@ -76,6 +76,7 @@ export function listCases(test: StoreTest): void {
       assert.deepEqual(await found(search), ['Ο Οδυσσεύς'], search)
     for (const search of ['STRASSE', 'STRAẞE', 'straße', 'asse', 'ß'])
       assert.deepEqual(await found(search), ['Die Straße'])
+    for (const long of ['*', '\ufb2c']) assert.deepEqual(await found(long.repeat(8_192)), [])
     for (const none of ['[a', '\\', 'snake case', '100%%', 'untitled', 'snakecase'])
       assert.deepEqual(await found(none), [])
   })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toSession } from '#services/session/adapters/common/session-record.ts'
 import { collectionsOf, keyOf, type SessionDocument } from '#services/session/adapters/mongo/collections.ts'
-import { withSearchKeys } from '#services/session/adapters/mongo/search-keys.ts'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
+import { waitingPlace } from '#services/session/adapters/mongo/titles/title-blocks.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
@@ -38,7 +38,7 @@ test('searches that end in the middle of many titles find the first ones of the 
       // Those that come first in a list are stored in the middle.
       const timeUpdated = first.timeUpdated + hour * HOUR_MS + ((i + IN_AN_HOUR / 2) % IN_AN_HOUR)
       const own = { _id: keyOf(W, id), id, title, titleSearch: title, timeUpdated }
-      return { ...first, ...withSearchKeys(own) } as SessionDocument
+      return { ...first, ...own, titlePlace: waitingPlace(timeUpdated) }
     }),
   )
   // A page of these has those of many hours.
@@ -49,7 +49,7 @@ test('searches that end in the middle of many titles find the first ones of the 
       first.timeUpdated - Math.floor(i / 4) * HOUR_MS - i,
     ]
     const own = { _id: keyOf(W, id), id, title, titleSearch: title, timeUpdated }
-    documents.push({ ...first, ...withSearchKeys(own) } as SessionDocument)
+    documents.push({ ...first, ...own, titlePlace: waitingPlace(timeUpdated) })
   }
   await sessions.deleteMany({})
   await sessions.insertMany(documents)

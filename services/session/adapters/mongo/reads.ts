@@ -66,8 +66,7 @@ export class MongoReads implements SessionReads {
   async sessionIfAny(): Promise<Session | undefined> {
     await this.#transaction?.flush()
     const _id = keyOf(this.#workspace, this.#sessionId)
-    const options = { ...this.#options, projection: { grams: 0 } }
-    const record = await this.#collections.sessions.findOne<SessionRecord>({ _id }, options)
+    const record = await this.#collections.sessions.findOne<SessionRecord>({ _id }, this.#options)
     return record === null ? undefined : toSession(record)
   }
 

@@ -49,6 +49,7 @@ export const SCHEMA: MongoSchema = {
     { version: 11, name: 'sessions below a removed one are removed after it', up: async () => {} },
     { version: 12, name: 'searches handle more of letter case', up: twelfth },
     { version: 13, name: 'searches return results in the order of lists', up: thirteenth },
+    { version: 14, name: 'titles are indexed in blocks', up: fourteenth },
   ],
 }
 
@@ -82,6 +83,11 @@ async function twelfth(store: MongoStepStore): Promise<void> {
 async function thirteenth(store: MongoStepStore): Promise<void> {
   const { orderSearches } = await import('./steps/order-searches.ts')
   await orderSearches(store)
+}
+
+async function fourteenth(store: MongoStepStore): Promise<void> {
+  const { placeTitles } = await import('./steps/place-titles.ts')
+  await placeTitles(store)
 }
 
 async function indexEvents({ db }: MongoStepStore): Promise<void> {

@@ -29,7 +29,8 @@ export class MongoSessionLists implements SessionLists {
   }
 
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
-    return listSessions(this.#parts.collections, workspace, query)
+    const { collections, titles } = this.#parts
+    return listSessions(collections, titles, workspace, query)
   }
 
   listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]> {

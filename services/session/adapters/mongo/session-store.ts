@@ -34,6 +34,7 @@ import { MongoReads } from './reads.ts'
 import { SCHEMA } from './schema.ts'
 import { MongoSessionLists } from './session-lists.ts'
 import type { StoreParts } from './store-parts.ts'
+import { MongoTitleIndex } from './titles/title-index.ts'
 import type { ServerState } from './transaction.ts'
 
 /**
@@ -48,8 +49,9 @@ export async function openMongoSessionStore(options: {
   const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
   await prepareMongoSchema(mongo, SCHEMA)
   const collections = collectionsOf(mongo.db)
-  const own = { queue: new MongoQueue(mongo, collections), notices: new MongoNotices(collections) }
-  const parts = { mongo, collections, ...own, clock, newId }
+  const queue = new MongoQueue(mongo, collections)
+  const titles = new MongoTitleIndex(mongo, collections)
+  const parts = { mongo, collections, queue, notices: new MongoNotices(collections), titles, clock, newId }
   const others = [new MongoSessionLists(parts), new MongoRemoval(parts), new MongoStaging(parts)] as const
   return joinPorts(new MongoSessionStore(parts), ...others)
 }
@@ -67,9 +69,10 @@ class MongoSessionStore
   readonly #clock: Clock
   readonly #newId: NewId
   readonly #notices: MongoNotices
+  readonly #titles: MongoTitleIndex
   readonly #log: MongoEventLog
 
-  constructor({ mongo, collections, queue, notices, clock, newId }: StoreParts) {
+  constructor({ mongo, collections, queue, notices, titles, clock, newId }: StoreParts) {
     this.#mongo = mongo
     this.#collections = collections
     this.#queue = queue
@@ -77,6 +80,7 @@ class MongoSessionStore
     this.#clock = clock
     this.#newId = newId
     this.#notices = notices
+    this.#titles = titles
     this.#log = new MongoEventLog(collections)
   }
 
@@ -84,9 +88,9 @@ class MongoSessionStore
     return this.#mongo.probe('session')
   }
 
-  createSession({ workspace, sessionId }: SessionKey, create: CreateSession, parent?: Lease): Promise<Session> {
+  async createSession({ workspace, sessionId }: SessionKey, create: CreateSession, parent?: Lease): Promise<Session> {
     const key = { workspace, sessionId, ...(parent && { fence: parent.fence }) }
-    return this.#run(key, async (batch) => {
+    const created = await this.#run(key, async (batch) => {
       const existing = await batch.reads.sessionIfAny()
       if (existing !== undefined) return existing
       if (parent !== undefined && !(await this.#leases.keep(parent, batch.session))) throw leaseLost(parent)
@@ -96,6 +100,8 @@ class MongoSessionStore
       batch.create(newSessionRecord(workspace, session, revision.state), revision, base)
       return session
     })
+    this.#titles.wrote(workspace)
+    return created
   }
 
   async revise<R, T>(
@@ -112,6 +118,7 @@ class MongoSessionStore
       return { result, revision }
     })
     this.#notices.notify(key.workspace, key.sessionId, revision.changed)
+    this.#titles.wrote(key.workspace)
     return result
   }
 
@@ -154,6 +161,7 @@ class MongoSessionStore
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#titles[Symbol.asyncDispose]()
     await this.#notices[Symbol.asyncDispose]()
     await this.#log[Symbol.asyncDispose]()
   }

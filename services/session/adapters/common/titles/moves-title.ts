@@ -1,6 +1,6 @@
 import type { Revision } from '#services/session/domain/revision.ts'
 
-/** A session may be active for so long without another place in an index of titles. */
+/** How long a session may be active without getting another place in an index of titles. */
 export const HOUR_MS = 3_600_000
 
 /** The hour of a time, counted since the epoch. */
@@ -8,7 +8,7 @@ export function hourOf(time: number): number {
   return Math.floor(time / HOUR_MS)
 }
 
-/** Whether what a session is found by changes, or the hour of its last activity. */
+/** Whether a session needs another place: its title, what lists filter by, or the hour of its last activity changes. */
 export function movesTitle({ before, state, writes }: Revision): boolean {
   return (
     hourOf(before.timeUpdated) !== hourOf(state.timeUpdated) ||

@@ -3,7 +3,7 @@ export const BLOCK = 2_048
 
 const BYTES = BLOCK / 8
 
-/** Adds a place of a term, which a title may have twice; places in their order. */
+/** Adds a place to those of a term, in ascending order; a title may have the term twice. */
 export function addPlace(places: Map<number, number[]>, term: number, place: number): void {
   const known = places.get(term)
   if (known === undefined) places.set(term, [place])

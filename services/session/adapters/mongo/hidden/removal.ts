@@ -16,7 +16,7 @@ import { hiddenDocument, keepFor, toRemoval } from './hidden-sessions.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** Without the fields that may be large. */
-const BARE = { grams: 0, metadata: 0, permissions: 0 } as const
+const BARE = { metadata: 0, permissions: 0 } as const
 
 type Found = Below<SessionDocument>
 

@@ -71,11 +71,11 @@ export class MongoStaging implements SessionStaging {
     return this.appendStaged(staged, [])
   }
 
-  commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
-    const { clock, newId } = this.#parts
+  async commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
+    const { titles, clock, newId } = this.#parts
     const { workspace, key: _id } = staged
     let tried: { readonly base: number; readonly session: Session } | undefined
-    return this.#run(staged, async (batch) => {
+    const committed = await this.#run(staged, async (batch) => {
       // It was committed, and the answer was lost: no other session has these numbers.
       if (tried !== undefined && (await batch.found())?.base === tried.base) return tried.session
       const { base, seq } = await this.#find(batch, staged)
@@ -86,6 +86,8 @@ export class MongoStaging implements SessionStaging {
       batch.push('hiddenSessions', { deleteOne: { filter: { _id } } })
       return session
     })
+    titles.wrote(workspace)
+    return committed
   }
 
   giveUpStaged({ workspace, sessionId, key: _id }: StagedSession): Promise<void> {

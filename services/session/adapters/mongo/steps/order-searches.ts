@@ -1,9 +1,8 @@
-import { type AnyBulkWriteOperation, type Document, MongoServerError } from 'mongodb'
-import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { type Db, type Document, MongoServerError } from 'mongodb'
+import { hourOf } from '#services/session/adapters/common/titles/moves-title.ts'
 import type { MongoStepStore } from '#shared/stores/mongo-schema.ts'
-import { hourOf } from '../search-keys.ts'
+import { updateEach } from './update-each.ts'
 
-const BATCH = 500
 const INDEX_NOT_FOUND = 27
 
 interface Undated extends Document {
@@ -12,24 +11,22 @@ interface Undated extends Document {
 }
 
 /** Sessions get the hour of their last activity, and the index of grams is in the order of these. */
-export async function orderSearches({ db, commit }: MongoStepStore): Promise<void> {
-  const sessions = db.collection<Undated>('sessions')
-  let operations: AnyBulkWriteOperation<Undated>[] = []
-  const write = async (): Promise<void> => {
-    if (operations.length === 0) return
-    await commit(async (session) => void (await sessions.bulkWrite(operations, { maxTimeMS: MAX_TIME_MS, session })))
-    operations = []
-  }
-  for await (const { _id, timeUpdated } of sessions
-    .find({ hour: { $exists: false } } as Document)
-    .project<Undated>({ timeUpdated: 1 })) {
-    operations.push({ updateOne: { filter: { _id, timeUpdated }, update: { $set: { hour: hourOf(timeUpdated) } } } })
-    if (operations.length === BATCH) await write()
-  }
-  await write()
+export async function orderSearches(store: MongoStepStore): Promise<void> {
+  const sessions = store.db.collection<Undated>('sessions')
+  const old = sessions.find({ hour: { $exists: false } } as Document).project<Undated>({ timeUpdated: 1 })
+  await updateEach(store, sessions, old, ({ _id, timeUpdated }) => {
+    return { filter: { _id, timeUpdated }, $set: { hour: hourOf(timeUpdated) } }
+  })
   await sessions.createIndex({ workspace: 1, grams: 1, hour: 1 }, { name: 'sessionsByGramAndHour' })
-  await sessions.dropIndex('sessionsByGram').catch((error: unknown) => {
+  await dropIndex(store.db, 'sessionsByGram')
+}
+
+/** Drops an index of sessions. */
+export async function dropIndex(db: Db, name: string): Promise<void> {
+  try {
+    await db.collection('sessions').dropIndex(name)
+  } catch (error) {
     // A process that was paused comes late.
     if (!(error instanceof MongoServerError) || error.code !== INDEX_NOT_FOUND) throw error
-  })
+  }
 }

@@ -8,6 +8,7 @@ const BATCH = 500
 interface Update<D> {
   readonly filter: Partial<D>
   readonly $set: object
+  readonly $unset?: object
 }
 
 /** Updates documents of a collection, some in each transaction; those without an update stay as they are. */
@@ -25,9 +26,10 @@ export async function updateEach<D extends Document>(
     operations = []
   }
   for await (const document of found) {
-    const update = updateOf(document)
-    if (update === undefined) continue
-    operations.push({ updateOne: { filter: update.filter, update: { $set: update.$set } } })
+    const updated = updateOf(document)
+    if (updated === undefined) continue
+    const { filter, ...update } = updated
+    operations.push({ updateOne: { filter, update } })
     if (operations.length === BATCH) await write()
   }
   await write()
