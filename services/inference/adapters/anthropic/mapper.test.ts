@@ -39,3 +39,17 @@ test('the same holds for the type of an error', () => {
     )
   }
 })
+
+test('a block that begins at the index of an open one ends that one', () => {
+  const mapper = new AnthropicMapper('p', [])
+  const say = (event: object): void => mapper.push(JSON.stringify(event))
+  say({ type: 'message_start', message: {} })
+  for (const text of ['one', 'two']) say({ type: 'content_block_start', content_block: { type: 'text', text } })
+  say({ type: 'message_delta', delta: { stop_reason: 'end_turn' } })
+  say({ type: 'message_stop' })
+  const ended = mapper.take().flatMap((event) => (event.type === 'part-ended' ? [[event.index, event.part]] : []))
+  assert.deepEqual(ended, [
+    [0, { type: 'text', text: 'one' }],
+    [1, { type: 'text', text: 'two' }],
+  ])
+})

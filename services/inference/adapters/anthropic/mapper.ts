@@ -119,6 +119,7 @@ export class AnthropicMapper implements ProviderMapper {
 
   #begin(index: unknown, block: JsonObject): void {
     if (++this.#count > MAX_BLOCKS) throw unavailable(this.#providerId, 'It sent too many blocks')
+    this.#end(index)
     if (block.type === 'redacted_thinking') {
       this.#writer.whole('reasoning', { type: 'reasoning', encrypted: textAt(block.data), format: ANTHROPIC })
       return

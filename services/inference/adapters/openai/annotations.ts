@@ -22,6 +22,7 @@ export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObj
   writer.cite(part, { url: undefined, title: undefined, start, end, citedText: undefined, ...file })
 }
 
+/** The value if it may be a place in a text, else undefined. */
 function placeAt(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : undefined
 }

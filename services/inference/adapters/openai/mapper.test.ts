@@ -44,3 +44,14 @@ test('content may come in pieces, as Mistral’s models give it when they think'
   streamed.push('[DONE]')
   assert.deepEqual(partsOf(streamed.take()), expected)
 })
+
+test('a place of a source that no answer could have is none', () => {
+  const cited = { url: 'https://x.example', start_index: 1e308, end_index: 2 ** 31 }
+  const mapper = new OpenaiMapper('p', [])
+  const message = { content: 'a', annotations: [{ type: 'url_citation', url_citation: cited }] }
+  mapper.whole({ choices: [{ message, finish_reason: 'stop' }] })
+  const source = mapper.take().find(({ type }) => type === 'source')
+  const place = { start: undefined, end: undefined }
+  const rest = { partIndex: 0, url: cited.url, title: undefined, citedText: undefined }
+  assert.deepEqual(source, { type: 'source', source: { ...rest, ...place } })
+})
