@@ -1,4 +1,4 @@
-// Whatever an answer of a provider is changed to, it is refused as the provider's fault, or every dialect can present it.
+// Whatever an answer of a provider is changed to, it is refused as its fault, or every dialect can present it.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
