@@ -14,9 +14,9 @@ import { placeTitles } from './steps/place-titles.ts'
 import { splitMessages } from './steps/split-messages.ts'
 
 /**
- * The tables of `session.sqlite`. Columns carry the names of `records.ts`. `messages` also holds the inbox: an input is
- * a message without a place (`seq`) in the conversation yet, so one key keeps the ids of both apart, and promotion
- * copies nothing. `claimableAt` says from when on the session's lease may be given.
+ * The first tables of `session.sqlite`, which later steps change: here, an input is a message without a place (`seq`)
+ * in the conversation yet. Columns carry the names of `records.ts`. `claimableAt` says from when on the session's lease
+ * may be given.
  *
  * A write costs what it dirties: each index more is another page or two, and one that is kept by session is a page for
  * each session of a transaction, the fewer the smaller its keys are. So messages are indexed by the session's number.
