@@ -122,12 +122,12 @@ export class PluginRun {
       this.#loaded.resolve()
       return
     }
-    if (message.id > this.#ids) throw new Error('it is about no call')
     const call = this.#calls.get(message.id)
+    if (call === undefined) throw new Error('it is about no call')
     if (message.type === 'progress') {
       const metadata = readMetadata(message.metadata)
-      if (metadata !== undefined) call?.progress?.(metadata)
-    } else if (message.type === 'result') call?.resolve(message.value)
-    else call?.reject(new ThrownByPlugin(String(message.error).slice(0, MAX_ERROR)))
+      if (metadata !== undefined) call.progress?.(metadata)
+    } else if (message.type === 'result') call.resolve(message.value)
+    else call.reject(new ThrownByPlugin(String(message.error).slice(0, MAX_ERROR)))
   }
 }

@@ -8,6 +8,9 @@ test('a thread’s output is read if it is a message of at most 64 levels', () =
   const deep = (levels: number) => `{"type":"result","id":1,"value":${'['.repeat(levels)}${']'.repeat(levels)}}`
   assert.ok(readMessage(deep(63)))
   assert.throws(() => readMessage(deep(64)), /64 levels/)
+  const loaded = (path: string) => JSON.stringify({ type: 'loaded', path, fingerprint: `${path} 1` })
+  assert.ok(readMessage(loaded('x'.repeat(4_000))))
+  assert.throws(() => readMessage(loaded('x'.repeat(20_000))))
   for (const text of ['', 'null', '[]', '{"type":"result"}', '{"type":"loaded","path":1}', '{"type":"pong"}', '{']) {
     assert.throws(() => readMessage(text))
   }

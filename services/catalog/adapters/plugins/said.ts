@@ -6,6 +6,8 @@ import { MessageGauge } from '../commands/message-gauge.ts'
 import type { FromPlugin } from './host/protocol.ts'
 
 const MAX_PIECES = 16
+/** Maximum number of characters of a path, and of the fingerprint of its file. */
+const MAX_PATH = 8 << 10
 const MAX_METADATA = 32 << 10
 
 /** Parses what a plugin sent. Throws for anything that is not one of the messages, or exceeds the limits of one. */
@@ -14,13 +16,17 @@ export function readMessage(text: string): FromPlugin {
   const message: unknown = wellFormed(JSON.parse(text))
   if (!isObject(message)) throw new Error('no message')
   const { type, id } = message
-  if (type === 'loaded' && typeof message.path === 'string' && typeof message.fingerprint === 'string') {
+  if (type === 'loaded' && isPath(message.path) && isPath(message.fingerprint)) {
     return { type, path: message.path, fingerprint: message.fingerprint }
   }
   if (type === 'ready' || ((type === 'progress' || type === 'result' || type === 'error') && typeof id === 'number')) {
     return message as unknown as FromPlugin
   }
   throw new Error('no message')
+}
+
+function isPath(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_PATH
 }
 
 /**
