@@ -1,16 +1,18 @@
-// Whatever an answer of a provider is changed to, it is refused as its fault, or every dialect can present it.
+// Whatever an answer of a provider is changed to, it is refused, or every dialect presents it and takes it back.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import type { z } from 'zod'
+import { createChatBody } from '#gateway/chat/body.ts'
 import { chatChunk } from '#gateway/chat/chunk.ts'
 import { chatCompletion } from '#gateway/chat/completion.ts'
 import { fromGeneration as toCompletion } from '#gateway/chat/from-generation.ts'
 import { ChatFold } from '#gateway/chat/stream/fold.ts'
 import { ChatFrames } from '#gateway/chat/stream/frames.ts'
 import { messageObject } from '#gateway/messages/answer.ts'
+import { createMessageBody } from '#gateway/messages/body.ts'
 import { messageEvent } from '#gateway/messages/events.ts'
 import { fromGeneration as toMessage } from '#gateway/messages/from-generation.ts'
 import { MessagesFold } from '#gateway/messages/stream/fold.ts'
@@ -33,6 +35,7 @@ import { eventToProto, generationToProto } from '#services/inference/rpc/convert
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { fixture } from '#test/support/provider-stub.ts'
+import type { Json } from '#test/support/responses.ts'
 
 const served = { endpoint: { providerId: 'p', modelId: 'm' }, warnings: [] }
 const text = 'x'.repeat(24)
@@ -41,13 +44,18 @@ const message = { id: `msg_${text}`, speed: null }
 const echo = requestEcho(createResponseBody.parse({ model: 'm', input: 'Hello' }))
 const response = { id: `resp_${text}`, createdAt: 1, model: 'm', echo }
 
+const GO_ON = { role: 'user', content: 'Go on.' }
+
 /** How each dialect presents an answer, whole and streamed. */
 const DIALECTS: readonly {
   readonly whole: readonly [z.ZodType, (generation: Generation) => unknown]
+  /** The schema of a request that has the answer in its history, and the history. */
+  readonly next: readonly [z.ZodType, (answer: Json) => object]
   readonly streamed: readonly [z.ZodType, () => { fold: Pick<ChatFold, 'add'>; frames: { take(): string } }]
 }[] = [
   {
     whole: [chatCompletion, (generation) => toCompletion(completion, generation)],
+    next: [createChatBody, ({ choices }) => ({ messages: [choices[0].message, GO_ON] })],
     streamed: [
       chatChunk,
       () => {
@@ -58,6 +66,7 @@ const DIALECTS: readonly {
   },
   {
     whole: [messageObject, (generation) => toMessage(message, generation)],
+    next: [createMessageBody, ({ role, content }) => ({ messages: [{ role, content }, GO_ON] })],
     streamed: [
       messageEvent,
       () => {
@@ -68,6 +77,7 @@ const DIALECTS: readonly {
   },
   {
     whole: [responseObject, (generation) => toResponse(response, generation, 1)],
+    next: [createResponseBody, ({ output }) => ({ input: [...output, GO_ON] })],
     streamed: [
       responseEvent,
       () => {
@@ -134,7 +144,7 @@ function fits(schema: z.ZodType, value: unknown): void {
 
 for (const name of readdirSync(new URL('../fixtures/providers/', import.meta.url))) {
   const open = MAPPERS.find(([names]) => names.test(name))?.[1] ?? assert.fail(name)
-  test(`${name}: whatever is changed in it, it is refused or fits into every dialect, and between processes`, () => {
+  test(`${name}: whatever is changed in it, it is refused, or every dialect presents it and takes it back`, () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         const mapper = open()
@@ -152,7 +162,11 @@ for (const name of readdirSync(new URL('../fixtures/providers/', import.meta.url
         if (!isWhole) return
         const generation = generationToProto(taken, served)
         fromBinary(GenerationSchema, toBinary(GenerationSchema, generation))
-        for (const { whole } of DIALECTS) fits(whole[0], whole[1](generation))
+        for (const { whole, next } of DIALECTS) {
+          const answer = JSON.parse(JSON.stringify(whole[1](generation)))
+          fits(whole[0], answer)
+          fits(next[0], { model: 'm', ...next[1](answer) })
+        }
       }),
       { numRuns: 200 },
     )

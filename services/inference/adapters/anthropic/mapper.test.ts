@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { AnthropicMapper } from './mapper.ts'
 
 /** Names that every JavaScript object inherits. */
@@ -52,4 +53,13 @@ test('a block that begins at the index of an open one ends that one', () => {
     [0, { type: 'text', text: 'one' }],
     [1, { type: 'text', text: 'two' }],
   ])
+})
+
+test('a call without an id gets one, since its result must name it; without a name it is no call', () => {
+  const idless = new AnthropicMapper('p', [])
+  idless.whole({ content: [{ type: 'tool_use', name: 'f', input: {} }], stop_reason: 'tool_use' })
+  const [call] = idless.take().flatMap((event) => (event.type === 'part-started' ? [event] : []))
+  assert.match(call?.callId ?? '', /^call_\w+$/)
+  const nameless = { content: [{ type: 'tool_use', id: 'c', input: {} }], stop_reason: 'tool_use' }
+  assert.throws(() => new AnthropicMapper('p', []).whole(nameless), reasonOfRejection('PROVIDER_UNAVAILABLE'))
 })

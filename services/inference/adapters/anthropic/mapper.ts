@@ -1,7 +1,8 @@
 import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
 import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
+import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { listAt, objectAt, textAt } from '../http/json.ts'
+import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { jsonObject, NOTHING_USED, type ProviderMapper } from '../http/provider-call.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { Besides, besidesOf } from './besides.ts'
@@ -138,7 +139,8 @@ export class AnthropicMapper implements ProviderMapper {
     if (type === 'text') return this.#writer.start('text', undefined, undefined, besidesOf(block))
     if (type === 'thinking') return this.#writer.start('reasoning', undefined, undefined, besidesOf(block))
     if (type !== 'tool_use') return undefined
-    const called = this.#tools.called(textAt(id), textAt(name))
+    if (textAt(name) === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
+    const called = this.#tools.called(wordAt(id) ?? randomId('call'), textAt(name))
     return this.#writer.start('tool-call', called, undefined, besidesOf(block))
   }
 
