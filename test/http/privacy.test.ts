@@ -78,41 +78,60 @@ function file(text: string): Json {
 
 const call = { id: MARK, type: 'function', function: { name: MARK, arguments: `{"a":"${MARK}"}` } }
 const message = { content: MARK, reasoning: MARK, refusal: MARK, tool_calls: [call] }
-/** What a provider may do, by its status. */
-const PROVIDERS: readonly [number, (response: ServerResponse) => void, ...unknown[]][] = [
-  [200, answers(200, { choices: [{ message, finish_reason: 'stop' }] })],
-  [
-    200,
-    streams(chunk({ reasoning: MARK, content: MARK }) + chunk({ tool_calls: [{ ...call, index: 0 }] }) + chatEnd()),
-  ],
-  [200, streams(`${chunk({ content: MARK })}data: {${MARK}\n\n`)],
-  [200, answers(200, `{"${MARK}`)],
-  [400, answers(400, { error: { message: MARK, code: MARK, param: MARK } })],
-  [500, answers(500, MARK)],
+/** An answer in the form of each protocol. */
+const WHOLE: Readonly<Record<string, Json>> = {
+  openai: { choices: [{ message, finish_reason: 'stop' }] },
+  'openai-responses': {
+    status: 'completed',
+    output: [
+      { type: 'message', content: [{ type: 'output_text', text: MARK }] },
+      { type: 'function_call', call_id: MARK, name: MARK, arguments: MARK },
+    ],
+  },
+  anthropic: {
+    content: [
+      { type: 'text', text: MARK },
+      { type: 'tool_use', id: MARK, name: MARK, input: { [MARK]: MARK } },
+    ],
+    stop_reason: 'tool_use',
+  },
+}
+/** What else a provider may do. */
+const OTHERS: readonly ((response: ServerResponse) => void)[] = [
+  streams(chunk({ reasoning: MARK, content: MARK }) + chunk({ tool_calls: [{ ...call, index: 0 }] }) + chatEnd()),
+  streams(`${chunk({ content: MARK })}data: {${MARK}\n\n`),
+  answers(200, `{"${MARK}`),
+  answers(400, { error: { message: MARK, code: MARK, param: MARK } }),
+  answers(500, MARK),
 ]
 
-function open({ url }: ProviderStub): Promise<Portico> {
+function open({ url }: ProviderStub, protocol: string): Promise<Portico> {
   const models = [{ id: 'm' }]
-  const provider = { id: 'upstream', protocol: 'openai', baseURL: url, apiKey: `sk-${MARK}`, models }
+  const provider = { id: 'upstream', protocol, baseURL: url, apiKey: `sk-${MARK}`, models }
   return openPortico({ PORTICO_CONFIG: providerConfig([provider]) })
 }
 
-for (const [path, body] of Object.entries(BODIES)) {
-  test(`${path} leaves no word of a request or its answer in logs and traces`, async () => {
+const CELLS = Object.keys(WHOLE).flatMap((protocol) =>
+  Object.entries(BODIES).map(([path, body]) => ({ protocol, path, body })),
+)
+
+for (const { protocol, path, body } of CELLS) {
+  test(`${path} with a provider of the protocol ${protocol} leaves no word of a request or its answer in logs and traces`, async () => {
     await using spans = await recordSpans()
-    let answer = PROVIDERS[0]?.[1]
+    const all = [answers(200, WHOLE[protocol]), ...OTHERS]
+    let [answer] = all
     await using stub = await startStub((response) => answer?.(response))
-    await using portico = await open(stub)
+    await using portico = await open(stub, protocol)
     const send = async (more: Json | string): Promise<void> => {
       const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
       const text = typeof more === 'string' ? more : JSON.stringify({ model: 'upstream/m', ...body, ...more })
       await (await portico.fetch(path, { method: 'POST', headers, body: text })).text()
     }
-    for (const [, provider] of PROVIDERS) {
+    for (const provider of all) {
       answer = provider
       for (const stream of [false, true]) await send({ stream })
     }
-    assert.equal(stub.seen.length, 2 * PROVIDERS.length)
+    assert.equal(stub.seen.length, 2 * all.length)
     assert.ok(JSON.stringify(stub.seen[0]).includes(MARK))
     // Refusals before a provider is called.
     await send({ temperature: MARK })
@@ -121,7 +140,7 @@ for (const [path, body] of Object.entries(BODIES)) {
     const routes = () => spans.ended().filter(({ name }) => name === `POST ${path}`)
     await waitFor(
       'every request to be over',
-      () => routes().length === 2 * PROVIDERS.length + 3,
+      () => routes().length === 2 * all.length + 3,
       () => routes().length,
     )
     const logged = JSON.stringify(portico.log)
