@@ -2,29 +2,44 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { Agent } from 'undici'
 import { boundedFetch } from './bounded-fetch.ts'
 
-for (const [lines, end] of [
-  ['LF', '\n\n'],
-  ['CR LF', '\r\n\r\n'],
-  ['CR', '\r\r'],
-  ['mixed', '\n\r\n'],
+/** The pieces of the response to a request to a server that sends this text. */
+async function piecesOf(t: TestContext, sent: string, type: string, method: string): Promise<string[]> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': type }).end(sent)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const agent = new Agent()
+  t.after(() => agent.destroy())
+  const fetch = await boundedFetch(agent, () => {})
+  const { body } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { method })
+  const pieces = await Array.fromAsync(body as AsyncIterable<Uint8Array>)
+  return pieces.map((piece) => Buffer.from(piece).toString())
+}
+
+for (const [how, end, type, method] of [
+  ['with LF at the end of lines', '\n\n', 'text/event-stream', 'POST'],
+  ['with CR LF at the end of lines', '\r\n\r\n', 'text/event-stream', 'POST'],
+  ['with CR at the end of lines', '\r\r', 'text/event-stream', 'POST'],
+  ['with mixed line ends', '\n\r\n', 'Text/Event-Stream; charset=utf-8', 'POST'],
+  ['of another type', '\n\n', 'application/json', 'GET'],
 ] as const) {
-  test(`of many events that arrive at once, with ${lines} at the end of lines, at most 20 are passed on at a time`, async (t) => {
+  test(`of many events that arrive at once, ${how}, at most 20 are passed on at a time`, async (t) => {
     const sent = `data: {}${end}`.repeat(500)
-    const server = createServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sent)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.after(() => server.close())
-    const agent = new Agent()
-    t.after(() => agent.destroy())
-    const fetch = await boundedFetch(agent, () => {})
-    const { body } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const pieces = (await Array.fromAsync(body as AsyncIterable<Uint8Array>)).map((piece) => Buffer.from(piece))
-    assert.equal(Buffer.concat(pieces).toString(), sent)
-    for (const piece of pieces) assert.ok(piece.toString().split('data').length - 1 <= 21, String(piece))
+    const pieces = await piecesOf(t, sent, type, method)
+    assert.equal(pieces.join(''), sent)
+    for (const piece of pieces) assert.ok(piece.split('data').length - 1 <= 21, piece)
   })
 }
+
+test('a list of messages is not read, nor anything else that is not one message', async (t) => {
+  const message = '{"jsonrpc":"2.0","id":1,"result":{}}'
+  for (const sent of [`[${message}]`, ` \n\n[${message}]`, `\uFEFF[${message}]`]) {
+    await assert.rejects(piecesOf(t, sent, 'Application/JSON', 'POST'), /something else than one message/)
+  }
+  assert.equal((await piecesOf(t, ` \n${message}`, 'application/json', 'POST')).join(''), ` \n${message}`)
+})

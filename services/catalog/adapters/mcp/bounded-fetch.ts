@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
-import { MAX_MESSAGE_BYTES, MessageGauge } from '../commands/message-gauge.ts'
+import { MAX_MESSAGE_BYTES, MessageError, MessageGauge } from '../commands/message-gauge.ts'
 import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
 
 const MAX_ERROR_BYTES = 64 << 10
+const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d])
+const BRACE = 0x7b
 /** How many events are passed on at once; a pause follows. */
 const AT_ONCE = 20
 const PAUSE_MS = 4
@@ -12,8 +14,8 @@ const PAUSE_MS = 4
 const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n)){2,}/g
 
 /**
- * A fetch that measures bodies: one that exceeds the limits of a message breaks off, and many or large events are
- * passed on slowly. `onAnswer` is called with each response, or with the error instead.
+ * A fetch that measures bodies: one that exceeds the limits of a message, or is a list of messages, breaks off, and many
+ * or large events are passed on slowly. `onAnswer` is called with each response, or with the error instead.
  */
 export async function boundedFetch(
   dispatcher: Dispatcher,
@@ -26,7 +28,7 @@ export async function boundedFetch(
     try {
       const response = await fetch(url, { ...init, dispatcher })
       onAnswer(method, response)
-      return measured(response, method === 'GET' && !new Headers(init?.headers).has('last-event-id'))
+      return measured(response, method, method === 'GET' && !new Headers(init?.headers).has('last-event-id'))
     } catch (error) {
       if (init?.signal?.aborted !== true) onAnswer(method, error instanceof Error ? error : new Error(String(error)))
       throw error
@@ -35,19 +37,31 @@ export async function boundedFetch(
 }
 
 /** `unsolicited`: the stream of messages that answer no request. */
-function measured(response: Response, unsolicited: boolean): Response {
+function measured(response: Response, method: string, unsolicited: boolean): Response {
   const { status, statusText, headers, ok, body } = response
   if (body === null) return response
-  const events = headers.get('content-type')?.startsWith('text/event-stream') === true
+  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  // The client reads events from any response to a GET.
+  const form =
+    method === 'GET' || type === 'text/event-stream' ? 'events' : type === 'application/json' ? 'message' : 'text'
   const limit = !ok ? MAX_ERROR_BYTES : unsolicited ? MAX_UNSOLICITED_BYTES : MAX_MESSAGE_BYTES
-  return new Response(ReadableStream.from(pieces(body, limit, events)), { status, statusText, headers })
+  return new Response(ReadableStream.from(pieces(body, limit, ok ? form : 'text')), { status, statusText, headers })
 }
 
-async function* pieces(body: AsyncIterable<Uint8Array>, limit: number, events: boolean): AsyncGenerator<Uint8Array> {
+async function* pieces(
+  body: AsyncIterable<Uint8Array>,
+  limit: number,
+  form: 'events' | 'message' | 'text',
+): AsyncGenerator<Uint8Array> {
   const gauge = new MessageGauge(limit)
   let bytes = 0
+  let begun = form !== 'message'
   for await (const chunk of body) {
-    const ends = events ? endsOfEvents(chunk) : []
+    const first = begun ? undefined : chunk.find((byte) => !WHITE_SPACE.has(byte))
+    begun ||= first !== undefined
+    // A list of messages, which only an early version of the protocol had, would be processed all at once.
+    if (first !== undefined && first !== BRACE) throw new MessageError('it sent something else than one message')
+    const ends = form === 'events' ? endsOfEvents(chunk) : []
     let from = 0
     for (const end of ends) {
       gauge.add(chunk.subarray(from, end))

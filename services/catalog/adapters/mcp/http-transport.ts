@@ -15,8 +15,9 @@ const MAX_RECONNECT_MS = 30_000
 const GOODBYE_MS = 1_000
 /** How long a server may take to end the response to a request that was answered or cancelled. */
 const LINGER_MS = 1_000
-/** Requests of a server that are replied to at the same time; others get no reply. */
+/** Requests of a server that are replied to at the same time, and the rest after each reply; others get no reply. */
 const MAX_REPLIES = 8
+const REPLY_REST_MS = 100
 /** The protocol's status for a session that the server no longer knows. */
 const SESSION_GONE = 404
 
@@ -37,7 +38,7 @@ export class HttpTransport implements Transport {
   readonly #open = new Map<unknown, AbortController>()
   /** Ids of requests of the server that wait for a reply, which never comes if the server cancels them. */
   readonly #waiting = new Set<unknown>()
-  /** How many replies are under way. */
+  /** How many replies are under way, or were a moment ago. */
   #replying = 0
   #why = 'it was closed'
   #closing: Promise<void> | undefined
@@ -80,7 +81,7 @@ export class HttpTransport implements Transport {
     const onMessage = (message: JSONRPCMessage): void => {
       if ('method' in message && 'id' in message) {
         // Each reply is a request of its own.
-        if (this.#waiting.size + this.#replying >= MAX_REPLIES) return
+        if (this.#waiting.size + this.#replying >= MAX_REPLIES || this.#waiting.has(message.id)) return
         this.#waiting.add(message.id)
       } else if ('method' in message && message.method === 'notifications/cancelled') {
         this.#waiting.delete(message.params?.requestId)
@@ -141,7 +142,7 @@ export class HttpTransport implements Transport {
     try {
       await this.#inner.send(message, options)
     } finally {
-      this.#replying--
+      setTimeout(() => this.#replying--, REPLY_REST_MS).unref()
     }
   }
 
