@@ -1,21 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import { MAX_MESSAGE_BYTES, MessageError, MessageGauge } from '../commands/message-gauge.ts'
-import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
+import { MAX_UNSOLICITED_BYTES, Pace } from './pace.ts'
 
 const MAX_ERROR_BYTES = 64 << 10
 const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d])
 const BRACE = 0x7b
-/** How many events are passed on at once; a pause follows. */
+/** How many events are passed on at once. */
 const AT_ONCE = 20
-const PAUSE_MS = 4
 /** An empty line and the end of the line before it, in any of the forms that a stream of events may have. */
 const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n)){2,}/g
 
 /**
- * A fetch that measures bodies: one that exceeds the limits of a message, or is a list of messages, breaks off, and many
- * or large events are passed on slowly. `onAnswer` is called with each response, or with the error instead.
+ * A fetch that measures bodies: one that exceeds the limits of a message, or is a list of messages, breaks off, and the
+ * others are passed on at a limited rate. `onAnswer` is called with each response, or with the error instead.
  */
 export async function boundedFetch(
   dispatcher: Dispatcher,
@@ -54,7 +52,7 @@ async function* pieces(
   form: 'events' | 'message' | 'text',
 ): AsyncGenerator<Uint8Array> {
   const gauge = new MessageGauge(limit)
-  let bytes = 0
+  const pace = new Pace()
   let begun = form !== 'message'
   for await (const chunk of body) {
     const first = begun ? undefined : chunk.find((byte) => !WHITE_SPACE.has(byte))
@@ -71,16 +69,13 @@ async function* pieces(
     gauge.add(chunk.subarray(from))
     let passed = 0
     for (let i = AT_ONCE - 1; i < ends.length; i += AT_ONCE) {
-      yield chunk.subarray(passed, ends[i])
-      passed = ends[i] ?? passed
-      await delay(PAUSE_MS)
+      const end = ends[i] as number
+      yield chunk.subarray(passed, end)
+      await pace.pass(AT_ONCE, end - passed)
+      passed = end
     }
     if (passed < chunk.length) yield chunk.subarray(passed)
-    bytes += chunk.length
-    if (ends.length > 0) {
-      await pace(bytes)
-      bytes = 0
-    }
+    await pace.pass(ends.length % AT_ONCE, chunk.length - passed)
   }
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
 import { type Command, readToEnd, settledWithin } from '../commands/command.ts'
@@ -8,14 +8,10 @@ import { LineReader } from '../commands/line-reader.ts'
 import { MAX_MESSAGE_BYTES } from '../commands/message-gauge.ts'
 import { readSlowly } from '../commands/read-slowly.ts'
 import { knownMessage } from './known-message.ts'
-import { MAX_UNSOLICITED_BYTES, pace } from './pace.ts'
+import { MAX_UNSOLICITED_BYTES, Pace } from './pace.ts'
 
-/**
- * How many messages are processed in one turn of the event loop, and the pause for each of them afterwards, in
- * milliseconds.
- */
+/** How many messages are processed in one turn of the event loop. */
 const AT_ONCE = 20
-const MESSAGE_MS = 0.2
 /** How long a server may take to end by itself when its input ends, and then after SIGTERM. */
 const END_MS = 200
 const TERMINATE_MS = 500
@@ -39,6 +35,7 @@ export class StdioTransport implements Transport {
   readonly #command: Command
   readonly #channel: Duplex
   readonly #lines = new LineReader()
+  readonly #pace = new Pace()
   readonly #errors = new OutputWindow(ERROR_BYTES)
   /** Requests that were not answered yet. */
   readonly #open = new Set<unknown>()
@@ -102,8 +99,10 @@ export class StdioTransport implements Transport {
         if ('id' in message && !('method' in message)) this.#open.delete(message.id)
         this.onmessage?.(message)
       }
-      if (lines.length >= AT_ONCE) await delay(lines.length * MESSAGE_MS)
-      await pace(lines.reduce((bytes, line) => bytes + line.length, 0))
+      await this.#pace.pass(
+        lines.length,
+        lines.reduce((bytes, line) => bytes + line.length, 0),
+      )
       this.#channel.resume()
     } catch (error) {
       void this.end(error instanceof Error ? error.message : String(error))
