@@ -91,7 +91,7 @@ test('sessions that change during a search cause no other to be missed, and none
     let turn = 0
     const found = await all.find(query, async () => {
       turn++
-      if (turn > 3) return
+      if (turn > 2) return
       // Those of a block wait again, and are in another one before the search goes on.
       const [block] = await all.blocks()
       all.clock.advance(HOUR_MS)
