@@ -141,11 +141,14 @@ forEachTransport((name, connect) => {
           await release.promise
           return {}
         },
+        listSessions: () => ({}),
       }),
     )
     const client = createClient(SessionService, connection.transport)
+    // Connects, so that the next call reaches the handler before its deadline.
+    await client.listSessions({})
     assert.equal(
-      (await failureOf(client.getSession({}, callOptions({}, { timeoutMs: 50 })))).code,
+      (await failureOf(client.getSession({}, callOptions({}, { timeoutMs: 500 })))).code,
       Code.DeadlineExceeded,
     )
     await aborted.promise
