@@ -56,13 +56,13 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     const leases = [await acquire(store, 60_000, 'own_1'), await acquire(second, 60_000, 'own_2')]
     assert.deepEqual(leases.map(({ sessionId }) => sessionId).toSorted(), ['ses_2', 'ses_3'])
     assert.equal(await store.acquireLease('own_1', 60_000), undefined)
-    assert.ok(performance.now() - started < 3_000, 'the locked session, the oldest, is passed over')
+    assert.ok(performance.now() - started < 10_000, 'the locked session, the oldest, is passed over')
 
     const asked = performance.now()
     await assert.rejects(store.admitPrompt(W, admission('msg_late')), (error: Error) => {
       return fixture.mongo.problemOf(error)?.kind === 'away'
     })
-    assert.ok(performance.now() - asked < 5_000)
+    assert.ok(performance.now() - asked < 15_000)
     await session.abortTransaction()
     await session.endSession()
     await admit(store, 'steer', 'msg_later')

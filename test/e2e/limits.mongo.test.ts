@@ -105,7 +105,7 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
     return keys[0]?.spending?.reservedNanos
   }
   await waitFor('what the dead one held is free', async () => (await held()) === BigInt(50 - cut) * 26_000n)
-  assert.ok(performance.now() - killedAt < 15_000)
+  assert.ok(performance.now() - killedAt < 30_000)
 
   release()
   const answered = (await throughB).filter((outcome) => outcome === 'answered').length

@@ -243,7 +243,7 @@ test('a process that is killed fails the calls in it, and another one begins whe
   assert.equal(states(await list(catalog))['traps.js'], 'active')
   const started = performance.now()
   assert.match((await runTool(catalog, 'loop', {})).failure?.message ?? '', /kept its thread busy/)
-  assert.ok(performance.now() - started < 5_000)
+  assert.ok(performance.now() - started < 30_000)
   assert.match(states(await list(catalog))['traps.js'] ?? '', /kept its thread busy/)
   assert.equal(await greet(catalog), 'Hello, you!')
   await writeFiles(catalog.config, { 'plugins/traps.js': `${TRAPS} // better` })
