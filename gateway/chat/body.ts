@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { namesPreset, routingSettings } from '../generation/routing.ts'
+import { routingSettings } from '../generation/routing.ts'
 import {
   cacheControl,
   efforts,
@@ -107,22 +107,13 @@ export const createChatBody = members.check(
 export const presetBody = z.object({ ...settings, messages: z.unknown().optional() })
 
 function refuseContradictions(body: CreateChatBody, refuse: Refuse): void {
-  const { reasoning: thinking, reasoning_effort: effort, tool_choice: choice } = body
+  const { reasoning: thinking, reasoning_effort: effort } = body
   if (effort != null && thinking?.effort != null && effort !== thinking.effort) {
     refuse(['reasoning_effort'], 'contradicts reasoning.effort')
   }
   if ((body.top_logprobs ?? 0) > 0 && body.logprobs !== true) {
     refuse(['top_logprobs'], 'requires "logprobs": true')
   }
-  // The tools of a preset are known to the service.
-  if (namesPreset(body)) return
-  if (choice === 'required' && (body.tools ?? []).length === 0) {
-    refuse(['tool_choice'], 'requires a call, but there are no tools')
-  }
-  if (typeof choice !== 'object' || choice === null) return
-  const offered = new Set(body.tools?.map(nameOf))
-  const missing = wantedBy(choice).find((name) => !offered.has(name))
-  if (missing !== undefined) refuse(['tool_choice'], `there is no tool "${missing}"`)
 }
 
 type Tool = NonNullable<ChatSettings['tools']>[number]

@@ -4,12 +4,6 @@ import type { CreateChatBody } from './body.ts'
 import { originsOf } from './to-messages.ts'
 import { offeredTools } from './to-settings.ts'
 
-/** Fields of a generation that have another name in the body. */
-const NAMES: Readonly<Record<string, string>> = {
-  'tool_choice.name': 'tool_choice',
-  'tool_choice.mode': 'tool_choice',
-}
-
 /** Maps a field of the generation to the member of the request body that it was made from. */
 export function publicField(field: string, body: CreateChatBody, headers: GenerationHeaders): string {
   const [, message, part, ofPart = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?\.?(.*))?/.exec(field) ?? []
@@ -23,7 +17,7 @@ export function publicField(field: string, body: CreateChatBody, headers: Genera
     return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
   }
   if (field.startsWith('sampling.stop')) return 'stop'
-  return NAMES[field] ?? sharedField(field)
+  return sharedField(field)
 }
 
 /** `part`: undefined: it is about all parts of the message. */

@@ -14,8 +14,6 @@ const NAMES: Readonly<Record<string, string>> = {
   'reasoning.summary': 'thinking.display',
   response_format: 'output_config.format',
   'response_format.json_schema.name': 'output_config.format.name',
-  'tool_choice.name': 'tool_choice',
-  'tool_choice.mode': 'tool_choice',
   parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
 }
 

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, SamplingSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { namesPreset, requireModel, routingSettings } from '../generation/routing.ts'
+import { requireModel, routingSettings } from '../generation/routing.ts'
 import { endUser, promptCacheOptions, reasoning, sharedSettings } from '../generation/settings.ts'
 import { freeObject, limitedBy, notYet, refinedBy } from '../shape.ts'
 import { input } from './input.ts'
-import { choiceProblem } from './to-tools.ts'
 import { text, toolChoice, tools } from './tools.ts'
 
 const { model, maxOutputTokens, sessionId } = GenerationRequestSchema.field
@@ -96,12 +95,4 @@ export const presetBody = members
  * The body of `POST /api/v1/responses` (gateway facts 1.1). Unknown members are ignored. What would change the
  * answer and cannot be honoured is refused.
  */
-export const createResponseBody = members.check(
-  refinedBy(requireModel),
-  refinedBy((body, context) => {
-    // The tools of a preset are known to the service.
-    if (namesPreset(body)) return
-    const problem = choiceProblem(body)
-    if (problem !== undefined) context.addIssue({ code: 'custom', path: ['tool_choice'], message: problem })
-  }),
-)
+export const createResponseBody = members.check(refinedBy(requireModel))

@@ -88,26 +88,6 @@ function everyTool({ tools, input }: Offering): Offer {
   return offer
 }
 
-/** Returns the tool that a choice names but the body does not offer; undefined: none. */
-export function choiceProblem(body: Offering): string | undefined {
-  const { tool_choice: choice } = body
-  const { tools, hosted } = everyTool(body)
-  if (choice === 'required') {
-    return tools.length + hosted.length === 0 ? 'requires a call, but there are no tools' : undefined
-  }
-  if (typeof choice !== 'object' || choice === null) return undefined
-  for (const wanted of choice.type === 'allowed_tools' ? choice.tools : [choice]) {
-    const known = [...tools, ...hosted].some(({ tool }) => names(wanted, tool))
-    if (!known) return `there is no tool "${nameIn(wanted)}"`
-  }
-  return undefined
-}
-
-function nameIn(choice: Exclude<Choice, { type: 'allowed_tools' }>): string {
-  if (choice.type === 'function' || choice.type === 'custom') return String(choice.name)
-  return 'server_label' in choice ? String(choice.server_label).slice(0, 64) : choice.type
-}
-
 /** Tools of the caller. */
 export function toTools({ tools }: Offer): MessageInitShape<typeof ToolSchema>[] {
   return tools.map(({ tool, namespace }) => ({

@@ -84,7 +84,7 @@ const allowedTools = z.object({
   tools: guarded(z.array(z.discriminatedUnion('type', [namedChoice, hostedChoice], errors)).min(1), listProblem),
 })
 
-/** Whether and which tools are called; they must be offered ones, which is checked with the whole. */
+/** Whether and which tools are called. */
 export const toolChoice = z
   .union(
     [

@@ -64,6 +64,16 @@ const REFUSED: readonly (readonly [Json, string])[] = [
   [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'tool_choice: there is no tool "f"'],
   [{ tool_choice: { type: 'web_search' }, tools: [tool] }, 'tool_choice: there is no tool "web_search"'],
   [
+    {
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'none' } }] },
+      },
+      tools: [tool],
+    },
+    'tool_choice: there is no tool "none"',
+  ],
+  [
     { tool_choice: { type: 'openrouter:datetime' }, tools: [tool] },
     'tool_choice.type: tools of the type "openrouter:datetime" are not supported',
   ],

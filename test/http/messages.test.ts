@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ask, messageOf, openAnthropic, post, stream } from '#test/support/messages.ts'
 import { openPortico } from '#test/support/portico.ts'
+import { created } from '#test/support/presets.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import type { Json } from '#test/support/responses.ts'
 
 const hello = { model: 'portico/echo', max_tokens: 100, messages: [{ role: 'user', content: '/length 3' }] }
 const usage = {
@@ -181,3 +183,24 @@ test('what instructions between turns say besides goes to Anthropic, also where 
 })
 
 const TOOLS = ['list', 'now'].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }))
+
+test('a call that no tool meets is refused by its member, with a preset as without', async () => {
+  await using portico = await openPortico()
+  await created(portico, 'p', 'messages', { model: 'portico/echo', tools: TOOLS })
+  const wanted = { type: 'tool', name: 'none' }
+  for (const [more, problem] of [
+    [{ tool_choice: { type: 'any' } }, 'requires a call, but there are no tools'],
+    [{ tool_choice: wanted }, 'there is no tool "none"'],
+    [{ tool_choice: wanted, tools: TOOLS }, 'there is no tool "none"'],
+    [{ tool_choice: wanted, model: '@preset/p' }, 'there is no tool "none"'],
+  ] as const) {
+    for (const stream of [false, true]) {
+      const answer = await post(portico, { ...hello, model: 'portico/echo', stream, ...more })
+      const { error } = (await answer.json()) as Json
+      assert.deepEqual(
+        [answer.status, error.message, error.param],
+        [400, `Invalid request parameters: tool_choice: ${problem}`, 'tool_choice'],
+      )
+    }
+  }
+})

@@ -107,8 +107,18 @@ test('400: what would change the answer and cannot be done is refused, not passe
     [{ tool_choice: { type: 'function', name: 'f' } }, 'tool_choice: there is no tool "f"'],
     [{ tool_choice: { type: 'shell' } }, 'tool_choice: there is no tool "shell"'],
     [
-      { tool_choice: { type: 'custom', name: 'f' }, tools: [{ type: 'function', name: 'f' }] },
-      'tool_choice: there is no tool "f"',
+      {
+        tool_choice: { type: 'mcp', server_label: 'a' },
+        tools: [{ type: 'mcp', server_label: 'b', server_url: 'https://example.com' }],
+      },
+      'tool_choice: there is no tool "a"',
+    ],
+    [
+      {
+        tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'g' }] },
+        tools: [{ type: 'function', name: 'f' }],
+      },
+      'tool_choice: there is no tool "g"',
     ],
     [{ debug: { echo_upstream_body: 1 } }, 'debug.echo_upstream_body: must be a boolean'],
     [

@@ -7,21 +7,30 @@ import type { Generation } from './generation.ts'
 export function requireTools({ input }: Pick<Generation, 'input'>): void {
   const { toolChoice: choice, tools, hostedTools } = input.request
   if (choice?.mode === 'required') {
-    check(tools.length + hostedTools.length > 0, 'tool_choice', 'demands a call, but there are no tools')
+    check(tools.length + hostedTools.length > 0, 'tool_choice', 'requires a call, but there are no tools')
   }
-  if (choice === undefined) return
+  const missing = missingTool(input.request)
+  check(missing === undefined, 'tool_choice', `there is no tool "${missing?.slice(0, 128)}"`)
+}
+
+/** Returns a tool that the choice names but nobody offers; undefined: none. */
+function missingTool(request: Generation['input']['request']): string | undefined {
+  const { toolChoice: choice, tools, hostedTools } = request
+  if (choice === undefined) return undefined
+  const offered = new Set(tools.map(({ name }) => name))
   if (!('name' in choice)) {
     const { names = [], hostedTypes = [] } = choice.allowed ?? {}
-    const offered = new Set(tools.map(({ name }) => name))
-    const hosted = new Set(hostedTools.map(({ definition }) => definition.type))
-    const missing = names.find((name) => !offered.has(name)) ?? hostedTypes.find((type) => !hosted.has(type))
-    check(missing === undefined, 'tool_choice', `there is no tool "${missing?.slice(0, 128)}"`)
-    return
+    const types = new Set(hostedTools.map(({ definition }) => definition.type))
+    return names.find((name) => !offered.has(name)) ?? hostedTypes.find((type) => !types.has(type))
   }
-  const known =
-    choice.mode === 'named'
-      ? tools.some(({ name }) => name === choice.name) ||
-        hostedTools.some(({ definition }) => definition.name === choice.name)
-      : hostedTools.some(({ definition }) => definition.type === choice.name)
-  check(known, 'tool_choice.name', 'must be one of the tools')
+  if (choice.mode === 'named') {
+    const known = offered.has(choice.name) || hostedTools.some(({ definition }) => definition.name === choice.name)
+    return known ? undefined : choice.name
+  }
+  // A server of MCP is chosen by its label.
+  const label = choice.definition?.server_label
+  const known = hostedTools.some(
+    ({ definition }) => definition.type === choice.name && (label == null || definition.server_label === label),
+  )
+  return known ? undefined : String(label ?? choice.name)
 }
