@@ -36,7 +36,7 @@ test('opaque content goes to the kind of provider that made it, or to any if its
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['hosted_tools[1]', ...extended, ...found(2, 5, 6)])
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'b')), ['hosted_tools[0]', ...found(1)])
   const none = ['hosted_tools[0]', 'hosted_tools[1]', ...extended, ...found(1, 2, 5, 6)]
-  assert.deepEqual(fieldsOf(foreignLeftOut(request, undefined)), none)
+  assert.deepEqual(fieldsOf(foreignLeftOut(request)), none)
 })
 
 test('what a message says to one kind of provider is reported as left out for the others', () => {

@@ -61,27 +61,27 @@ export function providerBodyFor(
 
 /**
  * Warnings about what only other kinds of providers understand: hosted tools, extensions, items, and thoughts and calls
- * with a proof. `format`: the provider's own; undefined: it has none.
+ * with a proof. `formats`: the provider's own.
  */
-export function foreignLeftOut(request: GenerationRequest, format: string | undefined): Warning[] {
+export function foreignLeftOut(request: GenerationRequest, ...formats: readonly string[]): Warning[] {
   const warnings: Warning[] = []
   for (const [i, tool] of request.hostedTools.entries()) {
-    if (tool.format === format) continue
+    if (formats.includes(tool.format)) continue
     const message = `This provider has no tool "${String(tool.definition.type).slice(0, 64)}": it was left out`
     warnings.push({ field: `hosted_tools[${i}]`, message })
   }
   for (const [i, extension] of request.extensions.entries()) {
-    if (extension.format === format) continue
+    if (formats.includes(extension.format)) continue
     const message = 'It is for another kind of provider: it was left out'
     for (const name of membersLeftOut(extension, request)) warnings.push({ field: `extensions[${i}].${name}`, message })
   }
   for (const [i, { parts, providerMetadata }] of request.messages.entries()) {
-    if (providerMetadata !== undefined && !Object.keys(providerMetadata).includes(format ?? '')) {
+    if (providerMetadata !== undefined && !Object.keys(providerMetadata).some((name) => formats.includes(name))) {
       const message = 'Its instructions for another kind of provider were left out'
       warnings.push({ field: `messages[${i}]`, message })
     }
     for (const [j, part] of parts.entries()) {
-      if (!isForeign(part, format)) continue
+      if (!isForeign(part, ...formats)) continue
       const what = part.type === 'foreign' ? 'it was left out' : 'its proof was left out'
       warnings.push({ field: `messages[${i}].parts[${j}]`, message: `It is of another kind of provider: ${what}` })
       if (warnings.length >= MAX_WARNINGS) return warnings
@@ -108,11 +108,11 @@ const MAX_WARNINGS = 64
  * Whether a part contains opaque data that a provider does not understand, because another kind made it. A part of
  * unknown origin is sent to any provider.
  */
-export function isForeign(part: Part, format: string | undefined): boolean {
-  if (part.type === 'foreign') return part.format !== format
+export function isForeign(part: Part, ...formats: readonly string[]): boolean {
+  if (part.type === 'foreign') return !formats.includes(part.format)
   if (part.type !== 'reasoning' && part.type !== 'tool-call') return false
   const opaque = part.signature ?? (part.type === 'reasoning' ? part.encrypted : undefined)
-  return opaque !== undefined && part.format !== undefined && part.format !== format
+  return opaque !== undefined && part.format !== undefined && !formats.includes(part.format)
 }
 
 /** Warnings about members of the request that are not applied, since one endpoint serves each model. */

@@ -6,6 +6,7 @@ import {
   textOf,
 } from '#services/inference/domain/conversation.ts'
 import { toUrl } from '../http/data-url.ts'
+import { writeProof } from './call-proofs.ts'
 import { type ChatContext, contentOf, piecesOf } from './pieces.ts'
 
 type Item = Record<string, unknown>
@@ -36,16 +37,12 @@ function assistant(parts: readonly Part[], context: ChatContext): Item[] {
   return [{ role: 'assistant', content: contentOf(said, context), ...besides }]
 }
 
-function callOf(call: ToolCallPart, { profile, flat }: ChatContext): Item {
-  const { callId: id, custom, signature, format, arguments: text } = call
+function callOf(call: ToolCallPart, { profile, flat, formats }: ChatContext): Item {
+  const { callId: id, custom, arguments: text } = call
   const name = flat.nameOf(call.name, call.namespace)
   if (custom && profile.dialect === 'openai') return { id, type: 'custom', custom: { name, input: text } }
   const called = { name, arguments: custom ? JSON.stringify({ input: text }) : text }
-  const proof =
-    signature && format !== undefined && format === profile.format
-      ? { extra_content: { google: { thought_signature: signature } } }
-      : {}
-  return { id, type: 'function', function: called, ...proof }
+  return { id, type: 'function', function: called, ...writeProof(call, formats) }
 }
 
 /**
@@ -87,7 +84,7 @@ function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
 }
 
 /** Pictures that the model made, which OpenRouter accepts; everything else is left out. */
-function others(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
+function others(parts: readonly Part[], { profile, omissions, formats }: ChatContext): Item {
   const images: Item[] = []
   const takesBack = profile.dialect === 'openrouter'
   for (const part of parts) {
@@ -95,8 +92,7 @@ function others(parts: readonly Part[], { profile, omissions }: ChatContext): It
       images.push({ type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png') } })
     } else if (part.type === 'foreign') {
       // The others are in warnings already (`openaiWarnings`).
-      if (takesBack || part.format === profile.format)
-        omissions.add('messages', `Items of ${part.format} were left out`)
+      if (takesBack || formats.includes(part.format)) omissions.add('messages', `Items of ${part.format} were left out`)
     } else if ('source' in part) omissions.add('messages', `This provider does not accept ${part.type} in history`)
   }
   return images.length === 0 ? {} : { images }

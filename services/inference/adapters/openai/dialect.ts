@@ -7,8 +7,8 @@ export type OpenaiDialect = 'openai' | 'openrouter' | 'compatible'
 /** What is known about a chat completions server. */
 export interface ChatProfile {
   readonly dialect: OpenaiDialect
-  /** The format of the proofs of calls that it wants back; undefined: it sends none. */
-  readonly format?: string | undefined
+  /** Whether it is one of Google's own. */
+  readonly isGoogle: boolean
   /** Whether thoughts are sent back to it as `reasoning_content`: without them, some models lose their thread. */
   readonly reasoningContent: boolean
 }
@@ -36,7 +36,7 @@ export function profileOf(id: string, baseUrl: string, reasoningContent?: boolea
   const host = hostOf(baseUrl)
   return {
     dialect: dialectOf(id, baseUrl),
-    format: GOOGLE.test(host) ? 'google-gemini-v1' : undefined,
+    isGoogle: GOOGLE.test(host),
     reasoningContent: reasoningContent ?? THINKING.test(host),
   }
 }

@@ -13,7 +13,7 @@ import { openaiBody } from './request.ts'
 import { openaiWarnings } from './warnings.ts'
 
 function requestOf(dialect: OpenaiDialect, request: Partial<GenerationRequest>, more: Partial<ChatProfile> = {}) {
-  const profile = { dialect, reasoningContent: false, ...more }
+  const profile = { dialect, reasoningContent: false, isGoogle: false, ...more }
   const full = generationRequest(request)
   const omissions = new Omissions(openaiWarnings(full, profile))
   const body = openaiBody(full, { profile, omissions }, true)
@@ -126,15 +126,31 @@ test('what only another kind of provider knows is left out and reported: hosted 
   )
 })
 
-test('the proof of a call goes back to a provider that proves calls', () => {
-  const format = 'google-gemini-v1'
-  const parts = [{ ...call, custom: false, arguments: '{}', signature: 'sig', format }] as const
-  const messages = [{ role: 'assistant', parts }] as const
-  const proofs = [{ format }, {}].map((profile) => {
-    const { body } = requestOf('compatible', { messages }, profile)
-    return Object(body.messages)[0].tool_calls[0].extra_content
-  })
-  assert.deepEqual(proofs, [{ google: { thought_signature: 'sig' } }, undefined])
+test('the proof of a call goes back as it came, to Google and to proxies before it; others are told that it was left out', () => {
+  for (const [member, wanted] of [
+    ['google', true],
+    ['vertex', true],
+    ['acme', false],
+  ] as const) {
+    const extra = { [member]: { thought_signature: 'sig' } }
+    const called = { id: 'c1', function: { name: 'patch', arguments: '{}' }, extra_content: extra }
+    const messages = [{ role: 'assistant', parts: partsOf(whole({ tool_calls: [called] }, [])) }] as const
+    for (const [dialect, modelId, isGoogle] of [
+      ['compatible', 'model', true],
+      ['compatible', 'google/Gemini-3-pro', false],
+      ['compatible', 'model', false],
+      ['openai', 'gemini', false],
+    ] as const) {
+      const { body, warnings } = requestOf(dialect, { messages, modelId }, { isGoogle })
+      const [{ extra_content: returned }] = Object(body.messages)[0].tool_calls
+      const goesBack = wanted && dialect === 'compatible' && (isGoogle || modelId !== 'model')
+      assert.deepEqual(
+        [returned, warnings],
+        goesBack ? [extra, []] : [undefined, ['messages[0].parts[0]']],
+        `${member} ${dialect} ${modelId} ${isGoogle}`,
+      )
+    }
+  }
 })
 
 function whole(message: JsonObject, tools: readonly Tool[]): GenerationEvent[] {

@@ -11,6 +11,8 @@ export interface ChatContext {
   readonly profile: ChatProfile
   readonly flat: FlatTools
   readonly omissions: Omissions
+  /** The formats of proofs that the server wants back. */
+  readonly formats: readonly string[]
 }
 
 /** The content of a message: a string if it is only text, else a list of pieces. */

@@ -9,7 +9,7 @@ import { openaiBody } from './request.ts'
 import { openaiWarnings } from './warnings.ts'
 
 function sent(request: GenerationRequest, dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) {
-  const known = { dialect, reasoningContent: false, ...profile }
+  const known = { dialect, reasoningContent: false, isGoogle: false, ...profile }
   const omissions = new Omissions(openaiWarnings(request, known))
   return { body: openaiBody(request, { profile: known, omissions }), warnings: omissions.warnings }
 }

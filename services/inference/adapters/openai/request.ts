@@ -1,6 +1,7 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { providerBodyFor } from '#services/inference/domain/left-out.ts'
+import { proofFormats } from './call-proofs.ts'
 import { openaiMessages } from './conversation.ts'
 import type { OpenaiDialect } from './dialect.ts'
 import type { ChatContext } from './pieces.ts'
@@ -16,7 +17,8 @@ export function openaiBody(
 ): Record<string, unknown> {
   const { maxOutputTokens, user, providerSession, prediction, serviceTier, speed } = request
   const { dialect } = profile
-  const context = { profile, omissions, flat: new FlatTools(request.tools) }
+  const formats = proofFormats(profile, request.modelId)
+  const context = { profile, omissions, formats, flat: new FlatTools(request.tools) }
   const fast = speed === 'fast' ? 'priority' : undefined
   const body = {
     ...providerBodyFor(request, CHAT_WITHOUT[dialect]),

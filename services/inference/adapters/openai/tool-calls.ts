@@ -2,12 +2,11 @@ import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { objectAt, textAt, wordAt } from '../http/json.ts'
+import { objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
+import { readProof } from './call-proofs.ts'
 
 const MAX_CALLS = 512
-/** The provider with proofs of calls; others have proofs of thoughts. */
-const GEMINI = 'google-gemini-v1'
 
 interface Call {
   readonly index: unknown
@@ -15,7 +14,7 @@ interface Call {
   name: string
   held: string
   /** The provider's proof of the call; empty: none has come. */
-  proof: { readonly signature?: string; readonly format?: string }
+  proof: ReturnType<typeof readProof>
   part: OpenPart | undefined
 }
 
@@ -46,8 +45,7 @@ export class OpenaiToolCalls {
     const name = textAt(called?.name)
     const text = textAt(called?.arguments) || textAt(custom?.input)
     const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
-    const signature = wordAt(objectAt(objectAt(delta.extra_content)?.google)?.thought_signature)
-    if (signature !== undefined) call.proof = { signature, format: GEMINI }
+    call.proof = { ...call.proof, ...readProof(delta.extra_content) }
     if (call.part === undefined) {
       if (call.name === '') call.name = name
       call.held += text

@@ -1,5 +1,6 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
 import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
+import { proofFormats } from './call-proofs.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 
 /** Settings for which a dialect has no member. */
@@ -16,7 +17,11 @@ export const CHAT_WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> =
  * The settings of a request for which a dialect of chat completions has no member. OpenRouter accepts proofs of every
  * kind.
  */
-export function openaiWarnings(request: GenerationRequest, { dialect, format }: ChatProfile): Warning[] {
+export function openaiWarnings(request: GenerationRequest, profile: ChatProfile): Warning[] {
+  const { dialect } = profile
   const opaque = dialect === 'openrouter' ? { ...request, messages: [] } : request
-  return [...settingsLeftOut(request, CHAT_WITHOUT[dialect]), ...foreignLeftOut(opaque, format)]
+  return [
+    ...settingsLeftOut(request, CHAT_WITHOUT[dialect]),
+    ...foreignLeftOut(opaque, ...proofFormats(profile, request.modelId)),
+  ]
 }
