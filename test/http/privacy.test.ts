@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http'
 import test from 'node:test'
 import { inspect } from 'node:util'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { created } from '#test/support/presets.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk, type Json } from '#test/support/responses.ts'
@@ -12,8 +13,22 @@ import { recordSpans } from '#test/support/spans.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const MARK = 'mArKeD'
+/** What a request says of itself under `trace` is meant for its span, and for nothing else. */
+const TRACED = 'tRaCeD'
 const parameters = { type: 'object', properties: { [MARK]: { type: 'string', description: MARK } } }
 const schema = { type: 'json_schema', name: MARK, schema: parameters }
+
+const data = Buffer.from(MARK).toString('base64')
+const MEDIA = [
+  { type: 'input_image', image_url: `data:image/png;base64,${data}` },
+  { type: 'input_file', filename: MARK, file_data: `data:text/plain,${MARK}` },
+]
+const SPOKEN = { type: 'output_text', text: MARK, annotations: [{ type: 'url_citation', url: MARK, title: MARK }] }
+const DOCUMENT = { type: 'document', title: MARK, source: { type: 'text', media_type: 'text/plain', data: MARK } }
+/** A preset in which every text is marked. */
+const PRESET = { model: 'upstream/m', instructions: MARK, tools: [{ type: 'function', name: `${MARK}2`, parameters }] }
+/** Headers that are marked. */
+const HEADERS = { 'x-title': MARK, 'http-referer': MARK, 'x-openrouter-categories': MARK }
 
 /** A body for each dialect in which every text of the caller is marked. */
 const BODIES: Readonly<Record<string, Json>> = {
@@ -44,12 +59,18 @@ const BODIES: Readonly<Record<string, Json>> = {
     stop: [MARK],
     prediction: { type: 'content', content: MARK },
     user: MARK,
+    safety_identifier: MARK,
     metadata: { [MARK]: MARK },
+    image_config: { [MARK]: MARK },
+    logit_bias: { [MARK]: 1 },
+    preset: 'own',
   },
   '/api/v1/responses': {
     instructions: MARK,
     input: [
-      { role: 'user', content: [{ type: 'input_text', text: MARK }] },
+      { role: 'user', content: [{ type: 'input_text', text: MARK }, ...MEDIA] },
+      { role: 'assistant', id: MARK, status: 'completed', content: [SPOKEN] },
+      { type: 'reasoning', id: MARK, summary: [{ type: 'summary_text', text: MARK }], encrypted_content: MARK },
       { type: 'function_call', call_id: MARK, name: MARK, arguments: MARK },
       { type: 'function_call_output', call_id: MARK, output: MARK },
     ],
@@ -57,18 +78,24 @@ const BODIES: Readonly<Record<string, Json>> = {
     text: { format: schema },
     user: MARK,
     metadata: { [MARK]: MARK },
+    x_search_filter: { [MARK]: MARK },
+    preset: 'own',
   },
   '/api/v1/messages': {
     max_tokens: 100,
     system: MARK,
     messages: [
-      { role: 'user', content: [{ type: 'text', text: MARK }] },
+      { role: 'user', content: [{ type: 'text', text: MARK }, DOCUMENT] },
+      { role: 'assistant', content: [{ type: 'thinking', thinking: MARK, signature: MARK }] },
+      { role: 'user', content: 'And?' },
       { role: 'assistant', content: [{ type: 'tool_use', id: MARK, name: MARK, input: { [MARK]: MARK } }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: MARK, content: MARK }] },
     ],
     tools: [{ name: MARK, description: MARK, input_schema: parameters }],
     stop_sequences: [MARK],
     metadata: { user_id: MARK },
+    context_management: { [MARK]: MARK },
+    preset: 'own',
   },
 }
 
@@ -116,15 +143,17 @@ const CELLS = Object.keys(WHOLE).flatMap((protocol) =>
 )
 
 for (const { protocol, path, body } of CELLS) {
-  test(`${path} with a provider of the protocol ${protocol} leaves no word of a request or its answer in logs and traces`, async () => {
+  test(`${path} with a provider of the protocol ${protocol} leaves no word of a request, its preset or its answer in logs and traces`, async () => {
     await using spans = await recordSpans()
     const all = [answers(200, WHOLE[protocol]), ...OTHERS]
     let [answer] = all
     await using stub = await startStub((response) => answer?.(response))
     await using portico = await open(stub, protocol)
+    await created(portico, 'own', 'responses', PRESET)
     const send = async (more: Json | string): Promise<void> => {
-      const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
-      const text = typeof more === 'string' ? more : JSON.stringify({ model: 'upstream/m', ...body, ...more })
+      const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json', ...HEADERS }
+      const whole = { model: 'upstream/m', trace: { [TRACED]: TRACED }, ...body }
+      const text = typeof more === 'string' ? more : JSON.stringify({ ...whole, ...more })
       await (await portico.fetch(path, { method: 'POST', headers, body: text })).text()
     }
     for (const provider of all) {
@@ -132,7 +161,7 @@ for (const { protocol, path, body } of CELLS) {
       for (const stream of [false, true]) await send({ stream })
     }
     assert.equal(stub.seen.length, 2 * all.length)
-    assert.ok(JSON.stringify(stub.seen[0]).includes(MARK))
+    assert.ok(JSON.stringify(stub.seen[0]).includes(`${MARK}2`))
     // Refusals before a provider is called.
     await send({ temperature: MARK })
     await send({ [MARK]: MARK, tools: [{ type: MARK, name: MARK }] })
@@ -145,7 +174,9 @@ for (const { protocol, path, body } of CELLS) {
     )
     const logged = JSON.stringify(portico.log)
     assert.ok(portico.log.length > 0)
-    for (const text of [logged, inspect(spans.ended(), { depth: 8, maxStringLength: null, maxArrayLength: null })]) {
+    const traced = inspect(spans.ended(), { depth: 8, maxStringLength: null, maxArrayLength: null })
+    assert.ok(!logged.includes(TRACED) && traced.includes(`'portico.trace.${TRACED}': '${TRACED}'`))
+    for (const text of [logged, traced]) {
       const at = text.indexOf(MARK)
       assert.ok(at < 0, text.slice(Math.max(0, at - 500), at + 200))
       assert.ok(!text.includes(PORTICO_KEYS.api))
