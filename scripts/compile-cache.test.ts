@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { scratchDirectory } from '#test/support/processes.ts'
+import { scratchDirectory, startProcess } from '#test/support/processes.ts'
 
 const root = join(import.meta.dirname, '..')
 const preload = ['--import', './scripts/compile-cache.mjs']
@@ -39,6 +39,15 @@ test('the second start of a program compiles no types', () => {
   using folder = newFolder()
   assert.deepEqual(run(folder.path, 'program.ts'), { status: 42, words: 'stripped' })
   assert.deepEqual(run(folder.path, 'program.ts'), { status: 42, words: 'cached' })
+})
+
+test('a server writes what it compiled once it is open, and keeps none of it in memory until its end', async () => {
+  using folder = scratchDirectory()
+  const [cache, data] = [join(folder.path, 'cache'), join(folder.path, 'data')]
+  const environment = { NODE_COMPILE_CACHE: cache, PORTICO_PORT: '0', PORTICO_DATA_DIR: data }
+  const server = await startProcess('main.ts', environment, [folder.path])
+  await server.kill()
+  assert.ok(globSync('*/*', { cwd: cache }).length > 500)
 })
 
 test('where the cache cannot be kept, programs run all the same', () => {

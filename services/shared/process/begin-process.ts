@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { declaredVariables } from '#shared/config/config.ts'
 import { maskSecrets } from '#shared/config/config-print.ts'
 import type { Environment } from '#shared/config/environment.ts'
@@ -39,9 +40,13 @@ export async function beginProcess(
   resources.use(await startTelemetry(service, telemetry))
   const opened = (): void => {
     watchdog.opened()
+    // Node keeps in memory all that it has read from its cache, until it writes there what is new.
+    flushCompileCache()
     giveBackIdleMemory()
     const later = setTimeout(() => {
-      loadTheRest().catch((error) => logger.warn({ err: error }, 'A part of the program cannot be loaded'))
+      loadTheRest()
+        .then(flushCompileCache)
+        .catch((error) => logger.warn({ err: error }, 'A part of the program cannot be loaded'))
     }, LOAD_REST_MS)
     later.unref()
     resources.defer(() => clearTimeout(later))

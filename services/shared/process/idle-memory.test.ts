@@ -32,14 +32,21 @@ test('a process that has nothing to do gives back what it used when it was busy,
   run(`fill(3_000_000)
     await back(process.memoryUsage.rss())`))
 
-test('a collection that took long, because much is in use, is not the last one', () =>
+test('it does so every time, and never all at once', () =>
   run(`import { constants, PerformanceObserver } from 'node:perf_hooks'
-    let collected = 0
+    const { NODE_PERFORMANCE_GC_MAJOR: MAJOR, NODE_PERFORMANCE_GC_FLAGS_FORCED: FORCED } = constants
+    let [forced, major, begun] = [0, 0, 0]
     new PerformanceObserver((list) => {
-      for (const { detail } of list.getEntries()) if (detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) collected++
+      for (const { detail: { kind, flags } } of list.getEntries()) {
+        const isForced = (flags & FORCED) !== 0
+        if (isForced && kind === MAJOR) throw new Error('all at once')
+        if (isForced) [forced, begun] = [forced + 1, major]
+        if (kind === MAJOR) major++
+      }
     }).observe({ entryTypes: ['gc'] })
+    const collected = async (count) => { while (forced < count || major === begun) await sleep(50) }
     const used = fill(6_000_000)
-    while (collected < 1) await sleep(50)
+    await collected(1)
     fill(3_000_000)
-    while (collected < 2) await sleep(50)
+    await collected(2)
     if (used.length === 0) throw new Error('it was used')`))

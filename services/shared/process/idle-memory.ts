@@ -6,18 +6,11 @@ const QUIET_SHARE = 0.02
 /** Growth that is not worth a collection. */
 const SLACK_BYTES = 24 << 20
 /**
- * A collection blocks the event loop, so for each of these units of CPU time that it took, one period passes without
- * another collection.
- */
-const REST_UNIT_MS = 25
-
-/**
  * Starts to give back memory that the heap keeps after a busy time, once the main thread was idle for a whole period.
  * V8 collects garbage only while more is made, so hundreds of megabytes would otherwise stay until the next load. One
- * collection is enough: V8 checks again 8 s later, and then releases bit by bit what it keeps for the next load. A
- * collection blocks the event loop for 50 ms if 50 MB are in use. It happens once after the start, and then only if the
- * process has grown by 24 MB, after a pause that is longer the longer the last collection took. It does not keep the
- * process alive.
+ * collection is enough: V8 checks again 8 s later, and then releases bit by bit what it keeps for the next load. It
+ * happens once after the start, and then only if the process has grown by 24 MB. Live objects are marked in small
+ * steps, between which the event loop turns. It does not keep the process alive.
  */
 export function giveBackIdleMemory(periodMs = 5_000): void {
   const collect = collector()
@@ -25,17 +18,13 @@ export function giveBackIdleMemory(periodMs = 5_000): void {
   // Not the elapsed time of the event loop, which is always long on a machine that is busy with other things.
   let worked = cpuMs()
   let kept = 0
-  let rests = 0
   setInterval(() => {
-    const began = cpuMs()
-    const quiet = began - worked <= quietMs
-    worked = began
+    const began = worked
+    worked = cpuMs()
     const resident = process.memoryUsage.rss()
     kept = Math.min(kept, resident)
-    if (rests-- > 0 || !quiet || resident < kept + SLACK_BYTES) return
+    if (worked - began > quietMs || resident < kept + SLACK_BYTES) return
     collect()
-    worked = cpuMs()
-    rests = Math.floor((worked - began) / REST_UNIT_MS)
     kept = resident
   }, periodMs).unref()
 }
@@ -46,11 +35,20 @@ function cpuMs(): number {
   return (user + system) / 1_000
 }
 
-// The function exists only in contexts that are created while the flag is set, so this process's own context does not
-// get it.
+/**
+ * A collection of everything at once (`type: 'major'`) would block the event loop for 50 ms if 50 MB are in use. After
+ * each collection of young objects, V8 decides whether to start marking all others incrementally; with this flag it
+ * always does.
+ */
 function collector(): () => void {
+  // The function exists only in contexts that are created while the flag is set, so this process's own context does not
+  // get it.
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as NodeJS.GCFunction
   setFlagsFromString('--no-expose-gc')
-  return () => void gc({ type: 'major', execution: 'sync' })
+  return () => {
+    setFlagsFromString('--stress-incremental-marking')
+    void gc({ type: 'minor', execution: 'sync' })
+    setFlagsFromString('--no-stress-incremental-marking')
+  }
 }
