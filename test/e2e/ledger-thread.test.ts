@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { KEYS, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle } from '#test/support/product.ts'
 import { answers, fixture, startStub } from '#test/support/provider-stub.ts'
@@ -13,32 +13,43 @@ interface Commit {
   readonly closed: number
 }
 
-test('while the disk of the ledger takes long, the event loop answers others, no provider is called before its row is durable, and what comes meanwhile shares the next commit', async (t) => {
-  using data = scratchDirectory()
-  using project = scratchDirectory()
-  await using stub = await startStub(answers(200, fixture('responses-text.json')))
+/** Starts the product with a ledger whose commits take long, and a provider that answers at once. */
+async function startSlow(t: TestContext, more: Record<string, string> = {}) {
+  const [data, project] = [scratchDirectory(), scratchDirectory()]
+  const stub = await startStub(answers(200, fixture('responses-text.json')))
   const log = join(data.path, 'commits')
   const preload = new URL('../support/slow-commits.ts', import.meta.url).href
   const config = { OPENAI_API_KEY: 'sk-upstream', OPENAI_BASE_URL: `${stub.url}/v1` }
-  const environment = { ...config, NODE_OPTIONS: `--import=${preload}`, SLOW_COMMITS_LOG: log }
+  const environment = { ...config, NODE_OPTIONS: `--import=${preload}`, SLOW_COMMITS_LOG: log, ...more }
   const portico = await startSingle({ dataDirectory: data.path, project: project.path, environment })
-  t.after(() => portico.kill())
-  const commits = (): Commit[] =>
-    existsSync(log)
-      ? readFileSync(log, 'utf8')
-          .split('\n')
-          .filter((line) => line !== '')
-          .map((line) => JSON.parse(line))
-      : []
-  const ask = async (): Promise<number> => {
-    const answer = await fetch(`${portico.url}/api/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${KEYS.api}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'openai/gpt-x', messages: [{ role: 'user', content: 'Hello' }] }),
-    })
-    await answer.text()
-    return answer.status
+  t.after(async () => {
+    await portico.kill()
+    await stub[Symbol.asyncDispose]()
+    for (const folder of [data, project]) folder[Symbol.dispose]()
+  })
+  const headers = { authorization: `Bearer ${KEYS.api}`, 'content-type': 'application/json' }
+  const messages = [{ role: 'user', content: 'Hello' }]
+  return {
+    portico,
+    stub,
+    commits: (): Commit[] =>
+      existsSync(log)
+        ? readFileSync(log, 'utf8')
+            .split('\n')
+            .filter((line) => line !== '')
+            .map((line) => JSON.parse(line))
+        : [],
+    ask: async (): Promise<Response> => {
+      const body = JSON.stringify({ model: 'openai/gpt-x', messages })
+      const answer = await fetch(`${portico.url}/api/v1/chat/completions`, { method: 'POST', headers, body })
+      await answer.text()
+      return answer
+    },
   }
+}
+
+test('while the disk of the ledger takes long, the event loop answers others, no provider is called before its row is durable, and what comes meanwhile shares the next commit', async (t) => {
+  const { portico, stub, commits, ask } = await startSlow(t)
   const first = ask()
   await waitFor('the first commit', () => commits().length > 0)
   const others = Array.from({ length: 10 }, ask)
@@ -46,7 +57,10 @@ test('while the disk of the ledger takes long, the event loop answers others, no
   const opened = { opened: 1, closed: 0 }
   // All of that was answered while the commit ran.
   assert.deepEqual([commits(), stub.seen.length], [[{ at: 'begin', ...opened }], 0])
-  assert.deepEqual(await Promise.all([first, ...others]), Array(11).fill(200))
+  assert.deepEqual(
+    (await Promise.all([first, ...others])).map(({ status }) => status),
+    Array(11).fill(200),
+  )
   const [, end, next] = commits()
   assert.deepEqual(
     [end, next],
@@ -62,4 +76,19 @@ test('while the disk of the ledger takes long, the event loop answers others, no
     [11, 11],
   )
   assert.ok(ended.length <= 4, JSON.stringify(ended))
+})
+
+test('while the disk of the ledger hangs, requests are refused in time, no provider is called, and all is well again with the disk', async (t) => {
+  const { portico, stub, commits, ask } = await startSlow(t, { SLOW_COMMITS_FIRST_MS: '8000' })
+  const first = await ask()
+  const second = await ask()
+  for (const refused of [first, second]) {
+    assert.equal(refused.status, 503)
+    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  }
+  assert.deepEqual([stub.seen.length, commits().map(({ at }) => at)], [0, ['begin']])
+  assert.equal((await fetch(`${portico.url}/livez`)).status, 200)
+  await waitFor('the disk', async () => (await ask()).status === 200)
+  assert.equal(stub.seen.length, 1)
+  assert.equal(await portico.stop(), 0)
 })

@@ -1,12 +1,21 @@
 import { Worker } from 'node:worker_threads'
+import { systemClock } from '#shared/clock.ts'
 import { Roster } from '#shared/collections/roster.ts'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
+import { Late } from '#shared/stores/within.ts'
 import { fromSentError, type Method, type ThreadAnswer, type ThreadCall } from './thread-messages.ts'
 
 interface Waiting {
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
+  /** When it fails if there is no answer, by the monotonic clock. */
+  until: number
 }
+
+/** How long a call waits for a disk that hangs, in milliseconds. */
+const PATIENCE_MS = 4_000
+/** Sums of many rows take as long as they take, and so does what was called before the end. */
+const UNLIMITED: ReadonlySet<Method | 'dispose'> = new Set(['activity', 'dispose'] as const)
 
 /** Almost nothing that it allocates outlives a commit, so more room would only hold more garbage. */
 const LIMITS = { maxYoungGenerationSizeMb: 6 }
@@ -18,6 +27,8 @@ export class ThreadClient {
   #calls: ThreadCall[] = []
   #ended: StoreThreadEnded | undefined
   readonly #exit = Promise.withResolvers<void>()
+  #watchdog: NodeJS.Timeout | undefined
+  #isHung = false
   #isGone = false
   #hasAnswered = false
 
@@ -50,11 +61,14 @@ export class ThreadClient {
     return this.#hasAnswered
   }
 
-  /** Rejects with StoreThreadEnded once the thread has ended. */
+  /** Rejects with StoreThreadEnded once the thread has ended, and with Late if the disk hangs. */
   call<T>(method: Method | 'dispose', args: readonly unknown[]): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#ended !== undefined) throw this.#ended
-      const id = this.#waiting.add({ resolve, reject })
+      if (this.#isHung) throw new Late('the disk hangs')
+      const until = UNLIMITED.has(method) ? Number.POSITIVE_INFINITY : systemClock.monotonic() + PATIENCE_MS
+      const id = this.#waiting.add({ resolve, reject, until })
+      this.#watch(PATIENCE_MS)
       this.#calls.push({ id, method, args })
       if (this.#calls.length > 1) return
       setImmediate(() => {
@@ -71,8 +85,28 @@ export class ThreadClient {
     await this.#exit.promise
   }
 
+  /** One timer for all calls. Answers that came while the event loop was busy are read before anything is late. */
+  #watch(ms: number): void {
+    this.#watchdog ??= setTimeout(() => setImmediate(() => this.#rejectLate()), ms).unref()
+  }
+
+  #rejectLate(): void {
+    this.#watchdog = undefined
+    const now = systemClock.monotonic()
+    let next = Number.POSITIVE_INFINITY
+    for (const waiting of this.#waiting) {
+      if (waiting.until <= now) {
+        this.#isHung = true
+        waiting.until = Number.POSITIVE_INFINITY
+        waiting.reject(new Late(`no answer within ${PATIENCE_MS} ms`))
+      } else next = Math.min(next, waiting.until)
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#watch(next - now)
+  }
+
   #settle(answer: ThreadAnswer): void {
     this.#hasAnswered = true
+    this.#isHung = false
     const waiting = this.#waiting.get(answer.id)
     this.#waiting.delete(answer.id)
     if ('error' in answer) waiting?.reject(fromSentError(answer.error))
