@@ -44,6 +44,9 @@ async function openOne(): Promise<StoreFixture> {
     store,
     clock,
     contents: () => readCollections(mongo.db),
+    async damage(id, field) {
+      await mongo.db.collection('sessions').updateOne({ id }, { $set: { [field]: '{' } })
+    },
     longMs: 60_000,
     shortMs: 500,
     outlast: () => delay(600),

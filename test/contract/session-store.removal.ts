@@ -265,6 +265,32 @@ export function removalCases(test: StoreTest): void {
     assert.equal(textOf(await store.getInput(W, 'ses_2', 'msg_first')), 'other')
   })
 
+  test('a session that cannot be read keeps its place in lists, spoils no other, and can be removed', async (fixture) => {
+    const fields = ['model', 'tokens', 'costNanos', 'lastAdmitter', 'wake', 'metadata', 'permissions', 'fork']
+    for (const [i, field] of fields.entries()) {
+      fixture.clock.advance(1)
+      await fixture.store.createSession(W, newSession(`ses_${i}`, { title: `The ${field}` }))
+      await fixture.damage(`ses_${i}`, field)
+    }
+    await fixture.store.createSession(W, newSession('ses_sound', { title: 'The sound one' }))
+    const { store } = fixture
+    const page = { limit: 50, order: 'ascending' } as const
+    for (const query of [page, { ...page, search: 'h' }, { ...page, search: 'the' }]) {
+      const found = (await Array.fromAsync(store.listSessions(W, query))).flat()
+      assert.deepEqual(
+        found.map((item) => [item.id, 'unreadable' in item]),
+        [...fields.map((field, i) => [`ses_${i}`, !['lastAdmitter', 'wake'].includes(field)]), ['ses_sound', false]],
+      )
+    }
+    await assert.rejects(store.getSession(W, 'ses_0'), SyntaxError)
+    for (const i of fields.keys()) await store.removeSession(W, `ses_${i}`)
+    assert.deepEqual(
+      (await listed(store, {})).map(({ id }) => id),
+      ['ses_sound'],
+    )
+    assert.equal((await finishRemovals(store)).length, fields.length)
+  })
+
   test('who waits for the session is notified', async ({ store }) => {
     await store.createSession(W, newSession())
     const seen: string[] = []

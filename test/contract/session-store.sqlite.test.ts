@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StatementSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { readTables } from '#test/support/read-stores.ts'
@@ -43,6 +43,13 @@ async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<
       const found = withWorkspaces(readTables(path))
       store = withUseCases(await openSqliteSessionStore({ path, clock }))
       return found
+    },
+    async damage(sessionId, field) {
+      await store[Symbol.asyncDispose]()
+      const database = new DatabaseSync(path)
+      database.prepare(`UPDATE sessions SET ${field} = '{' WHERE id = ?`).run(sessionId)
+      database.close()
+      store = withUseCases(await openSqliteSessionStore({ path, clock }))
     },
     async reopen(park = false) {
       await store[Symbol.asyncDispose]()

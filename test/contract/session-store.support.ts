@@ -25,6 +25,8 @@ export interface StoreFixture extends AsyncDisposable {
   readonly shortMs: number
   /** Every row of every table, or every document of every collection; reopens the store if needed. */
   contents(): Promise<Readonly<Record<string, readonly object[]>>>
+  /** Makes a field of a session's record unreadable; reopens the store if needed. */
+  damage(sessionId: string, field: string): Promise<void>
   /** Lets time pass until a lease of `shortMs` has run out. */
   outlast(): Promise<void>
 }
@@ -178,7 +180,12 @@ export async function get(store: UseCases, sessionId = 'ses_1'): Promise<Session
 export async function listed(store: UseCases, query: Partial<SessionQuery>, workspace = W): Promise<Session[]> {
   const sessions: Session[] = []
   const batches = store.listSessions(workspace, { limit: 50, order: 'ascending', ...query })
-  for await (const batch of batches) sessions.push(...batch)
+  for await (const batch of batches) {
+    for (const session of batch) {
+      assert.ok(!('unreadable' in session))
+      sessions.push(session)
+    }
+  }
   return sessions
 }
 

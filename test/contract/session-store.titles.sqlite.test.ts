@@ -15,7 +15,7 @@ test('titles that are in the index, and those that wait for it, are found alike'
   const clock = new ManualClock()
   const open = async () => withUseCases(await openSqliteSessionStore({ path, clock }))
   const fixture = {
-    ...{ clock, longMs: 1, shortMs: 1, outlast: async () => {}, contents: async () => ({}) },
+    ...{ clock, longMs: 1, shortMs: 1, outlast: async () => {}, contents: async () => ({}), damage: async () => {} },
     [Symbol.asyncDispose]: async () => {},
   }
   try {

@@ -42,7 +42,7 @@ export interface SessionRpc extends AsyncDisposable {
   readonly titled: TitleRequest[]
   /** What the plugins of every directory make of a prompt, and how often the catalog was asked whether any do. */
   readonly plugins: FakePlugins
-  /** Log lines about what plugins make of prompts. */
+  /** Log lines of its handlers. */
   readonly warnings: readonly Readonly<Record<string, unknown>>[]
   /** Options of a call by a key of `wrk_1`, or of another workspace. */
   as(workspaceId?: string): CallOptions
@@ -76,7 +76,7 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const logger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
   const promptHooks = new PromptHooks({ catalog, clock, logger })
   const remover = new Remover({ store, blobs, catalog, logger: silentLogger, pause, pollMs: HOUR_MS })
-  const routes = createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, promptHooks })
+  const routes = createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, logger, promptHooks })
   const connection = await connect(routes)
   return {
     store: withUseCases(store),

@@ -35,6 +35,14 @@ export interface SessionQuery {
   readonly after?: { readonly timeUpdated: number; readonly id: string }
 }
 
+/** What is known of a session whose record cannot be read. It can only be removed. */
+export interface UnreadableSession {
+  readonly id: string
+  readonly timeUpdated: number
+  /** What reading it throws. */
+  readonly unreadable: unknown
+}
+
 /** See MessageQuery. */
 export const RECORD_BYTES = 1_024
 
@@ -69,9 +77,9 @@ export interface SessionLists {
    * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which
    * nobody else is kept waiting, and may be empty. What a page costs does not grow with the number of sessions where
    * there is one filter, or a project and a subpath; with a search of three characters or more it hardly grows; else
-   * every session may have to be looked at.
+   * every session may have to be looked at. A session that cannot be read has its place, and spoils no other.
    */
-  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]>
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]>
   /** Ids of sessions with a live lease. */
   listActive(workspace: string): Promise<readonly string[]>
   /** Ordered by seq. Undefined: no such session. */

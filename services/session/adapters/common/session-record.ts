@@ -1,7 +1,9 @@
 import type { Admitter } from '#services/session/domain/inbox.ts'
+import type { RemovedState } from '#services/session/domain/lifetime/removal.ts'
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { ForkOrigin, ModelRef, Outcome, Session, TokenUsage } from '#services/session/domain/session.ts'
 import type { SessionState, Wake } from '#services/session/domain/session-state.ts'
+import type { UnreadableSession } from '#services/session/ports/session-lists.ts'
 import type { JsonObject } from '#shared/json.ts'
 
 /** The fields of a session that rules read and change, as they are stored. */
@@ -157,6 +159,30 @@ export function toSession(record: PublicRecord): Session {
     timeIdle: record.timeIdle ?? undefined,
     timeViewed: record.timeViewed ?? undefined,
     timeArchived: record.timeArchived ?? undefined,
+  }
+}
+
+/** A session of a list. */
+export function toListed(record: PublicRecord): Session | UnreadableSession {
+  try {
+    return toSession(record)
+  } catch (unreadable) {
+    return { id: record.id, timeUpdated: record.timeUpdated, unreadable }
+  }
+}
+
+/** What the removal of a session needs. It has to succeed even if a record is damaged. */
+export function toRemoved(record: StateRecord): RemovedState {
+  const { directory, running, leaseUntil, fence, seq } = record
+  return { directory, running: running === 1, leaseUntil, fence, seq, lastAdmitter: admitterOf(record) }
+}
+
+/** Undefined as well if that cannot be read: then nobody's tools can be ended. */
+function admitterOf({ lastAdmitter }: StateRecord): Admitter | undefined {
+  try {
+    return fromJson<Admitter>(lastAdmitter)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,11 +1,11 @@
 import type { Document, Filter } from 'mongodb'
 import type { Session } from '#services/session/domain/session.ts'
-import type { SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
 import { gramsOf } from '../common/grams.ts'
 import { race } from '../common/race.ts'
-import { toSession } from '../common/session-record.ts'
+import { toListed } from '../common/session-record.ts'
 import type { Collections, SessionDocument } from './collections.ts'
 import { afterOf, type FilterName, filterOf, namesIn, timesOf } from './session-filters.ts'
 import type { MongoTitleIndex } from './titles/title-index.ts'
@@ -23,19 +23,19 @@ export async function* listSessions(
   titles: MongoTitleIndex,
   workspace: string,
   given: SessionQuery,
-): AsyncGenerator<readonly Session[]> {
+): AsyncGenerator<readonly (Session | UnreadableSession)[]> {
   const query = withFoldedSearch(given)
   const { search } = query
   const list = new List(collections, workspace, query)
   if (list.isCovered) {
-    yield (await list.read()).map(toSession)
+    yield (await list.read()).map(toListed)
   } else if (search === undefined || gramsOf(search).length === 0) {
-    for await (const found of race([list.scan()])) yield found.map(toSession)
+    for await (const found of race([list.scan()])) yield found.map(toListed)
   } else {
     titles.look(workspace)
     // What many titles contain is found on the way through the list, what few contain by the index.
     const ways = [list.scan(), searchTitles(collections, workspace, { ...query, search })]
-    for await (const found of race(ways)) yield found.map(toSession)
+    for await (const found of race(ways)) yield found.map(toListed)
   }
 }
 

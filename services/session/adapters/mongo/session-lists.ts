@@ -6,7 +6,13 @@ import type {
 } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
-import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type {
+  ActivityQuery,
+  MessageQuery,
+  SessionLists,
+  SessionQuery,
+  UnreadableSession,
+} from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
@@ -28,7 +34,7 @@ export class MongoSessionLists implements SessionLists {
     return this.#reads(workspace, sessionId).sessionIfAny()
   }
 
-  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]> {
     const { collections, titles } = this.#parts
     return listSessions(collections, titles, workspace, query)
   }

@@ -20,7 +20,7 @@ import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
 import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
-import { toSession, toState } from '../common/session-record.ts'
+import { toRemoved, toSession, toState } from '../common/session-record.ts'
 import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
 import {
   SESSION_COLUMNS,
@@ -35,11 +35,22 @@ const SESSION_SQL = `SELECT ${SESSION_COLUMNS} FROM sessions WHERE workspace = ?
 const STATE_SQL = `SELECT number, ${STATE_COLUMNS} FROM sessions WHERE workspace = ? AND id = ?`
 
 /** The state of a session and its number, or undefined when there is none. */
-export function readState(file: SqliteFile, workspace: string, sessionId: string) {
+export function readState(file: SqliteFile, workspace: string, sessionId: string): FoundSession | undefined {
+  const found = readRecord(file, workspace, sessionId)
+  return found && { number: found.number, state: toState(found.record) }
+}
+
+/** The same of what a removal needs. */
+export function readRemoved(file: SqliteFile, workspace: string, sessionId: string) {
+  const found = readRecord(file, workspace, sessionId)
+  return found && { number: found.number, state: toRemoved(found.record) }
+}
+
+function readRecord(file: SqliteFile, workspace: string, sessionId: string) {
   const row = file.rows(STATE_SQL).get(workspace, sessionId) as unknown as [number, ...StateRow] | undefined
   if (row === undefined) return undefined
   const [number, ...state] = row
-  return { number, state: toState(toStateRecord(state)) }
+  return { number, record: toStateRecord(state) }
 }
 
 /** A session, or undefined when there is none. */

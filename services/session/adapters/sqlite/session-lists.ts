@@ -6,7 +6,13 @@ import type {
 } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
-import type { ActivityQuery, MessageQuery, SessionLists, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type {
+  ActivityQuery,
+  MessageQuery,
+  SessionLists,
+  SessionQuery,
+  UnreadableSession,
+} from '#services/session/ports/session-lists.ts'
 import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { listSessions } from './list-sessions.ts'
@@ -27,7 +33,7 @@ export class SqliteSessionLists implements SessionLists {
     return readSession(this.#parts.file, workspace, sessionId)
   }
 
-  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly Session[]> {
+  listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]> {
     return listSessions(this.#parts.file, this.#parts.titles, workspace, query)
   }
 

@@ -13,15 +13,18 @@ export interface LeftTools {
   readonly admitter: Admitter
 }
 
+/** What the removal of a session depends on. */
+export type RemovedState = Pick<SessionState, 'directory' | 'running' | 'leaseUntil' | 'fence' | 'seq' | 'lastAdmitter'>
+
 /** The tool calls that the removal of a session leaves; undefined where none can run. */
-export function leftTools({ running, leaseUntil, fence, lastAdmitter }: SessionState): LeftTools | undefined {
+export function leftTools({ running, leaseUntil, fence, lastAdmitter }: RemovedState): LeftTools | undefined {
   if ((!running && leaseUntil === 0) || lastAdmitter === undefined) return undefined
   return { fence: fence + 1, admitter: lastAdmitter }
 }
 
 /** The event of a removal: the last one of its session, which outlives it; `above` as in the event. */
 export function deletedEvent(
-  state: SessionState,
+  state: RemovedState,
   above: readonly string[],
   now: number,
   newId: NewId,

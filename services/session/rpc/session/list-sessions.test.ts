@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Order } from '#gen/portico/session/v1/session_service_pb.js'
 import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
-import { type Connect, forEachTransport } from '#test/support/transports.ts'
+import { type Connect, connectLocal, forEachTransport } from '#test/support/transports.ts'
 
 async function withSessions(connect: Connect, count: number): Promise<SessionRpc> {
   const service = await openSessionRpc(connect)
@@ -114,4 +114,33 @@ forEachTransport((name, connect) => {
       assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', field])
     }
   })
+})
+
+test('a session that cannot be read is left out of its page, which others follow, and is logged once', async () => {
+  await using service = await withSessions(connectLocal, 5)
+  const { store } = service
+  const list = store.listSessions.bind(store)
+  store.listSessions = async function* (...query) {
+    for await (const batch of list(...query)) {
+      yield batch.map((item) => {
+        return ['ses_3', 'ses_1'].includes(item.id) ? { ...item, unreadable: new SyntaxError(`In ${item.id}`) } : item
+      })
+    }
+  }
+  for (let time = 0; time < 2; time++) {
+    const pages: string[][] = []
+    for (let pageToken: string | undefined, more = true; more; more = pageToken !== undefined) {
+      const page = await service.client.listSessions({ pageSize: 2, pageToken }, service.as())
+      pages.push(page.sessions.map(({ sessionId }) => sessionId))
+      pageToken = page.nextPageToken
+    }
+    assert.deepEqual(pages, [['ses_4'], ['ses_2'], ['ses_0']])
+  }
+  assert.deepEqual(
+    service.warnings.map(({ sessionId, workspaceId }) => [sessionId, workspaceId]),
+    [
+      ['ses_3', 'wrk_1'],
+      ['ses_1', 'wrk_1'],
+    ],
+  )
 })

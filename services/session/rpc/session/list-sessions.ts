@@ -5,7 +5,7 @@ import {
   type SessionService,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Session } from '#services/session/domain/session.ts'
-import type { Page, SessionQuery } from '#services/session/ports/session-lists.ts'
+import type { Page, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { pause } from '#services/session/run/pause.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -14,12 +14,15 @@ import { pageSizeParser } from '#shared/page-size.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 import { continuationOf, type Direction, pageTokens } from '../pages.ts'
 import { parseOrder } from '../parse.ts'
 import { sessionToProto } from './session-to-proto.ts'
 
 /** Maximum length of all filters together: they are part of the page token, and that of a URL. */
 const MAX_FILTERS_LENGTH = 8_192
+/** Of how many sessions a process reports that they cannot be read. */
+const MOST_REPORTED = 1_000
 const parsePageSize = pageSizeParser(ListSessionsRequestSchema)
 const checkRequest = checkLimits(ListSessionsRequestSchema)
 
@@ -30,17 +33,27 @@ const checkRequest = checkLimits(ListSessionsRequestSchema)
 const SETTLE_MS = 25
 
 type Filter = Omit<SessionQuery, 'limit' | 'after'>
+type Listed = Session | UnreadableSession
 type Place = { readonly timeUpdated: number; readonly id: string }
 
 /**
  * Lists the sessions of the caller's workspace by the time of their last activity. An ascending list ends where it
- * ended when its first page was read, so that sessions that are prompted meanwhile do not come again.
+ * ended when its first page was read, so that sessions that are prompted meanwhile do not come again. A session that
+ * cannot be read is left out, so its page is shorter, and logged once.
  */
 export function listSessions(dependencies: {
   readonly store: SessionStore
   readonly clock: Clock
+  readonly logger: Logger
 }): ServiceImpl<typeof SessionService>['listSessions'] {
-  const { store, clock } = dependencies
+  const { store, clock, logger } = dependencies
+  const reported = new Set<string>()
+  const report = (workspaceId: string, { id, unreadable }: UnreadableSession): void => {
+    const key = `${workspaceId} ${id}`
+    if (reported.has(key) || reported.size === MOST_REPORTED) return
+    reported.add(key)
+    logger.error({ err: unreadable, workspaceId, sessionId: id }, 'A session cannot be read, and is left out of lists')
+  }
   return async (request, context) => {
     const { workspaceId } = principalOf(context)
     const scope = `sessions ${workspaceId}`
@@ -54,8 +67,13 @@ export function listSessions(dependencies: {
       await pause(SETTLE_MS, context.signal)
       page = await readPage(store, workspaceId, { ...filter, limit }, undefined)
     }
+    const readable: Session[] = []
+    for (const item of page.items) {
+      if ('unreadable' in item) report(workspaceId, item)
+      else readable.push(item)
+    }
     return {
-      sessions: page.items.map(sessionToProto),
+      sessions: readable.map(sessionToProto),
       ...pageTokens(scope, filter, page, continued?.anchor.direction, ({ timeUpdated, id }) => ({ timeUpdated, id })),
     }
   }
@@ -67,11 +85,11 @@ async function readPage(
   workspaceId: string,
   { limit, order, ...filter }: SessionQuery,
   anchor: (Place & { readonly direction: Direction }) | undefined,
-): Promise<Page<Session>> {
+): Promise<Page<Listed>> {
   const backward = anchor?.direction === 'previous'
   const reading = (order === 'ascending') === backward ? 'descending' : 'ascending'
   const after = anchor && { after: { timeUpdated: anchor.timeUpdated, id: anchor.id } }
-  const found: Session[] = []
+  const found: Listed[] = []
   // One more than the page has shows that there is another page.
   const query = { ...filter, ...after, order: reading, limit: limit + 1 } as const
   for await (const batch of store.listSessions(workspaceId, query)) found.push(...batch)

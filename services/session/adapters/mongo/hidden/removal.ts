@@ -1,6 +1,6 @@
 import { eventRecord } from '#services/session/adapters/common/event-record.ts'
 import { type Below, MOST_BELOW, readBelow } from '#services/session/adapters/common/read-below.ts'
-import { toState } from '#services/session/adapters/common/session-record.ts'
+import { toRemoved } from '#services/session/adapters/common/session-record.ts'
 import { ALL_CHANGES } from '#services/session/domain/change.ts'
 import { deletedEvent, leftTools } from '#services/session/domain/lifetime/removal.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
@@ -109,10 +109,10 @@ export class MongoRemoval implements SessionRemoval {
     const hidden = family.map(({ session: document, above }) => {
       const { id: sessionId, base = 0, seq } = document
       const own = { workspace, sessionId, kind: 'removal', base, seq, ...(hasBelow ? { above } : {}) } as const
-      return hiddenDocument(own, leftTools(toState(document)))
+      return hiddenDocument(own, leftTools(toRemoved(document)))
     })
     const deleted = family.map(({ session: document, above }) => {
-      const event = deletedEvent(toState(document), above, clock.now(), newId)
+      const event = deletedEvent(toRemoved(document), above, clock.now(), newId)
       return { _id: keyOf(workspace, event.id), ...eventRecord(workspace, document.id, event) }
     })
     const ids = family.map(({ session }) => session.id)

@@ -5,7 +5,7 @@ import { deletedEvent, leftTools } from '#services/session/domain/lifetime/remov
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { Removal, SessionRemoval } from '#services/session/ports/session-removal.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { readState } from '../reads.ts'
+import { readRemoved } from '../reads.ts'
 import type { StoreParts } from '../store-parts.ts'
 import { emptySession } from './empty-session.ts'
 
@@ -63,7 +63,7 @@ export class SqliteRemoval implements SessionRemoval {
 
   #remove(workspace: string, id: string, above: readonly string[], hasBelow: boolean): Removal {
     const { file, log, hidden, clock, newId } = this.#parts
-    const found = readState(file, workspace, id)
+    const found = readRemoved(file, workspace, id)
     if (found === undefined) throw sessionNotFound(id)
     const { number, state } = found
     const tools = leftTools(state)
