@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { created } from '#test/support/presets.ts'
 
 /** A request in each dialect. */
 const ASKED = {
@@ -64,11 +65,49 @@ test('what the one endpoint cannot meet is not found, and what it meets is serve
   }
 })
 
-test('a variant that nobody knows is served without it, and named', async () => {
+test('the routing object is closed, and the one of a request replaces that of its preset as a whole', async () => {
   await using portico = await openPortico()
-  for (const path of Object.keys(ASKED)) {
-    assert.equal((await ask(portico, path, { model: 'portico/echo:nitro' })).status, 200, path)
+  const known = {
+    ...{ order: ['a'], only: null, ignore: ['b'], allow_fallbacks: false, require_parameters: null, zdr: false },
+    ...{ data_collection: 'allow', enforce_distillable_text: null, quantizations: null },
+    ...{ sort: { by: 'latency', partition: 'none' }, max_price: { prompt: '1.5', completion: 2, request: 0 } },
+    ...{ preferred_max_latency: 3, preferred_min_throughput: { p50: 10, p99: null } },
   }
-  const { metadata } = await ask(portico, '/api/v1/chat/completions', { model: 'portico/echo:nitro' })
-  assert.match(metadata ?? '', /nitro/)
+  const refused: readonly (readonly [object, string])[] = [
+    [{ mine: 1 }, ': has the unknown member "mine"'],
+    [{ only: 'a' }, '.only'],
+    [{ order: [''] }, '.order.0'],
+    [{ data_collection: 'maybe' }, '.data_collection'],
+    [{ quantizations: ['int3'] }, '.quantizations.0'],
+    [{ sort: { by: 'beauty' } }, '.sort.by'],
+    [{ sort: { by: 'price', partition: 'all' } }, '.sort.partition'],
+    [{ max_price: { prompt: '1e3' } }, '.max_price.prompt'],
+    [{ max_price: { audio: -1 } }, '.max_price.audio'],
+    [{ max_price: { video: 1 } }, '.max_price: has the unknown member "video"'],
+    [{ preferred_max_latency: 'fast' }, '.preferred_max_latency'],
+  ]
+  for (const [path, dialect] of Object.keys(ASKED).map((path) => [path, path.slice('/api/v1/'.length)] as const)) {
+    assert.equal((await ask(portico, path, { provider: known })).status, 200, path)
+    for (const [provider, field] of refused) {
+      const { status, message } = await ask(portico, path, { provider })
+      assert.equal(status, 400, JSON.stringify(provider))
+      assert.ok(message?.startsWith(`Invalid request parameters: provider${field}`), message)
+    }
+    await created(portico, 'closed', dialect, { model: 'portico/echo', provider: { only: ['nobody'], zdr: true } })
+    const preset = { model: '@preset/closed' }
+    assert.equal((await ask(portico, path, preset)).status, 404, path)
+    assert.equal((await ask(portico, path, { ...preset, provider: { zdr: true } })).status, 200, path)
+  }
+})
+
+test('variants are served without what they would choose, and named', async () => {
+  await using portico = await openPortico()
+  const variants = ['nitro', 'floor', 'free', 'online', 'thinking', 'extended', 'exacto']
+  for (const path of Object.keys(ASKED)) {
+    for (const variant of variants) {
+      const { status, metadata } = await ask(portico, path, { model: `portico/echo:${variant}` })
+      assert.equal(status, 200, path)
+      assert.ok(metadata?.includes(`The variant \\"${variant}\\" was not applied`), metadata)
+    }
+  }
 })
