@@ -61,6 +61,9 @@ function openFeed(
     begins: ({ position = '' }) => position,
     positionOf: ({ position }) => position,
     isGap: ({ gap = false }) => gap,
+    // Of a removed session, only its last event is replayed.
+    voids: ({ sessionId, isRemoval = false }) =>
+      isRemoval ? (earlier) => earlier.sessionId === sessionId && earlier.isRemoval !== true : undefined,
     sizeOf: ({ text }) => text.length,
     overflow: () => new Rejection('EVENTS_OVERFLOWED'),
     close,

@@ -17,6 +17,10 @@ export interface Frame {
   readonly position?: string | undefined
   /** Empty: clients are sent nothing. */
   readonly text: string
+  /** The session whose event it is. */
+  readonly sessionId?: string
+  /** That session was removed. */
+  readonly isRemoval?: boolean
   /** Events are missing before it. */
   readonly gap?: boolean
 }
@@ -31,12 +35,13 @@ export function fromSessionMessage({ message }: SessionMessage, clock: Clock): F
     case 'missed':
       return missedFrame(clock)
     case 'event': {
-      const { position } = message.value
+      const { position, sessionId, event } = message.value
+      const origin = { position, sessionId, isRemoval: event.case === 'sessionDeleted' }
       const json = fromEvent(message.value)
-      if (json === undefined) return { position, text: '' }
+      if (json === undefined) return { ...origin, text: '' }
       const text = withPosition(position, `data: ${JSON.stringify(json)}\n\n`)
       const live = fromEventLive(message.value, () => timedId('evt', clock))
-      return { position, text: live.reduce((all, one) => `${all}data: ${JSON.stringify(one)}\n\n`, text) }
+      return { ...origin, text: live.reduce((all, one) => `${all}data: ${JSON.stringify(one)}\n\n`, text) }
     }
     default:
       return NOTHING

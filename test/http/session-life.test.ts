@@ -55,25 +55,30 @@ test('session.remove of an id that is used again leaves the new session alone', 
   }
 })
 
-test('session.remove is emitted to those who listen, and to those who come back', async () => {
-  await using portico = await openPortico()
-  const stream = await openStream(`${portico.url}/api/event`)
-  const first = await readUntil(stream, (text) => text.includes('server.connected'))
-  await talked(portico, 'ses_1')
-  await portico.fetch('/api/session/ses_1', { method: 'DELETE' })
-  const live = await readUntil(stream, (text) => text.includes('session.deleted'))
-  assert.match(live, /session\.created/)
-  stream.destroy()
-  const [position] = /(?<=^id: ).*$/m.exec(first) ?? ['']
-  await portico.post('/api/session', { id: 'ses_2' })
-  const again = await openStream(`${portico.url}/api/event`, { 'last-event-id': position })
-  const replayed = await readUntil(again, (text) => text.includes('"ses_2"'))
-  again.destroy()
-  const types = replayed.match(/(?<="type":")session\.[a-z.]+/g)
-  assert.deepEqual(types, ['session.deleted', 'session.created'])
-  const deleted = /^data: (.*session\.deleted.*)$/m.exec(replayed)?.[1] ?? '{}'
-  assert.deepEqual(JSON.parse(deleted).data, { sessionID: 'ses_1' })
-})
+for (const [others, stay] of [
+  ['nobody else listens', false],
+  ['others listen', true],
+] as const) {
+  test(`session.remove is emitted to those who listen, and all that is left to those who come back, while ${others}`, async () => {
+    await using portico = await openPortico()
+    const stream = await openStream(`${portico.url}/api/event`)
+    const first = await readUntil(stream, (text) => text.includes('server.connected'))
+    await talked(portico, 'ses_1')
+    await portico.fetch('/api/session/ses_1', { method: 'DELETE' })
+    const live = await readUntil(stream, (text) => text.includes('session.deleted'))
+    assert.match(live, /session\.created/)
+    if (!stay) stream.destroy()
+    const [position] = /(?<=^id: ).*$/m.exec(first) ?? ['']
+    await portico.post('/api/session', { id: 'ses_2' })
+    const again = await openStream(`${portico.url}/api/event`, { 'last-event-id': position })
+    const replayed = await readUntil(again, (text) => text.includes('"ses_2"'))
+    for (const each of [stream, again]) each.destroy()
+    const types = replayed.match(/(?<="type":")session\.[a-z.]+/g)
+    assert.deepEqual(types, ['session.deleted', 'session.created'])
+    const deleted = /^data: (.*session\.deleted.*)$/m.exec(replayed)?.[1] ?? '{}'
+    assert.deepEqual(JSON.parse(deleted).data, { sessionID: 'ses_1' })
+  })
+}
 
 test('session.fork copies the history under new ids, and the two go on by themselves', async () => {
   await using portico = await openPortico()

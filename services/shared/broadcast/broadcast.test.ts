@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import type { BroadcastReader } from './reader.ts'
 import { SharedStream } from './shared-stream.ts'
 
-/** Items are `+` with a position, `-` with a text that has no position, or `gap`. The size of an item is its length. */
+/**
+ * Items are `+` with a position, `-` with a text that has no position, or `gap`. The size of an item is its length. One
+ * that ends with `!` makes those void that end with `?`.
+ */
 function stream(size = (item: string): number => item.length) {
   const items: (string | Error)[] = []
   let wake = (): void => {}
@@ -28,6 +31,7 @@ function stream(size = (item: string): number => item.length) {
     begins: (item) => item.slice(1),
     positionOf: (item) => (item.startsWith('+') ? item.slice(1) : undefined),
     isGap: (item) => item === 'gap',
+    voids: (item) => (item.endsWith('!') ? (earlier) => earlier.endsWith('?') : undefined),
     sizeOf: size,
     overflow: () => new Error('overflow'),
     close: () => closed++,
@@ -196,4 +200,17 @@ test('a source that fails at once opens nothing', async () => {
   emit(new Error('away'))
   await assert.rejects(shared.opened, /away/)
   assert.notEqual(shared.over, undefined)
+})
+
+test('what an item makes void is no longer for those who have not reached it, who may resume there all the same', async () => {
+  const { shared, emit } = stream()
+  emit('+10')
+  await shared.opened
+  const [fast, slow] = [shared.read(), shared.read()]
+  emit('+11?', '+12', '+13?', '+14!', '+15?')
+  assert.deepEqual(await take(fast, 5), ['+11?', '+12', '+13?', '+14!', '+15?'])
+  assert.deepEqual(await take(slow, 3), ['+12', '+14!', '+15?'])
+  assert.ok(shared.knows('13?'))
+  assert.deepEqual(await take(shared.read('10'), 3), ['+12', '+14!', '+15?'])
+  assert.deepEqual(await take(shared.read('11?'), 2), ['+12', '+14!'])
 })

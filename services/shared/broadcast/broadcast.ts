@@ -11,6 +11,8 @@ export interface BroadcastOptions<T> {
   readonly positionOf: (item: T) => string | undefined
   /** Whether items before this one are missing. */
   readonly isGap: (item: T) => boolean
+  /** The earlier items that an item makes void; readers that have not reached these do not get them. */
+  readonly voids: (item: T) => ((earlier: T) => boolean) | undefined
   /** Number of characters that an item occupies in memory. */
   readonly sizeOf: (item: T) => number
   /** The error that a reader fails with when it has fallen behind. */
@@ -32,6 +34,8 @@ export class Broadcast<T> implements Readable<T> {
   readonly #readers = new Set<BroadcastReader<T>>()
   #waiting = new Set<BroadcastReader<T>>()
   readonly #items: T[] = []
+  /** Numbers of items that are void. */
+  readonly #void = new Set<number>()
   /** Number of the first item. */
   #start = 0
   #size = 0
@@ -99,6 +103,10 @@ export class Broadcast<T> implements Readable<T> {
     return this.#items[number - this.#start]
   }
 
+  isVoid(number: number): boolean {
+    return this.#void.has(number)
+  }
+
   /** Whether the item with a number was dropped. */
   isBehind(number: number): boolean {
     return number < this.#start
@@ -138,8 +146,12 @@ export class Broadcast<T> implements Readable<T> {
   }
 
   #push(item: T): void {
-    const { positionOf, isGap, sizeOf } = this.options
+    const { positionOf, isGap, sizeOf, voids } = this.options
     const number = this.end
+    const isVoid = voids(item)
+    if (isVoid !== undefined) {
+      for (const [i, earlier] of this.#items.entries()) if (isVoid(earlier)) this.#void.add(this.#start + i)
+    }
     const position = positionOf(item)
     this.#items.push(item)
     this.#size += sizeOf(item)
@@ -170,6 +182,7 @@ export class Broadcast<T> implements Readable<T> {
   #drop({ items, size }: typeof MOST, before: number): void {
     let count = 0
     while (this.#start + count < before && (this.#items.length - count > items || this.#size > size)) {
+      this.#void.delete(this.#start + count)
       const item = this.#items[count++] as T
       this.#size -= this.options.sizeOf(item)
       const position = this.options.positionOf(item)

@@ -9,6 +9,7 @@ export interface Readable<T> {
   readonly over: BroadcastEnd | undefined
   at(number: number): T | undefined
   isBehind(number: number): boolean
+  isVoid(number: number): boolean
   wait(reader: BroadcastReader<T>): void
   leave(reader: BroadcastReader<T>): void
 }
@@ -52,7 +53,8 @@ export class BroadcastReader<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#left) return Promise.resolve({ done: true, value: undefined })
     if (broadcast.isBehind(this.#number)) return Promise.reject(broadcast.options.overflow())
     for (let item = broadcast.at(this.#number); item !== undefined; item = broadcast.at(this.#number)) {
-      if (this.#takes(item, broadcast.options.positionOf(item), this.#number++))
+      const number = this.#number++
+      if (!broadcast.isVoid(number) && this.#takes(item, broadcast.options.positionOf(item), number))
         return Promise.resolve({ done: false, value: item })
     }
     const { over } = broadcast

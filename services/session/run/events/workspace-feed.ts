@@ -43,6 +43,7 @@ export class WorkspaceFeed {
       begins: (item) => (item.type === 'ready' ? item.position : ''),
       positionOf: (item) => (item.type === 'event' ? item.event.position : undefined),
       isGap: ({ type }) => type === 'missed',
+      voids,
       sizeOf,
       overflow: () => new Rejection('EVENTS_OVERFLOWED'),
       close: () => {
@@ -101,6 +102,16 @@ export class WorkspaceFeed {
       pull()
     }
   }
+}
+
+/** Of a removed session, only its last event is replayed. */
+function voids(item: FeedItem): ((earlier: FeedItem) => boolean) | undefined {
+  if (item.type !== 'event' || item.event.data.type !== 'session-deleted') return undefined
+  const { sessionId } = item.event
+  return (earlier) =>
+    (earlier.type === 'event' || earlier.type === 'volatile') &&
+    earlier.event.sessionId === sessionId &&
+    earlier.event.data.type !== 'session-deleted'
 }
 
 /** Characters that an item keeps in memory, about. */
