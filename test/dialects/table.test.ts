@@ -167,3 +167,37 @@ test('the cost that a provider reports is the cost of the answer, where nobody c
     assert.equal(answer.usage.cost, cost, dialect.name)
   }
 })
+
+test('the proof of a call of Gemini goes back in the member that it came in, by every dialect, and to no other provider', async (t) => {
+  t.after(() => {
+    scripted = undefined
+  })
+  for (const member of ['google', 'vertex']) {
+    const extra_content = { [member]: { thought_signature: 'PROOF-OF-GEMINI' } }
+    const call = { index: 0, id: 'c1', type: 'function', function: { name: 'list', arguments: '{}' }, extra_content }
+    const choice = { index: 0, finish_reason: 'tool_calls' }
+    const event = {
+      choices: [{ ...choice, delta: { tool_calls: [call] } }],
+      usage: { prompt_tokens: 2, completion_tokens: 1 },
+    }
+    for (const dialect of DIALECTS) {
+      for (const streamed of [false, true]) {
+        const model = 'up-openai/gemini-3-pro'
+        scripted = streamed
+          ? streams(`data: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`)
+          : answers(200, { ...event, choices: [{ ...choice, message: { tool_calls: [call] } }] })
+        const answer = await answered(dialect, { ...dialect.request, model }, streamed)
+        const next = dialect.next(dialect.request, answer)
+        await answered(dialect, { ...next, model }, streamed)
+        const { messages } = Object(stub.seen.at(-1)?.body) as Json
+        const called = messages.flatMap(({ tool_calls: calls = [] }: Json) => calls).find(({ id }: Json) => id === 'c1')
+        assert.deepEqual(called.extra_content, extra_content, `${dialect.name} ${streamed}`)
+        scripted = undefined
+        for (const other of ['up-openai/other', 'up-anthropic/claude', 'up-openai-responses/gpt']) {
+          await answered(dialect, { ...next, model: other }, streamed)
+          assert.ok(!JSON.stringify(stub.seen.at(-1)?.body).includes('PROOF-OF-GEMINI'), `${dialect.name} ${other}`)
+        }
+      }
+    }
+  }
+})

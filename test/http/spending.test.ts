@@ -17,7 +17,7 @@ const WHOLE = {
   ...{ id: 'c', object: 'chat.completion', created: 1, model: 'gpt', usage },
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
 }
-const STREAMED = `${chunk({ content: 'Hi' })}${chunk({}, { finish_reason: 'stop' })}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`
+const STREAMED = `${chunk({ content: 'Hi' })}${chunk({}, {}, 'stop')}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`
 const messages = [{ role: 'user', content: 'Hello' }]
 /** A request in each dialect, without a maximum of output. */
 const DIALECTS: Readonly<Record<string, object>> = {

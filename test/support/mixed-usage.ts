@@ -16,7 +16,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 4 },
 }
 const said = chunk({ role: 'assistant', content: 'Hello to you' })
-const end = chunk({}, { finish_reason: 'stop' })
+const end = chunk({}, {}, 'stop')
 const completion = (usage: object) => ({
   ...{ id: 'c', object: 'chat.completion', created: 1, model: 'gpt' },
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello to you' }, finish_reason: 'stop' }],
@@ -101,6 +101,11 @@ export async function assertSums(stub: ProviderStub, hosts: readonly Portico[]):
       status,
     )
   assert.ok(found.some((row) => row.estimated) && found.some((row) => row.preset_id) && found.length < sent.length)
+  // 15 tokens of input, 10 read from a cache, 5 written to it, and 12 of output.
+  for (const { model, status, estimated, total_cost: cost } of found) {
+    const input = { 'priced/gpt': 15_000, 'priced/mini': 30_000 }[model as string] ?? assert.fail(model)
+    if (status === 'completed' && !estimated) assert.equal(nanos(cost), input + 10 * 500 + 5 * 3_000 + 12 * 2_000)
+  }
   for (const host of hosts) await assertShown(host, keys, found)
 }
 
