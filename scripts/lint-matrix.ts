@@ -29,6 +29,7 @@ const FEATURE = [
     '#shared/{ids,clock,json,rejection,workspace-uuid}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
     '#shared/broadcast/**',
+    '#shared/collections/growing-text.ts',
   ],
   ...['#shared/telemetry/tracing.ts', 'node:timers/promises', 'node:fs', 'zod'],
   ...CONNECT,
@@ -68,9 +69,9 @@ const MATRIX: readonly MatrixRow[] = [
     ],
   },
   {
-    name: 'a domain knows itself, JSON, the patterns of rules and the tokens of a text',
+    name: 'a domain knows itself, JSON, the patterns of rules, and the growth and the tokens of a text',
     files: ['services/*/domain/**'],
-    allow: ['./**', '#shared/{json,permission-pattern,text-tokens}.ts'],
+    allow: ['./**', '#shared/{json,permission-pattern,text-tokens}.ts', '#shared/collections/growing-text.ts'],
   },
   {
     name: 'a folder of a domain knows the domain, JSON, the patterns of rules and the tokens of a text',

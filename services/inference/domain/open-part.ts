@@ -1,3 +1,4 @@
+import { GrowingText } from '#shared/collections/growing-text.ts'
 import type { JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
 import type { LogProbability, PartKind } from './generation.ts'
@@ -14,7 +15,7 @@ export interface OpenPart {
   readonly called: Called | undefined
   /** The model's phase for a text; undefined: none. Only with `text` and `refusal`. */
   readonly phase: string | undefined
-  text: string
+  readonly text: GrowingText
   /** The first half of a surrogate pair whose other half has not come yet; else empty. */
   held: string
   /** The provider's proof of a thought or a call. */
@@ -39,12 +40,13 @@ export function openPart(index: number, kind: GrowingKind, called?: Called, phas
   const { signature = '', format = '' } = called ?? {}
   const proof = { signature, encrypted: '', id: '', format }
   const short = called && shortened(called)
-  return { index, kind, called: short, phase, text: '', held: '', ...proof, tokens: [], metadata: undefined }
+  return { index, kind, called: short, phase, text: new GrowingText(), held: '', ...proof, tokens: [], metadata: undefined }
 }
 
 /** The part that it has become. */
 export function wholePart(part: OpenPart): Part {
-  const { kind, called, text } = part
+  const { kind, called } = part
+  const text = part.text.toString()
   if (called !== undefined) {
     const { callId, toolName: name, signature: _1, format: _2, ...special } = called
     return { type: 'tool-call', callId, name, arguments: text, ...special, ...given(part, 'signature', 'format') }

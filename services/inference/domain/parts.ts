@@ -139,12 +139,12 @@ export class PartWriter {
     const { index, tokens } = part
     if (tokens.length === 0) {
       if (kept === '') return
-      part.text += kept
+      part.text.add(kept)
       this.#events.push({ type: 'part-extended', index, text: kept })
       return
     }
     if (kept === '' && part.held !== '') return
-    part.text += kept
+    part.text.add(kept)
     part.tokens = []
     this.#events.push({ type: 'part-extended', index, text: kept, logProbabilities: tokens })
   }

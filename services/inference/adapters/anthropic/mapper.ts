@@ -173,7 +173,7 @@ export class AnthropicMapper implements ProviderMapper {
     }
     const input = objectAt(item.input) ?? {}
     if (part.called?.custom) this.#writer.extend(part, customInput(input))
-    else if (part.kind === 'tool-call' && part.text === '') this.#writer.extend(part, JSON.stringify(input))
+    else if (part.kind === 'tool-call' && part.text.isEmpty) this.#writer.extend(part, JSON.stringify(input))
     if (part.signature !== '') part.format = ANTHROPIC
     this.#writer.end(part)
   }

@@ -73,7 +73,7 @@ export class ResponsesItems {
   /** The next paragraph of a summary begins. */
   paragraph(key: unknown): void {
     const part = this.#items.get(key)?.parts.get('summary')
-    if (part !== undefined && part.text !== '') this.#writer.extend(part, '\n\n')
+    if (part !== undefined && !part.text.isEmpty) this.#writer.extend(part, '\n\n')
   }
 
   /** The arguments of a call grow; without its tool it is not a call yet. */
@@ -104,7 +104,7 @@ export class ResponsesItems {
       case 'function_call':
       case 'custom_tool_call': {
         const part = this.#call(live, item)
-        if (part.text === '') this.#writer.extend(part, textAt(item.arguments) || textAt(item.input))
+        if (part.text.isEmpty) this.#writer.extend(part, textAt(item.arguments) || textAt(item.input))
         break
       }
       case 'image_generation_call':
