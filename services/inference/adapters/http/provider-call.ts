@@ -142,11 +142,11 @@ interface Read {
 }
 
 function next(events: SseReader): Promise<Read> {
-  return events.next().then(
-    (batch) => ({ batch }),
-    (error: unknown) => ({ broken: { error } }),
-  )
+  return events.next().then(toRead, toBroken)
 }
+
+const toRead = (batch: readonly string[] | undefined): Read => ({ batch })
+const toBroken = (error: unknown): Read => ({ broken: { error } })
 
 function end(mapper: ProviderMapper, signal: AbortSignal, { broken }: Read): Failure | undefined {
   if (broken !== undefined && signal.aborted) return broken

@@ -55,3 +55,12 @@ function shorten(message: string): string {
     .trim()
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE - 1)}…` : line
 }
+
+const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
+
+/** A connection failed, before an answer began or in the middle of it. */
+export function brokenConnection(providerId: string, error: Error, hasBegun: boolean): Error {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  if (TIMEOUTS.has(code)) return new Rejection('PROVIDER_TIMEOUT', { provider: providerId }, { cause: error })
+  return unavailable(providerId, `${hasBegun ? 'The answer was cut off' : 'It cannot be reached'} (${code})`, error)
+}

@@ -1,12 +1,11 @@
 import type { Dispatcher } from 'undici'
-import { Rejection } from '#shared/rejection.ts'
-import { unavailable } from './provider-errors.ts'
+import { Burst } from './burst.ts'
+import { brokenConnection, unavailable } from './provider-errors.ts'
 
 const HIGH_WATER_BYTES = 64 * 1024
 const MAX_BYTES = 128 * 1024 * 1024
 const DRAIN_MS = 1_000
 const ERROR_MS = 2_000
-const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
 
 /** Status and headers of a response. */
 export interface ResponseHead {
@@ -16,8 +15,11 @@ export interface ResponseHead {
 
 /**
  * A response of a provider, which is pulled: everything that arrived since the last read is returned at once, and while
- * more than 64 KiB are unread, nothing is taken from the socket. If the signal aborts, a waiting read rejects with its
- * reason, and the request is destroyed.
+ * more than 64 KiB are unread, nothing is taken from the socket. What comes in a burst, within two milliseconds of the
+ * last read, is collected until the next tick of a clock that all responses share, since whatever follows a read costs
+ * more than the chunks in it: a promise for each layer up to the client, and a write to its socket. What comes after a
+ * pause, as from a model that generates, is returned at once, and so is the end. If the signal aborts, a waiting read
+ * rejects with its reason, and the request is destroyed.
  */
 export class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #providerId: string
@@ -34,6 +36,21 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #ended = false
   #failure: { readonly error: unknown } | undefined
   #wake: (() => void) | undefined
+  readonly #burst = new Burst(() => {
+    if (this.#chunks.length > 0) this.#wakeUp()
+  })
+  readonly #take = (): readonly Buffer[] | undefined => {
+    const chunks = this.#chunks
+    if (chunks.length === 0) {
+      if (this.#ended) return undefined
+      throw this.#failure?.error
+    }
+    this.#chunks = []
+    this.#waitingBytes = 0
+    this.#burst.passed()
+    if (this.#controller?.paused === true) this.#controller.resume()
+    return chunks
+  }
   #drain: NodeJS.Timeout | undefined
 
   constructor(providerId: string, signal: AbortSignal) {
@@ -50,16 +67,10 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   /** What has arrived since the last read, at least one chunk; undefined at the end. */
-  async read(): Promise<readonly Buffer[] | undefined> {
-    while (this.#chunks.length === 0) {
-      if (this.#ended) return undefined
-      await this.#more()
-    }
-    const chunks = this.#chunks
-    this.#chunks = []
-    this.#waitingBytes = 0
-    if (this.#controller?.paused === true) this.#controller.resume()
-    return chunks
+  read(): Promise<readonly Buffer[] | undefined> {
+    const hasCome = this.#chunks.length > 0 || this.#ended
+    // This runs for each chunk of a slow stream: an async function would make several more objects.
+    return hasCome ? Promise.resolve(this.#take()) : this.#more().then(this.#take)
   }
 
   /** The whole body as text; a longer one is refused. */
@@ -127,7 +138,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     this.#totalBytes += chunk.byteLength
     if (this.#waitingBytes > HIGH_WATER_BYTES) controller.pause()
     if (this.#totalBytes > MAX_BYTES) this.#fail(unavailable(this.#providerId, 'The answer is too long'), true)
-    this.#wakeUp()
+    this.#burst.came()
   }
 
   onResponseEnd(): void {
@@ -138,14 +149,15 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.#settle()
-    if (this.#drain === undefined) this.#fail(this.#explain(error), false)
+    if (this.#drain === undefined)
+      this.#fail(brokenConnection(this.#providerId, error, this.#head !== undefined), false)
   }
 
   #more(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
     return new Promise((resolve, reject) => {
       const wake = (): void => {
-        if (this.#failure === undefined) resolve()
+        if (this.#failure === undefined || this.#chunks.length > 0) resolve()
         else reject(this.#failure.error)
       }
       this.#wake = wake
@@ -169,13 +181,6 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #settle(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#drain)
-  }
-
-  #explain(error: Error): Error {
-    const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-    if (TIMEOUTS.has(code)) return new Rejection('PROVIDER_TIMEOUT', { provider: this.#providerId }, { cause: error })
-    const what = this.#head === undefined ? 'It cannot be reached' : 'The answer was cut off'
-    return unavailable(this.#providerId, `${what} (${code})`, error)
   }
 }
 

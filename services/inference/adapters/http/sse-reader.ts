@@ -27,21 +27,33 @@ export class SseReader {
   }
 
   /** The data of the next events, at least one; undefined at the end. An event that the end cut short counts as one. */
-  async next(): Promise<readonly string[] | undefined> {
-    while (!this.#ended) {
-      const chunks = await this.#reader.read()
-      if (chunks === undefined) {
-        this.#ended = true
-        this.#parser.feed(`${this.#decoder.end()}\n\n`)
-      } else {
-        for (const chunk of chunks) this.#parser.feed(this.#decoder.write(chunk))
-      }
-      if (this.#data.length > 0) {
-        const data = this.#data
-        this.#data = []
-        return data
-      }
+  next(): Promise<readonly string[] | undefined> {
+    return this.#ended ? Promise.resolve(undefined) : this.#reader.read().then(this.#parse)
+  }
+
+  /** Parses what was read, and reads on until an event is complete. */
+  readonly #parse = (chunks: readonly Buffer[] | undefined) => {
+    this.#feed(chunks)
+    return this.#data.length > 0 ? this.#take() : this.#readOn()
+  }
+
+  async #readOn(): Promise<readonly string[] | undefined> {
+    while (!this.#ended && this.#data.length === 0) this.#feed(await this.#reader.read())
+    return this.#data.length > 0 ? this.#take() : undefined
+  }
+
+  #feed(chunks: readonly Buffer[] | undefined): void {
+    if (chunks === undefined) {
+      this.#ended = true
+      this.#parser.feed(`${this.#decoder.end()}\n\n`)
+    } else {
+      for (const chunk of chunks) this.#parser.feed(this.#decoder.write(chunk))
     }
-    return undefined
+  }
+
+  #take(): readonly string[] {
+    const data = this.#data
+    this.#data = []
+    return data
   }
 }
