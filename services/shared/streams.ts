@@ -28,6 +28,8 @@ export class MappedStream<T, U> implements AsyncIterableIterator<U, undefined> {
   readonly #map: (item: T) => U
   #opened: Promise<AsyncIterator<T>> | undefined
   #iterator: AsyncIterator<T> | undefined
+  readonly #mapped = ({ done, value }: IteratorResult<T>): IteratorResult<U, undefined> =>
+    done === true ? { done, value: undefined } : { done: false, value: this.#map(value) }
 
   constructor(open: () => Promise<AsyncIterable<T>>, map: (item: T) => U) {
     this.#open = open
@@ -38,13 +40,14 @@ export class MappedStream<T, U> implements AsyncIterableIterator<U, undefined> {
     return this
   }
 
-  async next(): Promise<IteratorResult<U, undefined>> {
-    if (this.#iterator === undefined) {
-      this.#opened ??= this.#open().then((stream) => stream[Symbol.asyncIterator]())
-      this.#iterator = await this.#opened
-    }
-    const { done, value } = await this.#iterator.next()
-    return done === true ? { done, value: undefined } : { done: false, value: this.#map(value) }
+  next(): Promise<IteratorResult<U, undefined>> {
+    return this.#iterator === undefined ? this.#first() : this.#iterator.next().then(this.#mapped)
+  }
+
+  async #first(): Promise<IteratorResult<U, undefined>> {
+    this.#opened ??= this.#open().then((stream) => stream[Symbol.asyncIterator]())
+    this.#iterator = await this.#opened
+    return this.#mapped(await this.#iterator.next())
   }
 
   async return(): Promise<IteratorResult<U, undefined>> {

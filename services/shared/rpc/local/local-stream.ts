@@ -22,6 +22,22 @@ export class LocalStream<O extends DescMessage> implements AsyncIterableIterator
   #iterator: AsyncIterator<unknown> | undefined
   #span: OpenSpan | undefined
   #over = false
+  readonly #made = (next: IteratorResult<unknown>): IteratorResult<MessageShape<O>, undefined> => {
+    if (next.done === true) {
+      this.#finish()
+      return { done: true, value: undefined }
+    }
+    try {
+      return { done: false, value: makeMessage(this.#output, next.value as MessageInitShape<O>) }
+    } catch (error) {
+      return this.#failed(error)
+    }
+  }
+  readonly #failed = (thrown: unknown): never => {
+    const error = this.#context.explain(thrown) ?? toConnectError(thrown, this.#routes.domain, this.#routes.reasons)
+    this.#finish(error)
+    throw error
+  }
 
   constructor(output: O, routes: Routes, handler: StreamHandler, input: unknown, context: LocalContext) {
     this.#output = output
@@ -37,19 +53,18 @@ export class LocalStream<O extends DescMessage> implements AsyncIterableIterator
     return this
   }
 
-  async next(): Promise<IteratorResult<MessageShape<O>, undefined>> {
-    if (this.#over) return { done: true, value: undefined }
+  next(): Promise<IteratorResult<MessageShape<O>, undefined>> {
+    if (this.#over) return Promise.resolve({ done: true, value: undefined })
+    // This runs for each word of each stream: an async function would make several more objects.
+    return this.#pulled().then(this.#made, this.#failed)
+  }
+
+  #pulled(): Promise<IteratorResult<unknown>> {
     try {
       this.#context.throwIfDone()
-      const next = await this.#context.race(this.#pull())
-      if (next.done !== true)
-        return { done: false, value: makeMessage(this.#output, next.value as MessageInitShape<O>) }
-      this.#finish()
-      return { done: true, value: undefined }
-    } catch (thrown) {
-      const error = this.#context.explain(thrown) ?? toConnectError(thrown, this.#routes.domain, this.#routes.reasons)
-      this.#finish(error)
-      throw error
+      return this.#context.race(this.#pull())
+    } catch (error) {
+      return Promise.reject(error)
     }
   }
 
