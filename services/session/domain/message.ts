@@ -76,6 +76,8 @@ export interface IdleMessage extends MessageBase {
   readonly type: 'idle'
   readonly outcome: Outcome
   readonly error: StructuredError | undefined
+  /** The run was interrupted for a steer or a move, and the next one began at once: the session was never at rest. */
+  readonly goesOn?: boolean
 }
 
 /** One entry of a session's history. */

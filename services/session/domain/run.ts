@@ -57,7 +57,8 @@ export function endRun(
   const { running, interruptRequested, timeIdle } = revision.state
   if (running) {
     if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)
-    revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error })
+    const goesOn = outcome === 'interrupted' && revision.state.due ? { goesOn: true } : {}
+    revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error, ...goesOn })
     revision.event({ type: 'execution-ended', outcome, error, reason })
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)
     revision.set({ running: false, interruptRequested: false, outcome, timeIdle: idle })

@@ -15,6 +15,7 @@ import type { RunContext } from '../run-context.ts'
 import { RunFailure } from '../run-context.ts'
 import { INTERNAL, resumeStep, runStep, type StepEnd } from '../run-step.ts'
 import { isLeaseLost, Stopped } from '../stopped.ts'
+import { interruptDelegates } from '../subagents/task-call.ts'
 import { atStep, type Drain } from '../takeover/take-over.ts'
 
 /** How a run ended. */
@@ -79,7 +80,8 @@ export async function doRun(run: Drain, left: readonly AssistantMessage[]): Prom
     if (error instanceof Stopped) return INTERRUPTED
     if (error instanceof RunFailure) return isInterrupted ? INTERRUPTED : { outcome: 'failed', error: error.error }
     logger.error({ err: error, sessionId: tenure.lease.sessionId }, 'A run failed')
-    await owned.settleAborted()
+    const { abandoned } = await owned.settleAborted()
+    await interruptDelegates(run, abandoned)
     return isInterrupted ? INTERRUPTED : { outcome: 'failed', error: INTERNAL }
   }
 }

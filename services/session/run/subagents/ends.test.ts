@@ -5,10 +5,12 @@ import { Delivery, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Places } from '#shared/places.ts'
+import { acquire, admission } from '#test/contract/session-store.support.ts'
 import { afterKill } from '#test/support/after-kill.ts'
 import { scriptedPeers } from '#test/support/session-peers.ts'
 import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
 import { calls, hangs, type Turn, text } from '#test/support/session-turns.ts'
+import { withUseCases } from '#test/support/session-use-cases.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const explore = { description: 'Look', prompt: 'Find it', subagent_type: 'explore' }
@@ -219,4 +221,43 @@ test('a child that was removed while its parent had no owner fails the call', as
   await using after = await openSessionService({ directory })
   await after.wait()
   assert.equal(await errorOf(after), 'task.removed')
+})
+
+test('a child that is interrupted and prompted again fails the call, before anybody looks as well', async () => {
+  await using service = await openWaiting()
+  const directory = await afterKill(service)
+  const sessionId = service.childId
+  // Nobody runs anything there.
+  const path = join(directory, 'session.sqlite')
+  await using store = withUseCases(await openSqliteSessionStore({ path, clock: systemClock }))
+  for (let claims = 0; claims < 2; claims++) {
+    const lease = await acquire(store, 60_000)
+    if (lease.sessionId !== sessionId) continue
+    await store.settleAborted(lease)
+    await store.endRun(lease, 'interrupted')
+  }
+  await store.admitPrompt('wrk_1', admission('msg_again', { sessionId, text: 'Thanks' }))
+  await store[Symbol.asyncDispose]()
+  const peers = scriptedPeers()
+  peers.subagents.push({ agentId: 'explore' })
+  const byPrompt: Turn = (request, signal) => {
+    const said = JSON.stringify(request.messages.at(-1)?.parts)
+    return (said.includes('Thanks') ? hangs('You are welcome') : text('Done'))(request, signal)
+  }
+  peers.turns.push(byPrompt, byPrompt, byPrompt)
+  await using after = await openSessionService({ peers, directory })
+  await after.wait()
+  assert.equal(await errorOf(after), 'task.interrupted')
+})
+
+test('a child is interrupted although its parent’s tools cannot be ended', async () => {
+  await using service = await openWaiting()
+  service.peers.onEnd = async () => {
+    throw new Error('Nobody knows why')
+  }
+  await interrupt(service, 'ses_1')
+  for (const id of ['ses_1', service.childId]) {
+    await service.wait(id)
+    assert.equal(await service.outcome(id), Outcome.INTERRUPTED)
+  }
 })

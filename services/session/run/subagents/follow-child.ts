@@ -1,6 +1,6 @@
 import type { CallOutcome } from '#services/session/domain/generation/call-outcome.ts'
 import type { KnownItem } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage } from '#services/session/domain/message.ts'
+import type { AssistantMessage, IdleMessage } from '#services/session/domain/message.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Delegation } from '#services/session/domain/subagent/delegation.ts'
 import type { RunContext } from '../run-context.ts'
@@ -86,7 +86,7 @@ async function untilEnded(run: RunContext, sessionId: string, promptId: string, 
       if (rest !== 'delivered' || timeIdle === lookedAt) return undefined
       lookedAt = timeIdle
       const end = await findEnd(run, sessionId, promptId)
-      return end === undefined || end.idle.outcome === 'interrupted' ? undefined : rest
+      return end !== undefined && isOver(end.idle) ? rest : undefined
     })
   } catch (error) {
     signal.throwIfAborted()
@@ -114,7 +114,8 @@ async function promptOf({ store, tenure }: RunContext, sessionId: string, id: st
 
 /**
  * Where the prompt of a task is in its session, and the end of its run; undefined: there is none yet, or the session is
- * gone. A run that was interrupted for a steer goes on as the next one, and is over when the session is at rest.
+ * gone. A run that was interrupted for a steer goes on as the next one. Once the session was at rest, the task is over,
+ * even if it was prompted again before anybody looked.
  */
 async function findEnd({ store, tenure }: RunContext, sessionId: string, promptId: string) {
   const { workspace } = tenure.lease
@@ -126,7 +127,11 @@ async function findEnd({ store, tenure }: RunContext, sessionId: string, promptI
   const ends = (page?.items ?? []).flatMap(({ seq, message }) =>
     message.type === 'idle' ? [{ begin: prompt.seq, end: seq, idle: message }] : [],
   )
-  return ends.find(({ idle }) => idle.outcome !== 'interrupted') ?? ends.at(-1)
+  return ends.find(({ idle }) => isOver(idle)) ?? ends.at(-1)
+}
+
+function isOver({ goesOn = false }: IdleMessage): boolean {
+  return !goesOn
 }
 
 /** How the run of a task ended, and its last answer; undefined: the session is gone. */
