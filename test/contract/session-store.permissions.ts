@@ -30,6 +30,26 @@ export function permissionCases(test: StoreTest): void {
     assert.equal(await store.readPermissionAnswer(lease, 'per_a'), undefined)
   })
 
+  test('all requests that wait are found in batches, oldest first, however many there are', async (fixture) => {
+    const { store } = fixture
+    const lease = await begin(fixture)
+    const { timeCreated } = request('')
+    // Most of them at the same time.
+    const all = Array.from({ length: 600 }, (_, i) => request(`per_${i}`, { timeCreated: timeCreated + (i % 2) }))
+    await Promise.all(all.map((each) => store.requestPermission(lease, each)))
+    await store.replyPermission(W, 'ses_1', 'per_300', once)
+    const found = (await Array.fromAsync(store.waitingRequests(W))).flat()
+    assert.deepEqual(
+      found.map(({ id }) => id).sort(),
+      all
+        .map(({ id }) => id)
+        .filter((id) => id !== 'per_300')
+        .sort(),
+    )
+    assert.ok(found.every((each, i) => i === 0 || each.timeCreated >= (found[i - 1]?.timeCreated ?? 0)))
+    assert.deepEqual((await Array.fromAsync(store.waitingRequests(OTHER))).flat(), [])
+  })
+
   test('an answer is read by the owner with its words, and answers only once', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)

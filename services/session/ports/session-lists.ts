@@ -87,6 +87,8 @@ export interface SessionLists {
   getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined>
   /** Requests that wait for an answer and have not expired, oldest first, at most 1,000. */
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>
+  /** All such requests of a workspace, oldest first, in batches as those of `listSessions`. */
+  waitingRequests(workspace: string): AsyncIterable<readonly PermissionRequest[]>
   /** Approvals saved for a project, as `allow` rules. */
   savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]>
   /**

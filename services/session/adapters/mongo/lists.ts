@@ -91,3 +91,18 @@ export async function listPermissionRequests(
   )
   return (await cursor.toArray()).map(toRequest)
 }
+
+/** How many of the waiting requests are read at once. */
+const BATCH = 256
+
+/** See SessionLists.waitingRequests. */
+export async function* waitingRequests(
+  { requests }: Collections,
+  workspace: string,
+  now: number,
+): AsyncGenerator<readonly PermissionRequest[]> {
+  const waiting = { workspace, reply: null, timeExpires: { $gt: now } }
+  const options = { sort: { timeCreated: 1, seq: 1 }, batchSize: BATCH, maxTimeMS: MAX_TIME_MS } as const
+  await using cursor = requests.find(waiting, options)
+  while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(toRequest)
+}

@@ -18,7 +18,7 @@ import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { SERVER_NOW } from './collections.ts'
 import { listSessions } from './list-sessions.ts'
-import { listMessages, listPermissionRequests } from './lists.ts'
+import { listMessages, listPermissionRequests, waitingRequests } from './lists.ts'
 import { MongoReads } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
 
@@ -72,6 +72,11 @@ export class MongoSessionLists implements SessionLists {
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
     const { collections, clock } = this.#parts
     return listPermissionRequests(collections, workspace, sessionId, clock.now())
+  }
+
+  waitingRequests(workspace: string): AsyncIterable<readonly PermissionRequest[]> {
+    const { collections, clock } = this.#parts
+    return waitingRequests(collections, workspace, clock.now())
   }
 
   savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import { type MessagePage, type MessageQuery, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
@@ -45,6 +46,28 @@ export function listPermissionRequests(
     ORDER BY ${order} LIMIT 1000`
   const values = sessionId === undefined ? [workspace, now] : [workspace, now, sessionId]
   return (file.statement(sql).all(...values) as unknown as RequestRecord[]).map(toRequest)
+}
+
+/** How many of the waiting requests are read at once. */
+const BATCH = 256
+
+/** See SessionLists.waitingRequests. */
+export async function* waitingRequests(
+  file: SqliteFile,
+  workspace: string,
+  now: number,
+): AsyncGenerator<readonly PermissionRequest[]> {
+  const sql = `SELECT * FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ?
+    AND (timeCreated, seq, id) > (?, ?, ?) ORDER BY timeCreated, seq, id LIMIT ${BATCH}`
+  let after: readonly [number, number, string] = [0, 0, '']
+  for (;;) {
+    const records = file.statement(sql).all(workspace, now, ...after) as unknown as RequestRecord[]
+    yield records.map(toRequest)
+    const last = records.at(-1)
+    if (last === undefined || records.length < BATCH) return
+    after = [last.timeCreated, last.seq, last.id]
+    await setImmediate()
+  }
 }
 
 /** Sessions of a workspace with a live lease. */

@@ -16,7 +16,7 @@ import type {
 import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { listSessions } from './list-sessions.ts'
-import { listActive, listMessages, listPermissionRequests } from './lists.ts'
+import { listActive, listMessages, listPermissionRequests, waitingRequests } from './lists.ts'
 import { readMessage, readStored } from './message-rows.ts'
 import { readSession } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
@@ -57,6 +57,10 @@ export class SqliteSessionLists implements SessionLists {
 
   async listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {
     return listPermissionRequests(this.#parts.file, workspace, sessionId, this.#parts.clock.now())
+  }
+
+  waitingRequests(workspace: string): AsyncIterable<readonly PermissionRequest[]> {
+    return waitingRequests(this.#parts.file, workspace, this.#parts.clock.now())
   }
 
   async savedApprovals(workspace: string, projectId: string): Promise<readonly PermissionRule[]> {

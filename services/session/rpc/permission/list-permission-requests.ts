@@ -5,6 +5,9 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { permissionRequestToProto } from './permission-request-to-proto.ts'
 
+/** How many requests a list has at most. */
+const MOST = 1_000
+
 /**
  * Lists the permission requests that wait for an answer, of one session and those below it, or of the whole workspace.
  */
@@ -14,15 +17,25 @@ export function listPermissionRequests(dependencies: {
   const { store } = dependencies
   return async ({ sessionId }, context) => {
     const { workspaceId } = principalOf(context)
-    const waiting = await store.listPermissionRequests(workspaceId)
-    if (sessionId === undefined) return { requests: waiting.map(permissionRequestToProto) }
+    if (sessionId === undefined) {
+      const waiting = await store.listPermissionRequests(workspaceId)
+      return { requests: waiting.map(permissionRequestToProto) }
+    }
     if ((await store.getSession(workspaceId, sessionId)) === undefined) throw sessionNotFound(sessionId)
     const own = await store.listPermissionRequests(workspaceId, sessionId)
     const requests = [...own]
     const parents = new Map<string, string | undefined>([[sessionId, undefined]])
-    for (const request of waiting) if (await isBelow(request.sessionId)) requests.push(request)
+    let below = 0
+    for await (const batch of store.waitingRequests(workspaceId)) {
+      for (const request of batch) {
+        if (below === MOST || !(await isBelow(request.sessionId))) continue
+        requests.push(request)
+        below++
+      }
+      if (below === MOST) break
+    }
     requests.sort((a, b) => a.timeCreated - b.timeCreated)
-    return { requests: requests.map(permissionRequestToProto) }
+    return { requests: requests.slice(0, MOST).map(permissionRequestToProto) }
 
     async function isBelow(id: string): Promise<boolean> {
       const seen = new Set<string>()

@@ -54,6 +54,30 @@ forEachTransport((name, connect) => {
     assert.equal(request?.requestId, 'per_2')
   })
 
+  test(`requests of sessions below one are listed, however many wait elsewhere (${name})`, async () => {
+    const { service, lease } = await asking(connect)
+    await using _ = service
+    const { client, store, clock } = service
+    const others = Array.from({ length: 1_000 }, (_, i) => requestOf(`per_more_${i}`, clock.time))
+    await Promise.all(others.map((each) => store.requestPermission(lease, each)))
+    await client.createSession({ sessionId: 'ses_root' }, service.as())
+    const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
+    const location = { directory: '/project', projectId: 'global', subpath: '' }
+    const input = { ...child, location, metadata: undefined, permissions: undefined }
+    await store.createSession('wrk_1', input, 'ses_root')
+    await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, service.as())
+    const own = await store.acquireLease('owner', 60_000)
+    assert.equal(own?.sessionId, 'ses_child')
+    await store.promote(own, 'idle')
+    clock.time += 1
+    await store.requestPermission(own, { ...requestOf('per_below', clock.time), sessionId: 'ses_child' })
+    const { requests } = await client.listPermissionRequests({ sessionId: 'ses_root' }, service.as())
+    assert.deepEqual(
+      requests.map(({ requestId }) => requestId),
+      ['per_below'],
+    )
+  })
+
   test(`a request is found while it waits, however many wait before it (${name})`, async () => {
     const { service, lease } = await asking(connect)
     await using _ = service
