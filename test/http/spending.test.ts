@@ -26,14 +26,14 @@ const DIALECTS: Readonly<Record<string, object>> = {
   messages: { messages },
 }
 
-async function openPriced() {
+async function openPriced(env: Record<string, string> = {}) {
   const stub: ProviderStub = await startStub((response) => {
     const { stream } = Object(stub.seen.at(-1)?.body) as Json
     return (stream === true ? streams(STREAMED) : answers(200, WHOLE))(response)
   })
-  const models = [{ id: 'gpt', pricing: { input: 1, output: 2 } }]
+  const models = [{ id: 'gpt', pricing: { input: 1, output: 2 } }, { id: 'nobody-knows' }]
   const provider = { id: 'openai', protocol: 'openai', baseURL: `${stub.url}/v1`, apiKey: 'sk-upstream', models }
-  return { stub, portico: await openPortico({ PORTICO_CONFIG: providerConfig([provider]) }) }
+  return { stub, portico: await openPortico({ PORTICO_CONFIG: providerConfig([provider]), ...env }) }
 }
 
 async function keyWith({ identity, operator }: Portico, terms: MessageInitShape<typeof KeyTermsSchema>) {
@@ -75,6 +75,27 @@ test('a request without a maximum is sent with the output that the rest of the l
     }
     const { usage: spent, limit_remaining: left } = await read(portico, 'key', secret)
     assert.deepEqual([spent, left], [2 * COST, Number((1e-4 - 2 * COST).toFixed(9))])
+  }
+})
+
+test('a key with a limit uses a model of unknown price only where the setting allows that, and it costs nothing that is known', async () => {
+  for (const allowed of [false, true]) {
+    const { stub, portico } = await openPriced(allowed ? { PORTICO_ALLOW_UNPRICED_MODELS: 'true' } : {})
+    await using _stub = stub
+    await using _ = portico
+    const { secret } = await keyWith(portico, { limitNanos: 100_000n })
+    for (const dialect of Object.keys(DIALECTS)) {
+      const { status, text, id } = await send(portico, dialect, secret, { model: 'openai/nobody-knows' })
+      assert.equal(status, allowed ? 200 : 402, text)
+      if (!allowed) continue
+      const {
+        total_cost: cost,
+        cost_known: known,
+        tokens_prompt: tokens,
+      } = await read(portico, `generation?id=${id}`, secret)
+      assert.deepEqual([cost, known, tokens], [0, false, 3])
+    }
+    assert.equal(stub.seen.length, allowed ? 3 : 0)
   }
 })
 

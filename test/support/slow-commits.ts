@@ -4,9 +4,10 @@ import { appendFileSync } from 'node:fs'
 import { StatementSync } from 'node:sqlite'
 import { isMainThread, workerData } from 'node:worker_threads'
 
-/** How long a commit takes; the others take no time if it is longer. */
+/** How long a commit takes. */
 const COMMIT_MS = 1_500
-const FIRST_MS = Number(process.env.SLOW_COMMITS_FIRST_MS ?? COMMIT_MS)
+/** How long the second one takes instead; then the others take no time. */
+const HANG_MS = process.env.SLOW_COMMITS_HANG_MS
 
 const log = process.env.SLOW_COMMITS_LOG
 const { path = '' } = (isMainThread ? {} : (workerData ?? {})) as { readonly path?: string }
@@ -14,7 +15,7 @@ if (log !== undefined && path.endsWith('inference.sqlite')) slowDown(log)
 
 function slowDown(log: string): void {
   let [opened, closed] = [0, 0]
-  let commitMs = FIRST_MS
+  let commits = 0
   const { run, get } = StatementSync.prototype
   StatementSync.prototype.get = function (this: StatementSync, ...values: never[]) {
     if (this.sourceSQL.startsWith('UPDATE ledger')) closed++
@@ -28,10 +29,14 @@ function slowDown(log: string): void {
     opened = 0
     closed = 0
     appendFileSync(log, `${JSON.stringify({ at: 'begin', ...rows })}\n`)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, commitMs)
-    commitMs = FIRST_MS > COMMIT_MS ? 0 : COMMIT_MS
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, msOf(++commits))
     const changes = Reflect.apply(run, this, values)
     appendFileSync(log, `${JSON.stringify({ at: 'end', ...rows })}\n`)
     return changes
   }
+}
+
+function msOf(commit: number): number {
+  if (HANG_MS === undefined) return COMMIT_MS
+  return commit === 2 ? Number(HANG_MS) : 0
 }

@@ -14,6 +14,8 @@ interface Waiting {
 
 /** How long a call waits for a disk that hangs, in milliseconds. */
 const PATIENCE_MS = 4_000
+/** The same for calls that also wait for the thread to start. */
+const STARTING_MS = 20_000
 /** Sums of many rows take as long as they take, and so does what was called before the end. */
 const UNLIMITED: ReadonlySet<Method | 'dispose'> = new Set(['activity', 'dispose'] as const)
 
@@ -66,7 +68,8 @@ export class ThreadClient {
     return new Promise<T>((resolve, reject) => {
       if (this.#ended !== undefined) throw this.#ended
       if (this.#isHung) throw new Late('the disk hangs')
-      const until = UNLIMITED.has(method) ? Number.POSITIVE_INFINITY : systemClock.monotonic() + PATIENCE_MS
+      const patience = this.#hasAnswered ? PATIENCE_MS : STARTING_MS
+      const until = UNLIMITED.has(method) ? Number.POSITIVE_INFINITY : systemClock.monotonic() + patience
       const id = this.#waiting.add({ resolve, reject, until })
       this.#watch(PATIENCE_MS)
       this.#calls.push({ id, method, args })
@@ -98,10 +101,10 @@ export class ThreadClient {
       if (waiting.until <= now) {
         this.#isHung = true
         waiting.until = Number.POSITIVE_INFINITY
-        waiting.reject(new Late(`no answer within ${PATIENCE_MS} ms`))
+        waiting.reject(new Late('the disk hangs'))
       } else next = Math.min(next, waiting.until)
     }
-    if (next < Number.POSITIVE_INFINITY) this.#watch(next - now)
+    if (next < Number.POSITIVE_INFINITY) this.#watch(Math.min(next - now, PATIENCE_MS))
   }
 
   #settle(answer: ThreadAnswer): void {
