@@ -39,8 +39,8 @@ export const MAX_NAME = 1_000
 export function openPart(index: number, kind: GrowingKind, called?: Called, phase?: string): OpenPart {
   const { signature = '', format = '' } = called ?? {}
   const proof = { signature, encrypted: '', id: '', format }
-  const short = called && shortened(called)
-  return { index, kind, called: short, phase, text: new GrowingText(), held: '', ...proof, tokens: [], metadata: undefined }
+  const grown = { text: new GrowingText(), held: '', tokens: [] }
+  return { index, kind, called: called && shortened(called), phase, ...grown, ...proof, metadata: undefined }
 }
 
 /** The part that it has become. */
