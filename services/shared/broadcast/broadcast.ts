@@ -1,23 +1,5 @@
+import type { BroadcastOptions } from './broadcast-options.ts'
 import { type BroadcastEnd, BroadcastReader, type Readable } from './reader.ts'
-
-/** What a broadcast is made from. */
-export interface BroadcastOptions<T> {
-  /** Pulled when a reader wants more than is buffered. Readers do not get its first item. */
-  readonly source: AsyncIterator<T, undefined>
-  /**
-   * Position of an item in the log. Positions grow, and sort as strings. Undefined: the item is not in the log, and
-   * readers that join later do not get it.
-   */
-  readonly positionOf: (item: T) => string | undefined
-  /** Whether items before this one are missing. */
-  readonly isGap: (item: T) => boolean
-  /** The earlier items that an item makes void; readers that have not reached these do not get them. */
-  readonly voids: (item: T) => ((earlier: T) => boolean) | undefined
-  /** Number of characters that an item occupies in memory. */
-  readonly sizeOf: (item: T) => number
-  /** The error that a reader fails with when it has fallen behind. */
-  readonly overflow: () => Error
-}
 
 /** How many items, and characters of items, may wait for the slowest reader. */
 const MOST = { items: 4_096, size: 4_194_304 }

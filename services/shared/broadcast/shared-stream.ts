@@ -1,4 +1,5 @@
-import { Broadcast, type BroadcastOptions } from './broadcast.ts'
+import { Broadcast } from './broadcast.ts'
+import type { BroadcastOptions } from './broadcast-options.ts'
 
 /** What a shared stream is made from. */
 export interface SharedStreamOptions<T> extends BroadcastOptions<T> {
