@@ -21,6 +21,11 @@ import { waitUntil } from './wait-until.ts'
 export const HOUR_MS = 3_600_000
 const WORDS = ['parser', 'lexer', 'gateway', 'ledger', 'renderer']
 
+const TITLED = ['id', 'titleSearch', 'titlePlace', 'timeUpdated', 'projectId', 'directory', 'parentId'] as const
+
+/** What of a session decides which searches find it. */
+type Titled = Pick<SessionDocument, (typeof TITLED)[number]>
+
 export type Query = Pick<SessionQuery, 'order'> & Partial<SessionQuery> & { readonly search: string }
 
 /** A database of sessions with titles, and what may happen to them. */
@@ -68,6 +73,9 @@ export class TitledDocuments implements AsyncDisposable {
   async indexed(titles = this.titles): Promise<void> {
     await waitUntil('the index', async () => {
       titles.look(W)
+      // The server takes a while to count them.
+      const turn = await this.turn()
+      if (turn !== null && turn.until > 0) return undefined
       return (await this.waiting()) < BLOCK ? true : undefined
     })
     // Its turn is over when what is left of other blocks was looked at.
@@ -99,8 +107,12 @@ export class TitledDocuments implements AsyncDisposable {
   }
 
   /** The sessions that searches may find. */
-  sessions(): Promise<SessionDocument[]> {
-    return this.collections.sessions.find({ workspace: W, titleSearch: { $type: 'string' } }).toArray()
+  sessions(): Promise<Titled[]> {
+    const projection = Object.fromEntries(TITLED.map((member) => [member, 1]))
+    return this.collections.sessions
+      .find({ workspace: W, titleSearch: { $type: 'string' } })
+      .project<Titled>({ ...projection, _id: 0 })
+      .toArray()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -124,7 +136,7 @@ export async function titledDocuments(): Promise<TitledDocuments> {
 }
 
 /** What a list contains, computed from the sessions alone. */
-export function expected(query: Query, sessions: readonly SessionDocument[]): string[] {
+export function expected(query: Query, sessions: readonly Titled[]): string[] {
   const { order, search, projectId, directory, parentId, until, after, limit = 20 } = query
   const isAscending = order === 'ascending'
   return sessions
@@ -151,7 +163,7 @@ function isBefore(a: Place, b: Place): boolean {
 /** Many lists find what they should. */
 export async function findsAll(all: TitledDocuments, what: string): Promise<void> {
   const sessions = await all.sessions()
-  const { timeUpdated, id } = sessions[sessions.length >> 1] as SessionDocument
+  const { timeUpdated, id } = sessions[sessions.length >> 1] as Titled
   const filters = [{ projectId: 'even' }, { directory: '/a' }, { parentId: null }, { parentId: 'ses_1' }]
   const ranges = [{ after: { timeUpdated, id } }, { until: timeUpdated }]
   for (const search of ['parser', 'lexer of', 'er of the g', 'ger 17', 'nowhere', 'renamed', ' 123']) {

@@ -83,7 +83,7 @@ test('sessions that change during a search cause no other to be missed, and none
   skip,
 }, async () => {
   await using all = await titledDocuments()
-  await all.add(4 * BLOCK, 3_000)
+  await all.add(3 * BLOCK, 3_000)
   await all.indexed()
   for (const order of ['ascending', 'descending'] as const) {
     const query = { search: 'of the parser', order, limit: 100_000 }
