@@ -1,29 +1,14 @@
 // The common part of the operator's commands: they work with or without a running server, because whoever can write to
 // the store has the authority. The store is the one that the same environment gives the server.
-import { existsSync } from 'node:fs'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { type CallOptions, type Client, Code, ConnectError } from '@connectrpc/connect'
 import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
-import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
-import { readConfig } from '#services/identity/config.ts'
-import { open, storeSchema } from '#services/identity/open.ts'
-import { systemClock } from '#shared/clock.ts'
+import type { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
+import type { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { ConfigError } from '#shared/config/config-error.ts'
-import { describeStore } from '#shared/config/store-config.ts'
-import { callOptions } from '#shared/rpc/call-context.ts'
-import { createClient } from '#shared/rpc/client.ts'
-import { createLocalTransport } from '#shared/rpc/local-transport.ts'
-import { anyStored } from '#shared/stores/migrate-stores.ts'
-import { requireWholeStores } from '#shared/stores/store-files.ts'
-import { createLogger } from '#shared/telemetry/logging.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
 
 const PAGE = 100
-const NEW_STORE =
-  'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
-const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with npm run key.`
-
 /** The command line is invalid. */
 export class UsageError extends Error {}
 
@@ -66,28 +51,10 @@ export async function runCommand(usage: string, run: (words: string[]) => Promis
  * Opens the identity service for the operator. Throws UsageError if there is no store yet, unless the command `makes`
  * one.
  */
-export async function openAsOperator({ makes }: { readonly makes: boolean }): Promise<Operator> {
-  const config = readConfig(process.env)
-  remark(`Store: ${describeStore(config.store)}`)
-  if (config.store.kind === 'sqlite' && existsSync(config.store.directory)) requireWholeStores(config.store)
-  const isNew = !(await anyStored(config.store, [storeSchema]))
-  if (isNew && !makes) throw new UsageError(NO_STORE)
-  const logger = createLogger({ service: 'operator', level: 'silent' })
-  // The server, which may have other settings, decides how long entries of the audit log are kept.
-  const opened = await open({ ...config, auditDays: 0 }, { clock: systemClock, logger })
-  const { organizationId, workspaceId: first, createdManagementKey, createdApiKey } = opened.bootstrap
-  if (isNew) remark(NEW_STORE)
-  if (createdManagementKey !== undefined) remark(`First start. Management key, shown once: ${createdManagementKey}`)
-  if (createdApiKey !== undefined) remark(`First start. Workspace API key, shown once: ${createdApiKey}`)
-  const transport = createLocalTransport(opened.routes)
-  return {
-    identity: createClient(IdentityService, transport),
-    federation: createClient(FederationService, transport),
-    as: (workspaceId = first) =>
-      callOptions({ principal: { organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' } }),
-    workspaceId: first,
-    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
-  }
+export async function openAsOperator(options: { readonly makes: boolean }): Promise<Operator> {
+  // Loading it takes most of the time of a command, and the usage needs none of it.
+  const { openIdentity } = await import('./operator-identity.ts')
+  return openIdentity(options)
 }
 
 /** All organizations, oldest first. */
