@@ -193,7 +193,8 @@ test('the service alone decides how much a request may hold, and its error names
     const base = { model: 'portico/echo', input: 'Hello' }
     const good = await post(portico, { ...base, ...kept }, headers?.kept)
     assert.equal(good.status, 200, `${limit}: ${(await good.text()).slice(0, 500)}`)
-    for (const stream of [false, true]) {
+    // Of megabytes, which take a while, once is enough.
+    for (const stream of limit === 'MediaPart.data' ? [false] : [false, true]) {
       const answer = await post(portico, { ...base, ...passed, stream }, headers?.passed)
       assert.deepEqual(await answer.json(), generationError(400, `Invalid request parameters: ${problem}`))
       assert.equal(answer.status, 400)
