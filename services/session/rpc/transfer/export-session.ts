@@ -5,6 +5,7 @@ import type { BlobStore } from '#services/session/ports/blob-store.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { readMessages, type SameSession } from '#services/session/run/history/read-messages.ts'
+import { ownTurn } from '#shared/own-turn.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkReadable, readContent, toMessage } from '../message/message-stream.ts'
 import { sessionToProto } from '../session/session-to-proto.ts'
@@ -27,6 +28,8 @@ export function exportSession(dependencies: {
       await checkReadable(dependencies, { workspace, sessionId }, stored, withoutContent)
       last = stored.seq
     }
+    // The last message may have taken long.
+    await ownTurn()
     // Between the two readings: if another session has the id by now, the second reading finds that out.
     const session = await store.getSession(workspace, sessionId)
     if (session === undefined) throw sessionNotFound(sessionId)
