@@ -7,7 +7,7 @@ import {
   type KeyTermsSchema,
 } from '#gen/portico/identity/v1/identity_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import { UsageError } from './operator.ts'
+import { UsageError } from './command.ts'
 
 type Terms = Exclude<MessageInitShape<typeof KeyTermsSchema>, { readonly $typeName: string }>
 

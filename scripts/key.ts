@@ -3,8 +3,10 @@ import { timestampDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/
 import { type ApiKey, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { systemClock } from '#shared/clock.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
+import { parseWords, remark, runCommand, UsageError } from './command.ts'
 import { describeTerms, parseDollars, parseTerms, TERM_OPTIONS } from './key-options.ts'
-import { type Operator, openAsOperator, parseWords, remark, runCommand, UsageError, workspaceIdOf } from './operator.ts'
+import { openAsOperator, workspaceIdOf } from './operator.ts'
+import type { Operator } from './operator-identity.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
                               [TERMS]

@@ -1,5 +1,6 @@
 // The identity service in the process of an operator's command.
 import { existsSync } from 'node:fs'
+import type { CallOptions, Client } from '@connectrpc/connect'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
@@ -12,11 +13,21 @@ import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { anyStored } from '#shared/stores/migrate-stores.ts'
 import { requireWholeStores } from '#shared/stores/store-files.ts'
 import { createLogger } from '#shared/telemetry/logging.ts'
-import { type Operator, remark, UsageError } from './operator.ts'
+import { remark, UsageError } from './command.ts'
 
 const NEW_STORE =
   'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
 const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with npm run key.`
+
+/** The identity service, called by the operator. */
+export interface Operator extends AsyncDisposable {
+  readonly identity: Client<typeof IdentityService>
+  readonly federation: Client<typeof FederationService>
+  /** Options of a call in a workspace; by default the one that the deployment started with. */
+  as(workspaceId?: string): CallOptions
+  /** The workspace that the deployment started with. */
+  readonly workspaceId: string
+}
 
 /** As `openAsOperator`. */
 export async function openIdentity({ makes }: { readonly makes: boolean }): Promise<Operator> {

@@ -1,14 +1,8 @@
 // Creates and lists organizations, and changes their plans, as the operator.
 import { type Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
-import {
-  listOrganizations,
-  type Operator,
-  openAsOperator,
-  parseWords,
-  remark,
-  runCommand,
-  UsageError,
-} from './operator.ts'
+import { parseWords, remark, runCommand, UsageError } from './command.ts'
+import { listOrganizations, openAsOperator } from './operator.ts'
+import type { Operator } from './operator-identity.ts'
 
 const USAGE = `Usage: npm run org -- create NAME [--plan free|business|enterprise]
        npm run org -- list

@@ -7,7 +7,8 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { isObject } from '#shared/json.ts'
-import { openAsOperator, parseWords, remark, runCommand, UsageError } from './operator.ts'
+import { parseWords, remark, runCommand, UsageError } from './command.ts'
+import { openAsOperator } from './operator.ts'
 
 const USAGE = `Usage: npm run token -- keypair FILE [--alg ES256|RS256]
        npm run token -- sign FILE --issuer URL --subject SUBJECT --audience AUDIENCE [--expires-in SECONDS] [--claims JSON]
