@@ -160,7 +160,7 @@ test('a request is served with its preset’s settings where it has none, from t
   const chosen = { mode: ToolChoice_Mode.NAMED, name: 'look' }
   assert.ok((await upstream({ model: 'p/gpt', preset: 'a', toolChoice: chosen })).seen.tool_choice)
   const missing = await refusalOf(generate({ preset: 'a', toolChoice: { ...chosen, name: 'none' } }))
-  assert.deepEqual([missing.reason, missing.metadata.field], ['REQUEST_INVALID', 'tool_choice.name'])
+  assert.deepEqual([missing.reason, missing.metadata.field], ['REQUEST_INVALID', 'tool_choice'])
 
   await make('a', { sampling: { temperature: 1.5 }, notApplied: ['models'] })
   const next = await upstream({ model: '@preset/a' })
