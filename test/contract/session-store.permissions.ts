@@ -50,6 +50,19 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual((await Array.fromAsync(store.waitingRequests(OTHER))).flat(), [])
   })
 
+  test('a request that cannot be read spoils no other', async (fixture) => {
+    const lease = await begin(fixture)
+    for (const id of ['per_1', 'per_2']) await fixture.store.requestPermission(lease, request(id))
+    await fixture.damage('requests', 'per_1', 'data')
+    const { store } = fixture
+    assert.deepEqual(await store.listPermissionRequests(W), [request('per_2')])
+    assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [request('per_2')])
+    assert.deepEqual((await Array.fromAsync(store.waitingRequests(W))).flat(), [request('per_2')])
+    await store.replyPermission(W, 'ses_1', 'per_2', once)
+    const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
+    await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
+  })
+
   test('an answer is read by the owner with its words, and answers only once', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)

@@ -270,7 +270,7 @@ export function removalCases(test: StoreTest): void {
     for (const [i, field] of fields.entries()) {
       fixture.clock.advance(1)
       await fixture.store.createSession(W, newSession(`ses_${i}`, { title: `The ${field}` }))
-      await fixture.damage(`ses_${i}`, field)
+      await fixture.damage('sessions', `ses_${i}`, field)
     }
     await fixture.store.createSession(W, newSession('ses_sound', { title: 'The sound one' }))
     const { store } = fixture

@@ -57,8 +57,21 @@ export function approvalRecord(workspace: string, write: Omit<WriteOf<'approve'>
   return { workspace, id: `apr_${digest.slice(0, 32)}`, projectId, action, pattern }
 }
 
-export function toRequest(record: RequestRecord): PermissionRequest {
+function toRequest(record: RequestRecord): PermissionRequest {
   return JSON.parse(record.data) as PermissionRequest
+}
+
+/**
+ * The requests that can be read. One that cannot spoils no list: it fails the run that waits for it, and expires.
+ */
+export function toRequests(records: readonly RequestRecord[]): PermissionRequest[] {
+  return records.flatMap((record) => {
+    try {
+      return toRequest(record)
+    } catch {
+      return []
+    }
+  })
 }
 
 export function toKnownRequest(record: RequestRecord): KnownRequest {

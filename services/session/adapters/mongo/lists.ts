@@ -3,7 +3,7 @@ import type { PermissionRequest } from '#services/session/domain/permission/perm
 import { type MessageQuery, type Page, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { MessageRecord } from '../common/message-record.ts'
-import { toRequest } from '../common/records.ts'
+import { toRequests } from '../common/records.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
 import type { Collections } from './collections.ts'
 import { readStored } from './message-documents.ts'
@@ -89,7 +89,7 @@ export async function listPermissionRequests(
     { workspace, reply: null, timeExpires: { $gt: now }, ...(sessionId === undefined ? {} : { sessionId }) },
     { sort: sessionId === undefined ? { timeCreated: 1, seq: 1 } : { seq: 1 }, limit: 1_000, maxTimeMS: MAX_TIME_MS },
   )
-  return (await cursor.toArray()).map(toRequest)
+  return toRequests(await cursor.toArray())
 }
 
 /** How many of the waiting requests are read at once. */
@@ -104,5 +104,5 @@ export async function* waitingRequests(
   const waiting = { workspace, reply: null, timeExpires: { $gt: now } }
   const options = { sort: { timeCreated: 1, seq: 1 }, batchSize: BATCH, maxTimeMS: MAX_TIME_MS } as const
   await using cursor = requests.find(waiting, options)
-  while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(toRequest)
+  while (await cursor.hasNext()) yield toRequests(cursor.readBufferedDocuments())
 }

@@ -12,7 +12,7 @@ import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
-import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
+import { type RequestRecord, toKnownRequest, toRequests } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
@@ -138,7 +138,7 @@ export class MongoReads implements SessionReads {
   }
 
   async waitingRequests(): Promise<PermissionRequest[]> {
-    return (await this.#unanswered<RequestRecord>({})).map(toRequest)
+    return toRequests(await this.#unanswered<RequestRecord>({}))
   }
 
   async waitingRequestIds(): Promise<string[]> {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import { type MessagePage, type MessageQuery, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type RequestRecord, toRequest } from '../common/records.ts'
+import { type RequestRecord, toRequests } from '../common/records.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
 import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
 
@@ -45,7 +45,7 @@ export function listPermissionRequests(
   const sql = `SELECT * FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ? ${session}
     ORDER BY ${order} LIMIT 1000`
   const values = sessionId === undefined ? [workspace, now] : [workspace, now, sessionId]
-  return (file.statement(sql).all(...values) as unknown as RequestRecord[]).map(toRequest)
+  return toRequests(file.statement(sql).all(...values) as unknown as RequestRecord[])
 }
 
 /** How many of the waiting requests are read at once. */
@@ -62,7 +62,7 @@ export async function* waitingRequests(
   let after: readonly [number, number, string] = [0, 0, '']
   for (;;) {
     const records = file.statement(sql).all(workspace, now, ...after) as unknown as RequestRecord[]
-    yield records.map(toRequest)
+    yield toRequests(records)
     const last = records.at(-1)
     if (last === undefined || records.length < BATCH) return
     after = [last.timeCreated, last.seq, last.id]

@@ -19,7 +19,7 @@ import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
-import { type RequestRecord, toKnownRequest, toRequest } from '../common/records.ts'
+import { type RequestRecord, toKnownRequest, toRequests } from '../common/records.ts'
 import { toRemoved, toSession, toState } from '../common/session-record.ts'
 import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
 import {
@@ -131,7 +131,7 @@ export class SqliteReads implements SessionReads {
   }
 
   waitingRequests(): PermissionRequest[] {
-    return this.#all<RequestRecord>('requests', 'reply IS NULL ORDER BY seq').map(toRequest)
+    return toRequests(this.#all<RequestRecord>('requests', 'reply IS NULL ORDER BY seq'))
   }
 
   waitingRequestIds(): string[] {
