@@ -6,6 +6,7 @@ import type { SingleProcessConfig } from '#shared/config/process-config.ts'
 import { warnOfUnknownSettings } from '#shared/config/unknown-settings.ts'
 import { loadTheRest } from '#shared/lazy/lazy-module.ts'
 import { giveBackIdleMemory } from '#shared/process/idle-memory.ts'
+import { stopPretenuring } from '#shared/process/pretenuring.ts'
 import { startWatchdog } from '#shared/process/watchdog.ts'
 import { createLogger, type Logger } from '#shared/telemetry/logging.ts'
 import { startTelemetry } from '#shared/telemetry/telemetry.ts'
@@ -42,6 +43,7 @@ export async function beginProcess(
     watchdog.opened()
     // Node keeps in memory all that it has read from its cache, until it writes there what is new.
     flushCompileCache()
+    stopPretenuring()
     giveBackIdleMemory()
     const later = setTimeout(() => {
       loadTheRest()
