@@ -24,6 +24,7 @@ import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { wrapSteps } from '#shared/streams.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
+import { writeEmptyStores } from '#test/support/empty-stores.ts'
 
 /** Keys that exist in the first workspace. */
 export const PORTICO_KEYS = { api: 'sk-portico-of-the-tests', management: 'mk-portico-of-the-tests' }
@@ -71,11 +72,13 @@ export async function openPortico(
     await mkdir(dirname(join(project, path)), { recursive: true })
     await writeFile(join(project, path), text)
   }
+  const data = join(folder, 'data')
+  await writeEmptyStores(data)
   const whole = {
     HOME: home,
     PATH: process.env.PATH ?? '',
     PORTICO_PORT: '0',
-    PORTICO_DATA_DIR: join(folder, 'data'),
+    PORTICO_DATA_DIR: data,
     PORTICO_DIRECTORY: project,
     PORTICO_BOOTSTRAP_API_KEY: PORTICO_KEYS.api,
     PORTICO_BOOTSTRAP_MANAGEMENT_KEY: PORTICO_KEYS.management,
