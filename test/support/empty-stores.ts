@@ -1,25 +1,26 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { storeSchema as identitySchema } from '#services/identity/open.ts'
-import { storeSchema as inferenceSchema } from '#services/inference/open.ts'
-import { storeSchema as sessionSchema } from '#services/session/open.ts'
+import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 
-/** The files of a data folder in which nothing is stored yet, by name; creating their schemas takes a while. */
-let files: Map<string, Buffer> | undefined
+/** The files of a service that has stored nothing yet, by name; creating their schemas takes a while. */
+const made = new Map<StoreSchema, ReadonlyMap<string, Buffer>>()
 
-/** Writes the files of an empty store, with the schemas of all services, to a data folder. */
-export async function writeEmptyStores(directory: string): Promise<void> {
-  files ??= await createStores()
-  mkdirSync(directory, { mode: 0o700 })
-  for (const [name, content] of files) writeFileSync(join(directory, name), content, { mode: 0o600 })
+/** Writes the files of services that have stored nothing yet to a data folder. */
+export async function writeEmptyStores(directory: string, ...schemas: readonly StoreSchema[]): Promise<void> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  for (const schema of schemas) {
+    const files = made.get(schema) ?? (await createStores(schema))
+    made.set(schema, files)
+    for (const [name, content] of files) writeFileSync(join(directory, name), content, { mode: 0o600 })
+  }
 }
 
-async function createStores(): Promise<Map<string, Buffer>> {
+async function createStores({ sqlite }: StoreSchema): Promise<Map<string, Buffer>> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-empty-'))
   const created = new Map<string, Buffer>()
-  for (const { file, steps } of [sessionSchema, inferenceSchema, identitySchema].flatMap(({ sqlite }) => sqlite)) {
+  for (const { file, steps } of sqlite) {
     const path = join(folder, file)
     await new SqliteFile(path, { steps, exclusive: true })[Symbol.asyncDispose]()
     created.set(file, readFileSync(path))

@@ -7,11 +7,12 @@ import { FederationService } from '#gen/portico/identity/v1/federation_service_p
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { type CreateApiKeyRequestSchema, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
-import { open } from '#services/identity/open.ts'
+import { open, storeSchema } from '#services/identity/open.ts'
 import type { Clock } from '#shared/clock.ts'
 import { callOptions, type PrincipalKind } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
+import { writeEmptyStores } from '#test/support/empty-stores.ts'
 import { type Connect, silentLogger } from '#test/support/transports.ts'
 
 /** Keys of every identity service of the tests. */
@@ -40,6 +41,7 @@ export interface TestIdentity extends AsyncDisposable {
 /** Opens a service of its own in a folder of its own; its clock stands at 2026-01-01. Disposing it removes both. */
 export async function openIdentity(connect: Connect, env: Record<string, string> = {}): Promise<TestIdentity> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-identity-'))
+  await writeEmptyStores(directory, storeSchema)
   const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time, monotonic: () => clock.time }
   const config = readConfig({
     PORTICO_DATA_DIR: directory,

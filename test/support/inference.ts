@@ -9,12 +9,13 @@ import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/infe
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { reasons } from '#services/identity/reasons.ts'
 import { type Config, readConfig } from '#services/inference/config.ts'
-import { open } from '#services/inference/open.ts'
+import { open, storeSchema } from '#services/inference/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
+import { writeEmptyStores } from '#test/support/empty-stores.ts'
 
 /** The local operator. */
 export const operator: Principal = {
@@ -47,6 +48,7 @@ export async function openInference(
   clock = systemClock,
 ): Promise<TestInference> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-inference-'))
+  await writeEmptyStores(directory, storeSchema)
   const defaults = { ...readConfig({ PORTICO_DATA_DIR: directory }), generationTimeoutMs: 60_000 }
   const logger = pino({ level: 'silent' })
   const service = await open({ ...defaults, ...config }, { clock, logger, identity })

@@ -12,11 +12,11 @@ import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js
 import { readConfig as readCatalogConfig } from '#services/catalog/config.ts'
 import { open as openCatalog } from '#services/catalog/open.ts'
 import { readConfig as readIdentityConfig } from '#services/identity/config.ts'
-import { open as openIdentity } from '#services/identity/open.ts'
+import { storeSchema as identitySchema, open as openIdentity } from '#services/identity/open.ts'
 import { readConfig as readInferenceConfig } from '#services/inference/config.ts'
-import { open as openInference } from '#services/inference/open.ts'
+import { storeSchema as inferenceSchema, open as openInference } from '#services/inference/open.ts'
 import { readConfig as readSessionConfig } from '#services/session/config.ts'
-import { open as openSession } from '#services/session/open.ts'
+import { open as openSession, storeSchema as sessionSchema } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { reasonOf } from '#shared/reasons.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
@@ -73,7 +73,7 @@ export async function openPortico(
     await writeFile(join(project, path), text)
   }
   const data = join(folder, 'data')
-  await writeEmptyStores(data)
+  await writeEmptyStores(data, identitySchema, inferenceSchema, sessionSchema)
   const whole = {
     HOME: home,
     PATH: process.env.PATH ?? '',

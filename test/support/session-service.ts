@@ -8,13 +8,14 @@ import type { AssistantMessage, AssistantTool, Message } from '#gen/portico/sess
 import type { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { type PromptSessionRequestSchema, SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import { type Config, readConfig } from '#services/session/config.ts'
-import { open } from '#services/session/open.ts'
+import { open, storeSchema } from '#services/session/open.ts'
 import type { Pause } from '#services/session/run/pause.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { callOptions, type Principal } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
+import { writeEmptyStores } from '#test/support/empty-stores.ts'
 import { type Peers, scriptedPeers } from '#test/support/session-peers.ts'
 import { connectLocal, silentLogger } from '#test/support/transports.ts'
 
@@ -70,7 +71,10 @@ export async function openSessionService(
   } = options
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'portico-session-')))
   await using opening = new AsyncDisposableStack()
-  if (given === undefined) opening.defer(() => rm(directory, { recursive: true }))
+  if (given === undefined) {
+    opening.defer(() => rm(directory, { recursive: true }))
+    await writeEmptyStores(directory, storeSchema)
+  }
   const catalog = opening.use(await connectLocal(peers.catalog))
   const inference = opening.use(await connectLocal(peers.inference))
   const pauses: number[] = []
