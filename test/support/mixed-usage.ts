@@ -11,14 +11,19 @@ import { chunk, type Json } from '#test/support/responses.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
 const USAGE = {
-  ...{ prompt_tokens: 30, completion_tokens: 12, total_tokens: 42 },
+  prompt_tokens: 30,
+  completion_tokens: 12,
+  total_tokens: 42,
   prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 5 },
   completion_tokens_details: { reasoning_tokens: 4 },
 }
 const said = chunk({ role: 'assistant', content: 'Hello to you' })
 const end = chunk({}, {}, 'stop')
 const completion = (usage: object) => ({
-  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'gpt' },
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt',
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello to you' }, finish_reason: 'stop' }],
   ...usage,
 })
@@ -126,23 +131,23 @@ function loadOf(stub: ProviderStub, hosts: readonly Portico[], { secret }: Key, 
         const model = i % 2 === 0 ? 'priced/gpt' : 'priced/gpt@preset/mixed'
         const own = deed === 'answers' && stream ? '@preset/mixed' : model
         const body = { model: own, stream, ...bodyOf(text) }
-        const isAsked =
+        const isCalled =
           deed !== 'waits' ? undefined : () => stub.seen.some(({ body }) => JSON.stringify(body).includes(text))
         const metadata = dialect === 'messages' ? {} : { metadata: { team: stream ? 'red' : 'blue' } }
-        sent.push(await send(host, dialect, secret, { ...body, ...metadata }, isAsked))
+        sent.push(await send(host, dialect, secret, { ...body, ...metadata }, isCalled))
       }
     }
     return sent
   })
 }
 
-/** `isAsked`: the client leaves as soon as the provider was asked; undefined: it stays to the end. */
+/** `isCalled`: the client leaves as soon as the provider was called; undefined: it stays to the end. */
 async function send(
   { fetch }: Portico,
   path: string,
   secret: string,
   body: object,
-  isAsked?: () => boolean,
+  isCalled?: () => boolean,
 ): Promise<Sent> {
   const controller = new AbortController()
   const answer = await fetch(`/api/v1/${path}`, {
@@ -156,8 +161,8 @@ async function send(
     (all) => (text = all),
     () => '',
   )
-  if (isAsked !== undefined) {
-    await waitFor('the provider or a refusal', () => text !== undefined || isAsked())
+  if (isCalled !== undefined) {
+    await waitFor('a call or a refusal', () => text !== undefined || isCalled())
     if (text === undefined) controller.abort()
   }
   // A refusal that comes late is in the body of a 200.

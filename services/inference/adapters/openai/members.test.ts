@@ -126,7 +126,7 @@ test('what only another kind of provider knows is left out and reported: hosted 
   )
 })
 
-test('the proof of a call goes back as it came, to Google and to proxies before it; others are told that it was left out', () => {
+test('the proof of a call goes back as it came, to Google and to proxies before it; for others it is reported as left out', () => {
   for (const [member, wanted] of [
     ['google', true],
     ['vertex', true],
