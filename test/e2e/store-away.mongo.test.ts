@@ -14,7 +14,7 @@ const ENDED = 'session.execution.succeeded'
 const S = '/api/session/ses_routes'
 /** Limits of 4 s see to the 5 s that docs/architecture.md names; a busy machine may take longer to answer. */
 const SOON_MS = 15_000
-/** How often a process may lose the store in one outage: on a busy machine a probe can fail after one that succeeded. */
+/** How often a process may lose the store in one outage: on a busy machine a probe may fail after one that succeeds. */
 const MOST_LOSSES = 3
 /** Every route that needs a store. */
 const ROUTES: readonly (readonly [method: 'GET' | 'POST', path: string, body?: object])[] = [
