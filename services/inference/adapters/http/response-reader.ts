@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici'
-import { Burst } from './burst.ts'
 import { brokenConnection, unavailable } from './provider-errors.ts'
 
 const HIGH_WATER_BYTES = 64 * 1024
@@ -15,11 +14,8 @@ export interface ResponseHead {
 
 /**
  * A response of a provider, which is pulled: everything that arrived since the last read is returned at once, and while
- * more than 64 KiB are unread, nothing is taken from the socket. What comes in a burst, within two milliseconds of the
- * last read, is collected until the next tick of a clock that all responses share, since whatever follows a read costs
- * more than the chunks in it: a promise for each layer up to the client, and a write to its socket. What comes after a
- * pause, as from a model that generates, is returned at once, and so is the end. If the signal aborts, a waiting read
- * rejects with its reason, and the request is destroyed.
+ * more than 64 KiB are unread, nothing is taken from the socket. If the signal aborts, a waiting read rejects with its
+ * reason, and the request is destroyed.
  */
 export class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #providerId: string
@@ -36,9 +32,6 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #ended = false
   #failure: { readonly error: unknown } | undefined
   #wake: (() => void) | undefined
-  readonly #burst = new Burst(() => {
-    if (this.#chunks.length > 0) this.#wakeUp()
-  })
   readonly #take = (): readonly Buffer[] | undefined => {
     const chunks = this.#chunks
     if (chunks.length === 0) {
@@ -47,7 +40,6 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     }
     this.#chunks = []
     this.#waitingBytes = 0
-    this.#burst.passed()
     if (this.#controller?.paused === true) this.#controller.resume()
     return chunks
   }
@@ -138,7 +130,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     this.#totalBytes += chunk.byteLength
     if (this.#waitingBytes > HIGH_WATER_BYTES) controller.pause()
     if (this.#totalBytes > MAX_BYTES) this.#fail(unavailable(this.#providerId, 'The answer is too long'), true)
-    this.#burst.came()
+    this.#wakeUp()
   }
 
   onResponseEnd(): void {
@@ -157,7 +149,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
     return new Promise((resolve, reject) => {
       const wake = (): void => {
-        if (this.#failure === undefined || this.#chunks.length > 0) resolve()
+        if (this.#failure === undefined) resolve()
         else reject(this.#failure.error)
       }
       this.#wake = wake
