@@ -23,7 +23,7 @@ COPY gateway gateway
 COPY services services
 COPY scripts/compile-cache.mjs scripts/require-later.mjs scripts/resolve-once.mjs scripts/
 COPY scripts/end.mjs scripts/health.mjs scripts/warm-cache.mjs scripts/
-COPY scripts/key-options.ts scripts/key.ts scripts/migrate.ts scripts/operator.ts scripts/org.ts scripts/token.ts scripts/
+COPY scripts/command.ts scripts/key-options.ts scripts/key.ts scripts/migrate.ts scripts/operator.ts scripts/operator-identity.ts scripts/org.ts scripts/token.ts scripts/
 ENV NODE_ENV=production PORTICO_DATA_DIR=/data PORTICO_DIRECTORY=/project
 VOLUME /data
 EXPOSE 4096

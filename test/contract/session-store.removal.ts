@@ -291,6 +291,14 @@ export function removalCases(test: StoreTest): void {
     assert.equal((await finishRemovals(store)).length, fields.length)
   })
 
+  test('the parent of a session that cannot be read is known', async (fixture) => {
+    await fixture.store.createSession(W, newSession())
+    await fixture.store.createSession(W, newSession('ses_2'), 'ses_1')
+    await fixture.damage('sessions', 'ses_2', 'tokens')
+    const parents = ['ses_1', 'ses_2', 'ses_none'].map((id) => fixture.store.parentOf(W, id))
+    assert.deepEqual(await Promise.all(parents), [undefined, 'ses_1', undefined])
+  })
+
   test('who waits for the session is notified', async ({ store }) => {
     await store.createSession(W, newSession())
     const seen: string[] = []

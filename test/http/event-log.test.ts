@@ -67,7 +67,8 @@ test('a run is reported from its admission to its end, durable events numbered i
     numbers.toSorted((a, b) => a - b),
   )
   assert.equal(new Set(numbers).size, numbers.length)
-  for (const { type, data } of events) assert.equal(data.sessionID, id, type)
+  // On a busy machine, the catalog may be too slow to be there from the start.
+  for (const { type, data } of events) if (type !== 'server.resync') assert.equal(data.sessionID, id, type)
 })
 
 test('whoever comes back with the last id gets everything since, once, also over a restart of the connection', async () => {

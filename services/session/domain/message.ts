@@ -76,7 +76,10 @@ export interface IdleMessage extends MessageBase {
   readonly type: 'idle'
   readonly outcome: Outcome
   readonly error: StructuredError | undefined
-  /** The run was interrupted for a steer or a move, and the next one began at once: the session was never at rest. */
+  /**
+   * Of an interrupted run: whether the next one began at once, for a steer or a move, so that the session was never at
+   * rest. Undefined as well for what earlier versions stored.
+   */
   readonly goesOn?: boolean
 }
 

@@ -57,7 +57,7 @@ export function endRun(
   const { running, interruptRequested, timeIdle } = revision.state
   if (running) {
     if (outcome !== 'interrupted' && !interruptRequested) endJoined(revision)
-    const goesOn = outcome === 'interrupted' && revision.state.due ? { goesOn: true } : {}
+    const goesOn = outcome === 'interrupted' ? { goesOn: revision.state.due } : {}
     revision.insert({ type: 'idle', ...revision.newMessage(), outcome, error, ...goesOn })
     revision.event({ type: 'execution-ended', outcome, error, reason })
     const idle = Math.max(revision.now, (timeIdle ?? 0) + 1)

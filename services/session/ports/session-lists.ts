@@ -73,6 +73,8 @@ export interface ActivityQuery {
 /** Read-only access to sessions. */
 export interface SessionLists {
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
+  /** The session above another one, also of one that cannot be read. Undefined: there is none, or no such session. */
+  parentOf(workspace: string, sessionId: string): Promise<string | undefined>
   /**
    * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which
    * nobody else is kept waiting, and may be empty. What a page costs does not grow with the number of sessions where

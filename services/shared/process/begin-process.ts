@@ -17,10 +17,9 @@ import { startTelemetry } from '#shared/telemetry/telemetry.ts'
  */
 const LOAD_REST_MS = 10_000
 
-/** Must be called once everything is open; from then on the event loop must turn within the configured limit. */
 export interface BegunProcess {
   readonly logger: Logger
-  /** To be called once everything is open: from then on the event loop must turn as often as is set. */
+  /** Must be called once everything is open; from then on the event loop must turn within the configured limit. */
   opened(): void
 }
 

@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 const QUIET_SHARE = 0.02
 /** Growth that is not worth a collection. */
 const SLACK_BYTES = 24 << 20
+
 /**
  * Starts to give back memory that the heap keeps after a busy time, once the main thread was idle for a whole period.
  * V8 collects garbage only while more is made, so hundreds of megabytes would otherwise stay until the next load. One

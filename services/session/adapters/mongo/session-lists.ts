@@ -16,7 +16,7 @@ import type {
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
-import { SERVER_NOW } from './collections.ts'
+import { keyOf, SERVER_NOW } from './collections.ts'
 import { listSessions } from './list-sessions.ts'
 import { listMessages, listPermissionRequests, waitingRequests } from './lists.ts'
 import { MongoReads } from './reads.ts'
@@ -32,6 +32,12 @@ export class MongoSessionLists implements SessionLists {
 
   getSession(workspace: string, sessionId: string): Promise<Session | undefined> {
     return this.#reads(workspace, sessionId).sessionIfAny()
+  }
+
+  async parentOf(workspace: string, sessionId: string): Promise<string | undefined> {
+    const options = { projection: { parentId: 1 }, maxTimeMS: MAX_TIME_MS }
+    const found = await this.#parts.collections.sessions.findOne({ _id: keyOf(workspace, sessionId) }, options)
+    return found?.parentId ?? undefined
   }
 
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]> {

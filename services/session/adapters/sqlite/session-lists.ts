@@ -33,6 +33,11 @@ export class SqliteSessionLists implements SessionLists {
     return readSession(this.#parts.file, workspace, sessionId)
   }
 
+  async parentOf(workspace: string, sessionId: string): Promise<string | undefined> {
+    const sql = 'SELECT parentId FROM sessions WHERE workspace = ? AND id = ?'
+    return (this.#parts.file.statement(sql).get(workspace, sessionId)?.parentId ?? undefined) as string | undefined
+  }
+
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]> {
     return listSessions(this.#parts.file, this.#parts.titles, workspace, query)
   }

@@ -27,6 +27,7 @@ export function listPermissionRequests(dependencies: {
     const parents = new Map<string, string | undefined>([[sessionId, undefined]])
     let below = 0
     for await (const batch of store.waitingRequests(workspaceId)) {
+      context.signal.throwIfAborted()
       for (const request of batch) {
         if (below === MOST || !(await isBelow(request.sessionId))) continue
         requests.push(request)
@@ -47,7 +48,7 @@ export function listPermissionRequests(dependencies: {
     }
 
     async function parentOf(id: string): Promise<string | undefined> {
-      if (!parents.has(id)) parents.set(id, (await store.getSession(workspaceId, id))?.parentId)
+      if (!parents.has(id)) parents.set(id, await store.parentOf(workspaceId, id))
       return parents.get(id)
     }
   }

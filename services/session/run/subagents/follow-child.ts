@@ -130,7 +130,7 @@ async function findEnd({ store, tenure }: RunContext, sessionId: string, promptI
   return ends.find(({ idle }) => isOver(idle)) ?? ends.at(-1)
 }
 
-function isOver({ goesOn = false }: IdleMessage): boolean {
+function isOver({ outcome, goesOn = outcome === 'interrupted' }: IdleMessage): boolean {
   return !goesOn
 }
 
