@@ -79,7 +79,10 @@ async function writesConcernNobody(stores: readonly SessionStore[]): Promise<voi
   await waitFor('the session to have an owner', () => owners.size === 1)
   const [[tenure, ownStore]] = [...owners] as [[Tenure, SessionStore]]
   const owned = new OwnedSession(ownStore, tenure)
-  await owned.beginStep({ messages: [], lastSeq: 0, bytes: 0, contextLength: undefined, limited: false, full: false })
+  const begun: string[] = []
+  const known = { messages: [], lastSeq: 0, bytes: 0, contextLength: undefined, limited: false, full: false }
+  await new OwnedSession(countCalls(ownStore, begun), tenure).beginStep(known)
+  assert.deepEqual(begun, ['revise'], 'a step begins with one call')
   const write = async (before: AssistantMessage | undefined, text: string): Promise<AssistantMessage> => {
     const message = assistant('msg_step', { parts: [{ type: 'text', text }] })
     await owned.recordStep(before, { message, events: [{ type: 'step-streamed', messageId: 'msg_step' }] })
