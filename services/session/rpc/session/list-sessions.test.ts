@@ -144,3 +144,19 @@ test('a session that cannot be read is left out of its page, which others follow
     ],
   )
 })
+
+test('a session whose stored form is not that of a session spoils no list', async () => {
+  await using service = await withSessions(connectLocal, 3)
+  const { store } = service
+  const list = store.listSessions.bind(store)
+  store.listSessions = async function* (...query) {
+    for await (const batch of list(...query)) {
+      yield batch.map((item) => (item.id === 'ses_1' ? ({ ...item, tokens: null } as never) : item))
+    }
+  }
+  const { sessions } = await service.client.listSessions({}, service.as())
+  assert.deepEqual(
+    sessions.map(({ sessionId }) => sessionId),
+    ['ses_2', 'ses_0'],
+  )
+})

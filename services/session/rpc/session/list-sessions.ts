@@ -1,4 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect'
+import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
 import {
   type ListSessionsRequest,
   ListSessionsRequestSchema,
@@ -67,15 +68,25 @@ export function listSessions(dependencies: {
       await pause(SETTLE_MS, context.signal)
       page = await readPage(store, workspaceId, { ...filter, limit }, undefined)
     }
-    const readable: Session[] = []
+    const sessions: SessionMessage[] = []
     for (const item of page.items) {
-      if ('unreadable' in item) report(workspaceId, item)
-      else readable.push(item)
+      const shown = 'unreadable' in item ? item : toShown(item)
+      if ('unreadable' in shown) report(workspaceId, shown)
+      else sessions.push(shown)
     }
     return {
-      sessions: readable.map(sessionToProto),
+      sessions,
       ...pageTokens(scope, filter, page, continued?.anchor.direction, ({ timeUpdated, id }) => ({ timeUpdated, id })),
     }
+  }
+}
+
+/** What was stored may be JSON, but not that of a session. */
+function toShown(session: Session): SessionMessage | UnreadableSession {
+  try {
+    return sessionToProto(session)
+  } catch (unreadable) {
+    return { id: session.id, timeUpdated: session.timeUpdated, unreadable }
   }
 }
 
