@@ -187,5 +187,5 @@ function admitterOf({ lastAdmitter }: StateRecord): Admitter | undefined {
 }
 
 function fromJson<T>(text: string | null): T | undefined {
-  return text === null ? undefined : (JSON.parse(text) as T)
+  return text === null ? undefined : ((JSON.parse(text) as T | null) ?? undefined)
 }
