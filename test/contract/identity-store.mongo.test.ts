@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MongoServerError } from 'mongodb'
 import { collectionsOf } from '#services/identity/adapters/mongo/documents.ts'
 import { openMongoStores } from '#services/identity/adapters/mongo/stores.ts'
-import { openMongo } from '#shared/stores/mongo.ts'
+import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { accepted, refused } from '#test/support/audit-events.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { identitySuites } from './identity-store.suites.ts'
-import { byAdmin, issuerSettings, makeOrganization } from './identity-store.support.ts'
+import { byAdmin, issuerSettings, makeOrganization, newBootstrap } from './identity-store.support.ts'
 
 identitySuites(
   'MongoDB',
@@ -112,6 +113,28 @@ test('MongoDB: entries of exchanges that are appended at once go as one unordere
     const bulks = await mongo.db.collection('system.profile').find({ op: 'insert', ns: namespace }).toArray()
     assert.ok(bulks.length <= 2, `${bulks.length}`)
     for (const { command } of bulks) assert.deepEqual([command.ordered, command.writeConcern.w], [false, 'majority'])
+  } finally {
+    await mongo.db.dropDatabase()
+  }
+})
+
+test('MongoDB: a bootstrap that meets a duplicate, since another process was faster, finds what that one made', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  try {
+    const { identity: other } = await openMongoStores(mongo)
+    let transactions = 0
+    const late: Mongo = Object.assign(Object.create(mongo), {
+      transact: async (...work: Parameters<Mongo['transact']>) => {
+        if (transactions++ === 0) await other.bootstrap(newBootstrap())
+        else return mongo.transact(...work)
+        throw new MongoServerError({ message: 'duplicate key', code: 11_000 })
+      },
+    })
+    const { identity } = await openMongoStores(late)
+    const { first, organizationId } = await identity.bootstrap(newBootstrap())
+    assert.deepEqual([first, organizationId], [false, (await other.bootstrap(newBootstrap())).organizationId])
   } finally {
     await mongo.db.dropDatabase()
   }

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import { NO_TERMS } from '#services/identity/domain/key-terms.ts'
-import type { Bootstrap, NewApiKey } from '#services/identity/ports/identity-store.ts'
+import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { randomId } from '#shared/ids.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
-import { byAdmin, changesOf, type MakePlace, newKey, type SuiteOptions, suiteOf } from './identity-store.support.ts'
-
-function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {
-  const organization = { id: randomId('org'), name: 'an organization' }
-  return { organization, workspace: { id: randomId('wrk'), name: 'a workspace' }, timeCreated: 1000, keys }
-}
+import {
+  byAdmin,
+  changesOf,
+  type MakePlace,
+  newBootstrap,
+  newKey,
+  type SuiteOptions,
+  suiteOf,
+} from './identity-store.support.ts'
 
 const stored = (key: NewApiKey, workspaceId: string, creatorKeyId?: string) => {
   const rest = { terms: NO_TERMS, timeUpdated: key.timeCreated, creatorKeyId, workspaceId, disabled: false }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { AuditEvent, By, Changed } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
-import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
+import type { Bootstrap, NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -102,4 +102,9 @@ export async function changesOf({ auditLog }: Stores, organizationId: string): P
     .map(({ entry }) => entry.event)
     .filter(isChange)
     .reverse()
+}
+
+export function newBootstrap(...keys: Bootstrap['keys']): Bootstrap {
+  const organization = { id: randomId('org'), name: 'an organization' }
+  return { organization, workspace: { id: randomId('wrk'), name: 'a workspace' }, timeCreated: 1000, keys }
 }

@@ -3,8 +3,9 @@ import type { TokenTarget } from '#services/identity/domain/access-token.ts'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { AuditEvent } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
+import type { OwnedApiKey } from '#services/identity/ports/identity-store.ts'
 import type { EntryKeys, StoredHealth } from '../stored/records.ts'
-import { type StoredTerms, toTerms } from '../stored/terms.ts'
+import { type StoredTerms, toNanos, toTerms } from '../stored/terms.ts'
 
 /** Names the workspace that the deployment started with; the only document in its collection. */
 export interface DeploymentDocument {
@@ -157,4 +158,10 @@ export function toKey(document: ApiKeyDocument): ApiKey {
 
 export function toOrganization({ _id, name, plan, timeCreated }: OrganizationDocument): Organization {
   return { id: _id, name, plan, timeCreated }
+}
+
+export function toOwnedKey(document: ApiKeyDocument | null): OwnedApiKey | undefined {
+  if (document === null) return undefined
+  const { organizationId, workspaceLimitNanos } = document
+  return { organizationId, workspaceLimitNanos: toNanos(workspaceLimitNanos), key: toKey(document) }
 }

@@ -18,9 +18,10 @@ import { keySnapshot, workspaceSnapshot } from '../stored/snapshots.ts'
 import { toNanos } from '../stored/terms.ts'
 import { insertKey, insertOrganization, type KeyChange, logKey, updateKey } from './api-keys.ts'
 import { logChange } from './audit-entries.ts'
-import { type ApiKeyDocument, type Collections, type DeploymentDocument, toKey } from './documents.ts'
+import { type Collections, type DeploymentDocument, toKey, toOwnedKey } from './documents.ts'
 import type { OrganizationChanges } from './organization-changes.ts'
 
+const DUPLICATE_KEY = 11_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /** Workspaces and keys in MongoDB. Of two concurrent bootstraps, which conflict on one document, one is repeated. */
@@ -50,16 +51,16 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   findKey(hash: string): Promise<OwnedApiKey | undefined> {
-    return this.#reads.read(hash, async () => owned(await this.#collections.apiKeys.findOne({ hash }, LIMIT)))
+    return this.#reads.read(hash, async () => toOwnedKey(await this.#collections.apiKeys.findOne({ hash }, LIMIT)))
   }
 
   getKey(workspace: string, id: string): Promise<OwnedApiKey | undefined> {
     const find = () => this.#collections.apiKeys.findOne({ _id: { workspace, id } }, LIMIT)
-    return this.#reads.read(`${workspace} ${id}`, async () => owned(await find()))
+    return this.#reads.read(`${workspace} ${id}`, async () => toOwnedKey(await find()))
   }
 
   async findOrganizationKey(organizationId: string, keyId: string): Promise<ApiKey | undefined> {
-    return owned(await this.#collections.apiKeys.findOne({ '_id.id': keyId, organizationId }, LIMIT))?.key
+    return toOwnedKey(await this.#collections.apiKeys.findOne({ '_id.id': keyId, organizationId }, LIMIT))?.key
   }
 
   async listKeys(
@@ -159,7 +160,7 @@ export class MongoIdentityStore implements IdentityStore {
   async #make(bootstrap: Bootstrap, by: By): Promise<Bootstrapped> {
     const { organization, workspace, keys: newKeys } = bootstrap
     const ids = { organizationId: organization.id, workspaceId: workspace.id }
-    const made = await this.#mongo.transact(async (session) => {
+    const making = this.#mongo.transact(async (session) => {
       if ((await this.#deployment(session)) !== null) return undefined
       const whole = { ...organization, plan: 'enterprise', workspace } as const
       await this.#collections.deployment.insertOne({ _id: 'bootstrap', ...ids }, { session, ...LIMIT })
@@ -170,6 +171,11 @@ export class MongoIdentityStore implements IdentityStore {
         keys.push(await insertKey(this.#collections, change, workspace.id, key))
       }
       return { ...ids, first: true, keys }
+    })
+    const made = await making.catch(async (error: unknown) => {
+      // What was written after the transaction had begun can be a duplicate, too, instead of a conflict.
+      const isDuplicate = error instanceof MongoServerError && error.code === DUPLICATE_KEY
+      if (!isDuplicate || (await this.#deployment()) === null) throw error
     })
     return made ?? this.bootstrap(bootstrap)
   }
@@ -191,10 +197,4 @@ export class MongoIdentityStore implements IdentityStore {
       return there.key
     }
   }
-}
-
-function owned(document: ApiKeyDocument | null): OwnedApiKey | undefined {
-  if (document === null) return undefined
-  const { organizationId, workspaceLimitNanos } = document
-  return { organizationId, workspaceLimitNanos: toNanos(workspaceLimitNanos), key: toKey(document) }
 }
