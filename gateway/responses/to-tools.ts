@@ -119,11 +119,13 @@ function toAllowed(
 ): MessageInitShape<typeof AllowedToolsSchema> {
   const names = new Set<string>()
   const hostedTypes = new Set<string>()
+  const serverLabels = new Set<string>()
   for (const tool of tools) {
     if (tool.type === 'function' || tool.type === 'custom') names.add(String(tool.name))
+    else if (tool.type === 'mcp' && tool.server_label != null) serverLabels.add(String(tool.server_label))
     else hostedTypes.add(tool.type)
   }
-  return { names: [...names], hostedTypes: [...hostedTypes] }
+  return { names: [...names], hostedTypes: [...hostedTypes], serverLabels: [...serverLabels] }
 }
 
 /** Whether and which tools are called. */

@@ -120,6 +120,16 @@ test('400: what would change the answer and cannot be done is refused, not passe
       },
       'tool_choice: there is no tool "g"',
     ],
+    [
+      {
+        tool_choice: {
+          ...{ type: 'allowed_tools', mode: 'auto' },
+          tools: ['a', 'b'].map((label) => ({ type: 'mcp', server_label: label })),
+        },
+        tools: [{ type: 'mcp', server_label: 'b', server_url: 'https://example.com' }],
+      },
+      'tool_choice: there is no tool "a"',
+    ],
     [{ debug: { echo_upstream_body: 1 } }, 'debug.echo_upstream_body: must be a boolean'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },

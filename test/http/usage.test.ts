@@ -209,3 +209,23 @@ test('what broke off counts at least what the client got, as an estimate', async
   assert.deepEqual([status, cancelled, estimated, tokens], ['aborted', true, true, 100])
   assert.ok(cost >= 200e-6 && cost < 210e-6)
 })
+
+test('a request that fails before any output costs nothing', async () => {
+  await using stub = await startStub((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunk({ role: 'assistant', content: '' }))
+    response.end('data: {"error":{"message":"overloaded","code":503}}\n\n')
+  })
+  await using portico = await openPriced(stub)
+  const body = { model, messages: MESSAGES, stream: true }
+  const answer = await send(portico, '/api/v1/chat/completions', body)
+  await answer.text()
+  const found = await generationOf(portico, answer.headers.get('x-generation-id'))
+  const {
+    status,
+    tokens_prompt: input,
+    tokens_completion: output,
+    total_cost: cost,
+  } = ((await found.json()) as Json).data
+  assert.deepEqual({ status, input, output, cost }, { status: 'failed', input: null, output: null, cost: 0 })
+})

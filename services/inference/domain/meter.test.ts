@@ -50,7 +50,18 @@ test('an answer that broke off counts the bytes that passed, 3 a token, and no l
   })
   assert.deepEqual(brokenOff(false, started, thought()), estimated(7n, 100n))
   assert.deepEqual(brokenOff(false, started, thought('y'.repeat(30))), estimated(7n, 90n))
-  assert.deepEqual(brokenOff(false, started, thought('y'.repeat(400))), estimated(7n, 0n))
+  assert.deepEqual(brokenOff(true, started, thought('y'.repeat(400))), estimated(7n, 0n))
+})
+
+test('an answer that failed before any output costs nothing, whatever the provider reported', () => {
+  const reportedCost = { nanos: 9n, outputNanos: 0n }
+  const usage: GenerationEvent = { type: 'usage', usage: { ...usual, outputTokens: 0n }, cost: reportedCost }
+  for (const isSpent of [false, true]) {
+    const meter = new Meter(undefined, 7n)
+    meter.take([{ type: 'started', warnings: [] }, usage])
+    meter.breakOff(isSpent)
+    assert.deepEqual([meter.usage !== undefined, meter.costNanos], isSpent ? [true, 9n] : [false, 0n])
+  }
 })
 
 test('after a usage that cannot be true the one before it still counts', () => {

@@ -85,12 +85,14 @@ export class Meter {
   }
 
   /**
-   * Ends a generation that broke off: its usage is estimated. `isSpent`: something was used, even if nothing has
-   * passed; otherwise nothing was, unless the provider had accepted the request.
+   * Ends a generation that broke off: its usage is estimated, if the provider had accepted the request. `isSpent`:
+   * something was used, even if nothing has passed. Otherwise an answer without any output costs nothing (facts 6.5).
    */
   breakOff(isSpent: boolean): void {
-    if (this.finished || !(isSpent || this.#warnings !== undefined || this.#usage !== undefined)) return
-    this.#usage = estimatedUsage(this.#usage, this.#inputTokens, this.outputTokens)
+    if (this.finished) return
+    const isCounted = isSpent || this.outputTokens > 0n || Boolean(this.#usage?.outputTokens)
+    this.#usage = isCounted ? estimatedUsage(this.#usage, this.#inputTokens, this.outputTokens) : undefined
+    if (!isCounted) this.#reported = undefined
   }
 
   /** The cost by the configured price, else as the provider reports it, else by the list; 0 if all are unknown. */

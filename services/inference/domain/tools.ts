@@ -44,6 +44,14 @@ export interface AllowedTools {
   readonly names: readonly string[]
   /** Types of hosted tools. */
   readonly hostedTypes: readonly string[]
+  /** Labels of MCP servers, which are hosted tools; the type `mcp` allows all of them. */
+  readonly serverLabels: readonly string[]
+}
+
+/** Whether a choice allows a hosted tool. */
+export function allowsHosted({ hostedTypes, serverLabels }: AllowedTools, { definition }: HostedTool): boolean {
+  const { type, server_label: label } = definition
+  return hostedTypes.includes(String(type)) || (type === 'mcp' && serverLabels.includes(String(label)))
 }
 
 /** Whether the model calls tools, and which. */

@@ -65,7 +65,8 @@ export function parseToolChoice(choice: ToolChoiceMessage | undefined): ToolChoi
   if (mode !== 'named' && mode !== 'hosted') {
     if (allowed === undefined) return { mode }
     checkAllowed(allowed, 'tool_choice.allowed')
-    return { mode, allowed: { names: allowed.names, hostedTypes: allowed.hostedTypes } }
+    const { names, hostedTypes, serverLabels } = allowed
+    return { mode, allowed: { names, hostedTypes, serverLabels } }
   }
   check(name !== undefined, 'tool_choice.name', 'must be set')
   return mode === 'named' || definition === undefined ? { mode, name } : { mode, name, definition }

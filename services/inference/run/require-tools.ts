@@ -19,9 +19,14 @@ function missingTool(request: Generation['input']['request']): string | undefine
   if (choice === undefined) return undefined
   const offered = new Set(tools.map(({ name }) => name))
   if (!('name' in choice)) {
-    const { names = [], hostedTypes = [] } = choice.allowed ?? {}
+    const { names = [], hostedTypes = [], serverLabels = [] } = choice.allowed ?? {}
     const types = new Set(hostedTools.map(({ definition }) => definition.type))
-    return names.find((name) => !offered.has(name)) ?? hostedTypes.find((type) => !types.has(type))
+    const labels = new Set(hostedTools.map(({ definition }) => definition.type === 'mcp' && definition.server_label))
+    return (
+      names.find((name) => !offered.has(name)) ??
+      hostedTypes.find((type) => !types.has(type)) ??
+      serverLabels.find((label) => !labels.has(label))
+    )
   }
   if (choice.mode === 'named') {
     const known = offered.has(choice.name) || hostedTools.some(({ definition }) => definition.name === choice.name)

@@ -727,6 +727,13 @@ export declare type AllowedTools = Message$1<"portico.inference.v1.AllowedTools"
    * @generated from field: repeated string hosted_types = 2;
    */
   hostedTypes: string[];
+
+  /**
+   * Labels of MCP servers, which are hosted tools. The type `mcp` allows all of them.
+   *
+   * @generated from field: repeated string server_labels = 3;
+   */
+  serverLabels: string[];
 };
 
 /**

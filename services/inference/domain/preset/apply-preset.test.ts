@@ -155,14 +155,21 @@ test('a hosted tool with a name is identified by it, whatever the date in its ty
 })
 
 test('a choice that allows some tools holds for those of the preset', () => {
+  const server = (label: string) => hosted('mcp', { server_label: label })
   const preset = {
     tools: [tool('a'), tool('b')],
-    hostedTools: [hosted('web_search'), hosted('file_search')],
+    hostedTools: [hosted('web_search'), hosted('file_search'), server('x'), server('y')],
   }
-  const allowed = { names: ['b', 'own'], hostedTypes: ['file_search'] }
+  const allowed = { names: ['b', 'own'], hostedTypes: ['file_search'], serverLabels: ['y'] }
   const choice = { mode: 'required', allowed } as const
   const { tools, hostedTools, toolChoice } = merged({ tools: [tool('own')], toolChoice: choice }, preset)
-  assert.deepEqual([tools, hostedTools], [[tool('b'), tool('own')], [hosted('file_search')]])
+  assert.deepEqual(
+    [tools, hostedTools],
+    [
+      [tool('b'), tool('own')],
+      [hosted('file_search'), server('y')],
+    ],
+  )
   assert.deepEqual(toolChoice, choice)
   // What a preset allows is decided when it is created, so a request with more tools may use them.
   const own = merged({ tools: [tool('own')] }, { ...preset, toolChoice: choice })

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 import type { Message } from '../conversation.ts'
 import type { GenerationRequest, ProviderExtension } from '../generation.ts'
 import type { Sampling } from '../sampling.ts'
-import type { HostedTool, Tool, ToolChoice } from '../tools.ts'
+import { allowsHosted, type HostedTool, type Tool, type ToolChoice } from '../tools.ts'
 
 /** Members of a request that a preset may set. */
 export const PRESET_MEMBERS = [
@@ -95,7 +95,7 @@ function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Of
   if (allowed === undefined) return { tools, hostedTools }
   return {
     tools: tools.filter(({ name }) => allowed.names.includes(name)),
-    hostedTools: hostedTools.filter(({ definition }) => allowed.hostedTypes.includes(String(definition.type))),
+    hostedTools: hostedTools.filter((tool) => allowsHosted(allowed, tool)),
   }
 }
 
