@@ -44,8 +44,8 @@ async function openOne(): Promise<StoreFixture> {
     store,
     clock,
     contents: () => readCollections(mongo.db),
-    async damage(records, id, field) {
-      await mongo.db.collection(records).updateOne({ id }, { $set: { [field]: '{' } })
+    async damage(records, id, field, text = '{') {
+      await mongo.db.collection(records).updateOne({ id }, { $set: { [field]: text } })
     },
     longMs: 60_000,
     shortMs: 500,

@@ -52,8 +52,9 @@ export function permissionCases(test: StoreTest): void {
 
   test('a request that cannot be read spoils no other', async (fixture) => {
     const lease = await begin(fixture)
-    for (const id of ['per_1', 'per_2']) await fixture.store.requestPermission(lease, request(id))
+    for (const id of ['per_1', 'per_2', 'per_3']) await fixture.store.requestPermission(lease, request(id))
     await fixture.damage('requests', 'per_1', 'data')
+    await fixture.damage('requests', 'per_3', 'data', 'null')
     const { store } = fixture
     assert.deepEqual(await store.listPermissionRequests(W), [request('per_2')])
     assert.deepEqual(await store.listPermissionRequests(W, 'ses_1'), [request('per_2')])

@@ -44,10 +44,10 @@ async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<
       store = withUseCases(await openSqliteSessionStore({ path, clock }))
       return found
     },
-    async damage(records, id, field) {
+    async damage(records, id, field, text = '{') {
       await store[Symbol.asyncDispose]()
       const database = new DatabaseSync(path)
-      database.prepare(`UPDATE ${records} SET ${field} = '{' WHERE id = ?`).run(id)
+      database.prepare(`UPDATE ${records} SET ${field} = ? WHERE id = ?`).run(text, id)
       database.close()
       store = withUseCases(await openSqliteSessionStore({ path, clock }))
     },

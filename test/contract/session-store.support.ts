@@ -25,8 +25,8 @@ export interface StoreFixture extends AsyncDisposable {
   readonly shortMs: number
   /** Every row of every table, or every document of every collection; reopens the store if needed. */
   contents(): Promise<Readonly<Record<string, readonly object[]>>>
-  /** Makes a field of a record unreadable; reopens the store if needed. */
-  damage(records: 'sessions' | 'requests', id: string, field: string): Promise<void>
+  /** Makes a field of a record unreadable (default: no JSON); reopens the store if needed. */
+  damage(records: 'sessions' | 'requests', id: string, field: string, text?: string): Promise<void>
   /** Lets time pass until a lease of `shortMs` has run out. */
   outlast(): Promise<void>
 }

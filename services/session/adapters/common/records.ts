@@ -5,6 +5,7 @@ import type {
   PermissionRequest,
 } from '#services/session/domain/permission/permission.ts'
 import type { Write } from '#services/session/domain/write.ts'
+import { isObject } from '#shared/json.ts'
 
 // Records are what both stores keep: flat, made of text, numbers and null, with the same names in both. Whatever
 // clients, models or tools may nest is JSON text, so that no store's own rules for keys, depth or numbers apply to it.
@@ -58,7 +59,9 @@ export function approvalRecord(workspace: string, write: Omit<WriteOf<'approve'>
 }
 
 function toRequest(record: RequestRecord): PermissionRequest {
-  return JSON.parse(record.data) as PermissionRequest
+  const request: unknown = JSON.parse(record.data)
+  if (!isObject(request)) throw new SyntaxError('A permission request must be an object')
+  return request as unknown as PermissionRequest
 }
 
 /**
