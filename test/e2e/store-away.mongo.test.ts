@@ -111,9 +111,10 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
       using events = routes === ROUTES ? await follow() : undefined
       await beginRun(sessionId)
       const logs = product.processes().map((process) => process.output().length)
-      // Of those that have a store.
+      // Not in the errors of other lines.
       const said = (words: string) =>
-        product.processes().map((process, i) => process.output().slice(logs[i]).split(words).length - 1)
+        product.processes().map((process, i) => process.output().slice(logs[i]).split(`"msg":"${words}`).length - 1)
+      // Of those that have a store.
       const stored = product.processes().map(({ child }) => STORED.test(child.spawnargs.join(' ')))
       /** Each outage is one line, however many calls fail. */
       const fewLosses = () => losses().every((n, i) => (stored[i] ? n >= 1 && n <= MOST_LOSSES : n === 0))

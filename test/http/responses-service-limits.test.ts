@@ -178,7 +178,7 @@ const BEYOND_REACH = [
   ),
   ...['preferences', 'max_input_nanos', 'max_output_nanos'].map((name) => `Routing.${name}`),
   ...['cleared', 'logit_bias', 'min_p', 'repetition_penalty', 'top_a'].map((name) => `Sampling.${name}`),
-  ...['hosted_types', 'names'].map((name) => `AllowedTools.${name}`),
+  ...['hosted_types', 'names', 'server_labels'].map((name) => `AllowedTools.${name}`),
   ...['total_ms', 'headers_ms', 'chunk_ms'].map((name) => `ProviderTimeouts.${name}`),
   ...['ProviderExtension.headers', 'TextPart.sources', 'ToolNamespace.name'],
   'GenerationRequest.request_id',

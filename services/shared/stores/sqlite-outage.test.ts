@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import pino from 'pino'
 import { systemClock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config/config-error.ts'
@@ -107,6 +108,20 @@ test('a removed write-ahead log is noticed, and nothing that was written before 
     texts.map(({ text }) => text),
     written,
   )
+})
+
+test('what waits for its commit when a removed write-ahead log is noticed is refused, and not written', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  using directory = folder()
+  const path = join(directory.path, 'texts.sqlite')
+  await using store = openStore(path)
+  await store.port.add('kept')
+  rmSync(`${path}-wal`)
+  const waiting = store.port.add('too late')
+  t.mock.timers.tick(1_000)
+  await assert.rejects(waiting, UNAVAILABLE)
+  await setImmediate()
+  assert.equal(await store.port.count(), 1)
 })
 
 test('nothing is written to a file that was removed or replaced while it was open, nor to one that is damaged', async () => {

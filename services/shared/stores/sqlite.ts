@@ -143,11 +143,15 @@ export class SqliteFile implements AsyncDisposable {
     this.#database.close()
   }
 
-  /** Writes nothing more, and saves what is in a log that was removed, since only this process can still read it. */
+  /**
+   * Writes nothing more, not even what this turn has submitted, and saves what is in a log that was removed, since only
+   * this process can still read it.
+   */
   #giveUp(name: string): void {
     clearInterval(this.#look)
     const gone = new Error(`${name} was removed or replaced while it was open`)
     this.#damage ??= Object.assign(gone, { code: FILE_GONE })
+    for (const { failed } of this.#jobs.splice(0)) failed(this.#damage)
     if (name === this.#path) return
     try {
       this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
