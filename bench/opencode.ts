@@ -1,6 +1,7 @@
 // `node bench/opencode.ts [--binary FILE] [--sessions N] [--rounds N] [--share X]`: sends the same requests to Portico
-// and to `opencode serve` of the npm package `opencode-ai`, alternating. Without --binary, the package is installed
-// into a temporary folder. Opencode's own files are in such a folder, too, and its network requests are disabled.
+// and to `opencode serve` of the npm package `opencode-ai`, alternating; those that create sessions also to the bare
+// reference, once as it is and once without its store. Without --binary, the package is installed into a temporary
+// folder. Opencode's own files are in such a folder, too, and its network requests are disabled.
 // --share shortens the rounds, for trials. Linux only.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +14,7 @@ import { type BenchRequest, LoadClient, median } from './harness/load.ts'
 import { installOpencode, opencodeEnvironment } from './harness/opencode-install.ts'
 import { memory, ticks } from './harness/process-usage.ts'
 import { goalOf, load, print, spread } from './harness/report.ts'
-import { printedUrl } from './harness/server.ts'
+import { type BenchServer, printedUrl, startServer } from './harness/server.ts'
 import { startPortico } from './servers.ts'
 
 const CONNECTIONS = [1, 16, 64]
@@ -27,7 +28,7 @@ const TITLE = 'A session of the benchmarks'
 const TEXT = 'Read the README and say what this project is.'
 
 interface Side {
-  readonly name: 'Portico' | 'opencode'
+  readonly name: 'Portico' | 'opencode' | 'Express' | 'Express, storing nothing'
   readonly url: string
   readonly pid: number
   readonly ids: string[]
@@ -38,13 +39,16 @@ interface Side {
 interface Case {
   readonly name: string
   /** Requests per round, which differ so that rounds take about as long. */
-  readonly requests: Readonly<Record<Side['name'], number>>
+  readonly requests: Readonly<Record<'Portico' | 'opencode', number>>
   /** How many requests Portico must handle for each of opencode. */
   readonly goal: number
   request(side: Side, turn: number): BenchRequest
+  /** Whether the references are measured, too: what at most can be reached. */
+  readonly bounded?: boolean
 }
 
-const isOurs = ({ name }: Side): boolean => name === 'Portico'
+/** Whether a side has the routes of Portico, as its references have. */
+const isOurs = ({ name }: Side): boolean => name !== 'opencode'
 const prefix = (side: Side): string => (isOurs(side) ? '/api/session' : '/session')
 const post = (path: string, body: object): BenchRequest => ({ method: 'POST', path, body: JSON.stringify(body) })
 const one = (side: Side, turn: number): string => `${prefix(side)}/${side.ids[turn % side.ids.length]}`
@@ -79,6 +83,7 @@ const CASES: readonly Case[] = [
     name: 'create',
     requests: { Portico: 3_200, opencode: 64 },
     goal: 70,
+    bounded: true,
     request: create,
   },
 ]
@@ -98,9 +103,10 @@ const folder = await mkdtemp(join(tmpdir(), 'portico-opencode-'))
 ground.defer(() => rm(folder, { recursive: true, force: true }))
 const { portico, project } = ground.use(await startPortico())
 const binary = values.binary ?? installOpencode(folder)
-const sides: readonly [Side, Side] = [
-  { name: 'Portico', url: portico.url, pid: portico.process.pid ?? 0, ids: [], cpu: () => portico.cpu() },
-  await startOpencode(),
+const sides = [served('Portico', portico), await startOpencode()] as const
+const bounds = [
+  served('Express', await startReference({})),
+  served('Express, storing nothing', await startReference({ BENCH_STORES: 'nothing' })),
 ]
 const version = execFileSync(binary, ['--version'], { encoding: 'utf8', env: opencodeEnvironment(folder) }).trim()
 print(`Portico on Node ${process.version}, opencode ${version}, ${sessions} sessions, load average ${load()}`)
@@ -114,24 +120,32 @@ for (const { name, pid } of sides)
 for (const each of CASES) for (const connections of CONNECTIONS) await compare(each, connections)
 
 async function compare(each: Case, connections: number): Promise<void> {
-  const both = sides.map((side) => contestant(each, side, connections))
-  for (const { round } of both) await round()
+  const all = [...sides, ...(each.bounded ? bounds : [])].map((side) => contestant(each, side, connections))
+  for (const { round } of all) await round()
   for (let n = 0; n < rounds; n++) {
-    // The order changes, so that what the first one leaves behind affects both.
-    for (const side of n % 2 === 0 ? both : both.toReversed()) side.kept.push(await side.round())
+    // The order changes, so that what one leaves behind does not always affect the same one.
+    for (const side of n % 2 === 0 ? all : all.toReversed()) side.kept.push(await side.round())
   }
-  for (const { client } of both) await client[Symbol.asyncDispose]()
+  for (const { client } of all) await client[Symbol.asyncDispose]()
   print(
     `\n${each.name}, ${connections} at once, load average ${load()}      requests/s (range)        CPU µs per request (range)`,
   )
-  const [ours, theirs] = both.map(({ side, kept }) => {
+  const [ours, theirs, ...others] = all.map(({ side, kept }) => {
     const [speed, cpu] = [kept.map(({ speed }) => speed), kept.map(({ cpu }) => cpu)]
-    print(`  ${side.name.padEnd(12)}${spread(speed).padStart(32)}${spread(cpu).padStart(34)}`)
-    return { speed: median(speed), cpu: median(cpu) }
-  }) as [Measured, Measured]
+    print(`  ${side.name.padEnd(26)}${spread(speed).padStart(26)}${spread(cpu).padStart(34)}`)
+    return { name: side.name, speed: median(speed), cpu: median(cpu) }
+  }) as [Total, Total, ...Total[]]
   const ratio = ours.speed / theirs.speed
   const goal = connections === GOAL_AT ? goalOf(ratio >= each.goal, `at least ${each.goal} times the requests`) : ''
-  print(`  ratio       ${ratio.toFixed(1).padStart(32)}${(theirs.cpu / ours.cpu).toFixed(1).padStart(34)}${goal}`)
+  print(`  ratio       ${ratio.toFixed(1).padStart(40)}${(theirs.cpu / ours.cpu).toFixed(1).padStart(34)}${goal}`)
+  for (const { name, speed, cpu } of others) {
+    const [faster, less] = [(speed / theirs.speed).toFixed(1), (theirs.cpu / cpu).toFixed(1)]
+    print(`  ${`${name}: ratio`.padEnd(26)}${faster.padStart(26)}${less.padStart(34)}`)
+  }
+}
+
+interface Total extends Measured {
+  readonly name: Side['name']
 }
 
 interface Measured {
@@ -141,7 +155,7 @@ interface Measured {
 
 function contestant(each: Case, side: Side, connections: number) {
   const client = new LoadClient(side.url, connections)
-  const requests = Math.max(connections, Math.ceil(each.requests[side.name] * share))
+  const requests = Math.max(connections, Math.ceil(each.requests[isOurs(side) ? 'Portico' : 'opencode'] * share))
   let turn = 0
   const round = async (): Promise<Measured> => {
     const before = await side.cpu()
@@ -169,6 +183,17 @@ async function fill(side: Side): Promise<void> {
   }
   await Promise.all(Array.from({ length: GOAL_AT }, worker))
   print(`  ${side.name}: ${side.ids.length} sessions made in ${Math.round((performance.now() - begun) / 1_000)} s`)
+}
+
+function served(name: Side['name'], { url, process, cpu }: BenchServer): Side {
+  return { name, url, pid: process.pid ?? 0, ids: [], cpu }
+}
+
+async function startReference(env: Readonly<Record<string, string>>): Promise<BenchServer> {
+  const directory = await mkdtemp(join(folder, 'reference-'))
+  return ground.use(
+    await startServer({ file: 'bench/reference/sessions.ts', env: { ...env, BENCH_DIRECTORY: directory } }),
+  )
 }
 
 async function startOpencode(): Promise<Side> {

@@ -1,5 +1,5 @@
 // The reference for sessions: bare Express over node:sqlite that does the same durable work and nothing else. No
-// authentication, no schemas, no limits, no logs.
+// authentication, no schemas, no limits, no logs. With BENCH_STORES=nothing, writes are answered, but not carried out.
 import { hash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -45,7 +45,8 @@ const commit = database.prepare('COMMIT')
 
 /** Group commit: all writes of one turn of the event loop share a transaction, and are answered after it. */
 let waiting: { run(): void; done(): void }[] = []
-function write<T>(run: () => T): Promise<T> {
+function write<T>(run: () => T): Promise<T | undefined> {
+  if (process.env.BENCH_STORES === 'nothing') return Promise.resolve(undefined)
   return new Promise((resolve) => {
     let result: T
     if (waiting.length === 0) setImmediate(flush)
