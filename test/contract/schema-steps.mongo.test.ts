@@ -118,6 +118,12 @@ test('a process that is paused in any step changes nothing once another has run 
   // The first ones split messages, and the last one belongs to the last step.
   const transactions = [...kinds].filter((kind) => kind.startsWith('transaction'))
   for (const between of transactions.slice(1, -1)) kinds.delete(between)
+  // Of the indexes the first one of each service stands for all: they change no document.
+  const indexes = [...kinds].filter((kind) => kind.includes('createIndex'))
+  const serviceOf = (kind: string) => /^(inference_|identity\.|)/.exec(kind)?.[0]
+  for (const [i, kind] of indexes.entries()) {
+    if (indexes.findIndex((other) => serviceOf(other) === serviceOf(kind)) < i) kinds.delete(kind)
+  }
   assert.ok(transactions.length > 2 && kinds.has('messages dropIndex'), [...kinds].join())
   const pausedAt = (at: string) =>
     onFixture(async (mongo, other) => {
