@@ -66,10 +66,10 @@ function addedTo(upstream: Figures, figures: Figures, name: string | undefined):
 
 function printFigures(runs: readonly Run[]): void {
   const names = Object.keys(runs.at(-1)?.kept[0] ?? {})
-  print(`${''.padEnd(16)}${names.map((name) => name.padStart(28)).join('')}`)
+  print(`${''.padEnd(18)}${names.map((name) => name.padStart(28)).join('')}`)
   for (const { side, kept } of runs) {
     const cells = names.map((name) => (kept[0]?.[name] === undefined ? '' : spread(valuesOf(kept, name))))
-    print(`  ${side.name.padEnd(14)}${cells.map((cell) => cell.padStart(28)).join('')}`)
+    print(`  ${side.name.padEnd(16)}${cells.map((cell) => cell.padStart(28)).join('')}`)
   }
 }
 

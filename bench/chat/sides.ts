@@ -4,7 +4,7 @@ import { breakGround } from '../servers.ts'
 import { limitedKey } from './limited-key.ts'
 import { portkeyHeaders, startPortkey } from './portkey.ts'
 
-export type SideName = 'upstream' | 'undici proxy' | 'Express' | 'Portkey' | 'Portico'
+export type SideName = 'upstream' | 'undici proxy' | 'Express' | 'Express, ledger' | 'Portkey' | 'Portico'
 
 /** A server of chat completions: Portico, a reference, or the upstream itself. */
 export interface Side {
@@ -24,11 +24,15 @@ export async function startSides(): Promise<Sides> {
   await using ground = await breakGround()
   const { url } = ground.upstream
   const env = { BENCH_UPSTREAM: url, NODE_ENV: 'production' }
-  const start = async (file: string): Promise<BenchServer> => ground.use(await startServer({ file, env }))
+  const start = async (file: string, more: Readonly<Record<string, string>> = {}): Promise<BenchServer> =>
+    ground.use(await startServer({ file, env: { ...env, ...more } }))
   const sides = [
     side('upstream', ground.upstream, {}),
     side('undici proxy', await start('bench/reference/proxy.ts'), {}),
     side('Express', await start('bench/reference/gateway.ts'), {}),
+    side('Express, ledger', await start('bench/reference/gateway.ts', { BENCH_LEDGER: ground.directory }), {
+      authorization: 'Bearer a key of the benchmark',
+    }),
     side('Portkey', ground.use(await startPortkey()), portkeyHeaders(url), '/v1/chat/completions'),
     await porticoSide(ground),
   ]

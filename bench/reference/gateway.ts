@@ -1,10 +1,14 @@
 // The reference for the gateway: bare Express that parses the upstream's response and answers in the form of
-// /api/v1/responses or /api/v1/chat/completions. No authentication, no schemas, no ledger, no prices, no logs.
+// /api/v1/responses or /api/v1/chat/completions. No authentication, no schemas, no prices, no logs; a ledger and keys
+// only if BENCH_LEDGER names a folder for them.
 import { randomUUID } from 'node:crypto'
 import express, { type Response } from 'express'
 import { Pool } from 'undici'
+import { ReferenceLedger } from './ledger.ts'
 
 const upstream = new Pool(process.env.BENCH_UPSTREAM ?? '')
+const folder = process.env.BENCH_LEDGER
+const ledger = folder === undefined ? undefined : new ReferenceLedger(folder)
 
 interface Asked {
   readonly model: string
@@ -100,10 +104,21 @@ function call(asked: Asked, signal: AbortSignal) {
   })
 }
 
+/** Opens a row; returns how it is closed. */
+async function openRow(id: string, { model }: Asked, credential = ''): Promise<(usage?: Usage) => void> {
+  if (ledger === undefined) return () => {}
+  const row = { id, key: ledger.keyOf(credential), model, held: 1_000 }
+  await ledger.write(row)
+  return ({ prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = {} as Usage) => {
+    void ledger.write({ ...row, inputTokens, outputTokens, cost: inputTokens * 2 + outputTokens * 8 })
+  }
+}
+
 async function stream(asked: Asked, response: Response, dialect: Dialect): Promise<void> {
   const hungUp = new AbortController()
   response.on('close', () => hungUp.abort())
   const id = randomUUID()
+  const closeRow = await openRow(id, asked, response.req.headers.authorization)
   const { body } = await call(asked, hungUp.signal)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(dialect.begin(id, asked.model))
@@ -123,6 +138,7 @@ async function stream(asked: Asked, response: Response, dialect: Dialect): Promi
       response.write(dialect.delta(id, asked.model, delta, sequence))
     }
   }
+  closeRow(usage)
   response.write(dialect.end(id, asked.model, text, usage))
   response.end('data: [DONE]\n\n')
 }
@@ -132,9 +148,12 @@ async function answer(asked: Asked, response: Response, dialect: Dialect): Promi
     await stream(asked, response, dialect).catch(() => response.destroy())
     return
   }
+  const id = randomUUID()
+  const closeRow = await openRow(id, asked, response.req.headers.authorization)
   const { body } = await call(asked, new AbortController().signal)
   const { choices, usage } = (await body.json()) as Chunk
-  response.json(dialect.whole(randomUUID(), asked.model, choices[0]?.message?.content ?? '', usage))
+  closeRow(usage)
+  response.json(dialect.whole(id, asked.model, choices[0]?.message?.content ?? '', usage))
 }
 
 const app = express()
