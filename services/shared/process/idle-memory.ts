@@ -8,10 +8,11 @@ const SLACK_BYTES = 24 << 20
 
 /**
  * Starts to give back memory that the heap keeps after a busy time, once the main thread was idle for a whole period.
- * V8 collects garbage only while more is made, so hundreds of megabytes would otherwise stay until the next load. After
- * one collection V8 usually checks again 8 s later, and releases bit by bit what it keeps for the next load. It
- * happens once after the start, and then only if the process has grown by 24 MB. Live objects are marked in small
- * steps, between which the event loop turns. It does not keep the process alive.
+ * V8 collects garbage only while more is made, so hundreds of megabytes would otherwise stay until the next load. Some
+ * 40 MB that a collection empties stay in V8's pool for the next load, unless the heap has grown by 10 MB since V8
+ * emptied the pool last; nothing can have it do so. It happens once after the start, and then only if the process has
+ * grown by 24 MB. Live objects are marked in small steps, between which the event loop turns. It does not keep the
+ * process alive.
  */
 export function giveBackIdleMemory(periodMs = 5_000): void {
   const collect = collector()
