@@ -54,7 +54,7 @@ function openFeed(
       session: session.streamEvents({ sessionId, directory }, options),
       // Events of locations belong to no session.
       catalog: sessionId === undefined ? () => catalog.streamEvents({ directory }, options) : undefined,
-      fromSession: (message) => fromSessionMessage(message, clock),
+      fromSession: (message) => fromSessionMessage(message, clock, directory),
       fromCatalog: (message) => fromCatalogMessage(message, clock),
       signal,
     }),

@@ -27,8 +27,11 @@ export interface Frame {
 
 const NOTHING: Frame = { text: '' }
 
-/** What a message of the session service is on the wire. */
-export function fromSessionMessage({ message }: SessionMessage, clock: Clock): Frame {
+/**
+ * What a message of the session service is on the wire. Removals of sessions that are not in the directory of a
+ * subscription, if it names one, are not for clients.
+ */
+export function fromSessionMessage({ message }: SessionMessage, clock: Clock, directory?: string): Frame {
   switch (message.case) {
     case 'connected':
       return connectedFrame(message.value.position, clock)
@@ -37,7 +40,8 @@ export function fromSessionMessage({ message }: SessionMessage, clock: Clock): F
     case 'event': {
       const { position, sessionId, event } = message.value
       const origin = { position, sessionId, isRemoval: event.case === 'sessionDeleted' }
-      const json = fromEvent(message.value)
+      const isElsewhere = directory !== undefined && directory !== message.value.directory
+      const json = isElsewhere ? undefined : fromEvent(message.value)
       if (json === undefined) return { ...origin, text: '' }
       const text = withPosition(position, `data: ${JSON.stringify(json)}\n\n`)
       const live = fromEventLive(message.value, () => timedId('evt', clock))

@@ -61,7 +61,7 @@ async function* begin(subscribed: Subscribed): AsyncGenerator<Frame, AsyncIterat
   for await (const message of clients.session.streamEvents({ position, sessionId, directory }, call.options())) {
     const { case: kind, value } = message.message
     if (kind === 'caughtUp') caughtUp = true
-    else yield fromSessionMessage(message, clock)
+    else yield fromSessionMessage(message, clock, directory)
     const place = kind === 'caughtUp' || kind === 'event' ? value.position : undefined
     // The feed of another replica may have begun after that; then the next event decides.
     if (caughtUp && place !== undefined && feed.covers(place)) return join(feed, call, place)

@@ -93,6 +93,29 @@ test('a stream of one directory has the events of its sessions, by whatever path
   again.destroy()
 })
 
+test('what a session did in a directory is not replayed there once it has moved away and was removed', async (context) => {
+  await using portico = await openPortico()
+  const folder = await mkdtemp(join(tmpdir(), 'portico-filters-'))
+  context.after(() => rm(folder, { recursive: true }))
+  const query = `location[directory]=${encodeURIComponent(folder)}`
+  // As long as it is open, what it was sent is kept for others.
+  const stream = await openStream(`${portico.url}/api/event?${query}`)
+  for (const id of ['ses_0', 'ses_1']) {
+    assert.equal((await portico.post('/api/session', { id, location: { directory: folder } })).status, 200)
+  }
+  const before = await readUntil(stream, (text) => text.includes('ses_1'))
+  const position = /id: (\S+)\ndata: .*ses_0/.exec(before)?.[1] ?? ''
+  assert.equal((await portico.post('/api/session/ses_1/move', { directory: portico.project })).status, 204)
+  await portico.post('/api/session/ses_1/wait', {})
+  assert.equal((await portico.fetch('/api/session/ses_1', { method: 'DELETE' })).status, 204)
+  await portico.post('/api/session', { id: 'ses_2', location: { directory: folder } })
+  const live = await readUntil(stream, (text) => text.includes('ses_2'))
+  assert.ok(!live.includes('"session.deleted"'), live)
+  const again = await openStream(`${portico.url}/api/event?${query}`, { 'last-event-id': position })
+  assert.deepEqual(sessionsOf(await readUntil(again, (text) => text.includes('ses_2'))), ['ses_2'])
+  for (const each of [stream, again]) each.destroy()
+})
+
 test('what is no session, no directory or no filter is refused', async () => {
   await using portico = await openPortico()
   const cases: [string, number, object][] = [

@@ -15,6 +15,7 @@ export type HubItem = FeedItem | Extract<TailItem, { readonly type: 'caught-up' 
 
 /**
  * Which events a subscriber gets: those of a session and of all below it, and those of a directory; left out: of any.
+ * A directory has the removals of all sessions, since one that has moved away may have left events there.
  */
 export interface EventFilter {
   readonly sessionId?: string | undefined
@@ -138,7 +139,8 @@ function wanted({ sessionId, directory }: EventFilter): (item: FeedItem) => bool
   return (item) => {
     if (item.type !== 'event' && item.type !== 'volatile') return true
     const { event, above } = item
-    if (directory !== undefined && event.directory !== directory) return false
+    const isElsewhere = directory !== undefined && event.directory !== directory
+    if (isElsewhere && event.data.type !== 'session-deleted') return false
     return sessionId === undefined || event.sessionId === sessionId || above.includes(sessionId)
   }
 }
