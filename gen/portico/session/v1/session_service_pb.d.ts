@@ -1433,8 +1433,8 @@ export declare type StreamEventsRequest = Message<"portico.session.v1.StreamEven
   sessionId?: string | undefined;
 
   /**
-   * Only events of sessions that were in exactly this directory at the time, and the removals of all sessions, since one
-   * that has moved away may have left events here; absent: of any.
+   * Only events of sessions that were in exactly this directory at the time, and the removals of all sessions, since
+   * one that has moved away may have left events here; absent: of any.
    *
    * @generated from field: optional string directory = 3;
    */
