@@ -118,6 +118,8 @@ export const jsonOrEvents = <A extends z.ZodType>(json: A, streamed: z.ZodType):
 /** The parts of a stream. `failed` gets the error as the client may see it; the error has been logged by then. */
 export interface StreamParts<T> extends Omit<EventSource<T>, 'failed' | 'lifecycle' | 'heartbeatMs' | 'check'> {
   readonly failed: (error: unknown, shown: PublicError) => string
+  /** The service without which the stream ends. */
+  readonly service: 'inference' | 'session'
 }
 
 /** A stream that a handler returns, whatever its messages are. */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { reasonOf } from '#shared/reasons.ts'
 import { type Call, callOf, DEADLINE_MS } from './call.ts'
 import type { Config } from './config.ts'
+import { noteService } from './errors/called-service.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { beginGeneration } from './generation/router-metadata.ts'
@@ -172,8 +173,11 @@ function sendStream(
   check?: () => Promise<unknown>,
 ): Promise<void> {
   const { lifecycle } = facade
-  return answer.sendBy((parts) => {
-    const failed = (error: unknown): string => parts.failed(error, explain(facade, call, error))
+  return answer.sendBy(({ service, ...parts }) => {
+    const failed = (error: unknown): string => {
+      noteService(error, service)
+      return parts.failed(error, explain(facade, call, error))
+    }
     return sendEvents(response, { ...parts, failed, lifecycle, heartbeatMs, check })
   })
 }

@@ -76,6 +76,7 @@ export const subscribeToEvents = operation({
       }),
       frame: ({ text }) => text,
       failed: (_, { body }) => fromFailure(body, clock),
+      service: 'session',
       heartbeat: 'heartbeat',
     })
   },
@@ -112,6 +113,7 @@ export const readSessionLog = operation({
       messages: session.streamSessionLog({ sessionId, afterSeq, follow }, call.options()),
       frame: (message) => fromLogMessage(message, sessionId, clock),
       failed: (_, { body }) => fromFailure(body, clock),
+      service: 'session',
       heartbeat: 'heartbeat',
     })
   },

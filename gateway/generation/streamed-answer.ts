@@ -40,6 +40,7 @@ export function streamedAnswer<Failure>(
     },
     end: () => fail(cutOff),
     failed: (_, shown) => fail(failureOf(shown)),
+    service: 'inference',
     heartbeat: HEARTBEAT,
     stop: { share: SHARE_OF_STOP, frames: () => fail(stopping) },
   })

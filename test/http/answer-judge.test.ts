@@ -21,7 +21,7 @@ const operations = [
   operation({ ...common, id: 'thing.drop', path: '/api/drop', errors: [], answer: noContent, handle: () => undefined }),
   operation({
     ...{ ...common, id: 'thing.watch', path: '/api/watch', errors: [], answer: events(thing) },
-    handle: () => stream({ messages: nothing(), frame: String, failed: String, heartbeat: '' }),
+    handle: () => stream({ messages: nothing(), frame: String, failed: String, service: 'session', heartbeat: '' }),
   }),
 ]
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { createChatCompletion } from '#gateway/chat/operations.ts'
 import { reasons } from '#services/inference/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -133,6 +134,20 @@ test('a generation that ends without its last event fails the stream', async () 
   })
   const last = chunksOf(await (await post(facade, { stream: true })).text()).at(-1)
   assert.deepEqual(last?.error, { code: 500, message: 'Internal Server Error', metadata: { error_type: 'server' } })
+})
+
+test('a stream whose service goes away ends with an error that names it', async () => {
+  await using facade = await openFacade({
+    inference: {
+      async *streamGenerate() {
+        yield { events: [{ event: { case: 'started', value: { model: 'm', providerId: 'openai' } } }] }
+        throw new ConnectError('x', Code.Unavailable)
+      },
+    },
+  })
+  const last = chunksOf(await (await post(facade, { stream: true })).text()).at(-1)
+  const message = 'Service temporarily unavailable: the inference service cannot be reached'
+  assert.deepEqual([last?.error.code, last?.error.message], [503, message])
 })
 
 test('a failure of Portico itself says nothing of itself', async () => {

@@ -103,25 +103,37 @@ test('session.export refuses a wrong query, a wrong id and a session that is not
   })
 })
 
-test('a stored message that cannot be read is an UnknownError with a reference, before anything is sent', async () => {
-  const data = await mkdtemp(join(tmpdir(), 'portico-'))
-  try {
-    await using portico = await openPortico({ PORTICO_DATA_DIR: data })
-    await conversation(portico)
-    await portico[Symbol.asyncDispose]()
-    const file = new DatabaseSync(join(data, 'session.sqlite'))
-    file.prepare("UPDATE messages SET data = '{' WHERE seq = (SELECT max(seq) FROM messages)").run()
-    file.close()
-    await using again = await openPortico({ PORTICO_DATA_DIR: data })
-    const answer = await again.fetch(exported('ses_1'))
-    assert.equal(answer.status, 500)
-    const { ref, ...body } = (await answer.json()) as { ref: string }
-    assert.deepEqual(body, { _tag: 'UnknownError', message: 'Internal server error' })
-    assert.ok(again.log.some((line) => line.ref === ref && line.err !== undefined))
-  } finally {
-    await rm(data, { recursive: true, force: true })
-  }
-})
+for (const stored of ['{', '5', 'null', '{"type":"user"}', '{"type":"nobody","id":"msg_1"}']) {
+  test(`a stored message that cannot be read (${stored}) is an UnknownError with a reference, before anything is sent`, async () => {
+    const data = await mkdtemp(join(tmpdir(), 'portico-'))
+    try {
+      await using portico = await openPortico({ PORTICO_DATA_DIR: data })
+      await conversation(portico)
+      await portico[Symbol.asyncDispose]()
+      const file = new DatabaseSync(join(data, 'session.sqlite'))
+      file.prepare('UPDATE messages SET data = ? WHERE seq = (SELECT max(seq) FROM messages)').run(stored)
+      file.close()
+      await using again = await openPortico({ PORTICO_DATA_DIR: data })
+      for (const answer of [
+        await again.fetch(exported('ses_1')),
+        await again.fetch('/api/session/ses_1/message'),
+        await again.post('/api/session/ses_1/fork', {}),
+      ]) {
+        assert.equal(answer.status, 500)
+        const { ref, ...body } = (await answer.json()) as { ref: string }
+        assert.deepEqual(body, { _tag: 'UnknownError', message: 'Internal server error' })
+        assert.ok(again.log.some((line) => line.ref === ref && line.err !== undefined))
+      }
+      const listed = (await (await again.fetch('/api/session')).json()) as { data: { id: string }[] }
+      assert.deepEqual(
+        listed.data.map(({ id }) => id),
+        ['ses_1'],
+      )
+    } finally {
+      await rm(data, { recursive: true, force: true })
+    }
+  })
+}
 
 const session = create(ExportSessionResponseSchema, {
   item: { case: 'session', value: { sessionId: 'ses_1', createTime: {}, updateTime: {} } },

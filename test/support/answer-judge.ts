@@ -15,7 +15,7 @@ const MOST = 8_000_000
 /** They return 500 for a stored message that cannot be read. */
 const READ_MESSAGES: ReadonlySet<string> = new Set([
   ...['session.messages', 'session.message'],
-  ...['session.context', 'experimental.session.export'],
+  ...['session.context', 'session.fork', 'experimental.session.export'],
 ])
 
 /**

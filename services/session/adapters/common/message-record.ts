@@ -70,10 +70,16 @@ export function partRecords(workspace: string, write: Extract<Write, { type: 'in
   })
 }
 
-/** A message with its parts, which are in order; those of other attempts are left out. */
+/**
+ * A message with its parts, which are in order; those of other attempts are left out. Throws if what was stored is no
+ * message of that type.
+ */
 export function toStoredMessage(record: MessageRecord, parts: readonly PartRecord[]): StoredMessage {
   const { seq, type, data, attempt } = record
   const message = JSON.parse(data)
+  if (message?.type !== type || typeof message.id !== 'string') {
+    throw new SyntaxError(`What is stored as the message ${record.id} is none of the type "${type}"`)
+  }
   if (message.costNanos !== undefined) message.costNanos = BigInt(message.costNanos)
   if (type !== 'assistant') return { seq, message: message as Message }
   const current = parts.filter((part) => part.attempt === attempt)

@@ -116,7 +116,7 @@ export function toState(record: StateRecord): SessionState {
     projectId: record.projectId,
     subpath: record.subpath,
     agent: record.agent ?? undefined,
-    model: fromJson<ModelRef>(record.model),
+    model: modelOf(record.model),
     costNanos: BigInt(record.costNanos),
     tokens: JSON.parse(record.tokens) as TokenUsage,
     outcome: record.outcome ?? undefined,
@@ -147,7 +147,7 @@ export function toSession(record: PublicRecord): Session {
     fork: fromJson<ForkOrigin>(record.fork ?? null),
     title: record.title ?? undefined,
     agent: record.agent ?? undefined,
-    model: fromJson<ModelRef>(record.model),
+    model: modelOf(record.model),
     location: { directory: record.directory, projectId: record.projectId, subpath: record.subpath },
     metadata: fromJson<JsonObject>(record.metadata),
     permissions: fromJson<readonly PermissionRule[]>(record.permissions),
@@ -184,6 +184,12 @@ function admitterOf({ lastAdmitter }: StateRecord): Admitter | undefined {
   } catch {
     return undefined
   }
+}
+
+function modelOf(text: string | null): ModelRef | undefined {
+  const model = fromJson<ModelRef>(text)
+  if (model !== undefined && typeof model.modelId !== 'string') throw new SyntaxError('What is stored is no model')
+  return model
 }
 
 function fromJson<T>(text: string | null): T | undefined {
