@@ -111,7 +111,7 @@ for (const stored of ['{', '5', 'null', '{"type":"user"}', '{"type":"nobody","id
       await conversation(portico)
       await portico[Symbol.asyncDispose]()
       const file = new DatabaseSync(join(data, 'session.sqlite'))
-      file.prepare('UPDATE messages SET data = ? WHERE seq = (SELECT max(seq) FROM messages)').run(stored)
+      file.prepare("UPDATE messages SET data = ? WHERE type = 'assistant'").run(stored)
       file.close()
       await using again = await openPortico({ PORTICO_DATA_DIR: data })
       for (const answer of [
