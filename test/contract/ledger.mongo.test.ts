@@ -6,13 +6,15 @@ import { SCHEMA } from '#services/inference/adapters/mongo/schema.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
-import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { freshDatabaseName, mongoUri, sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { closing, ledgerSuite, maxCost, opening } from './ledger.suite.ts'
 import { accountsSuite, NO_TERMS } from './ledger-accounts.suite.ts'
 
+const emptied = sharedDatabase()
+
 async function makeStore() {
-  const mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+  const mongo = await emptied()
   return {
     open: (clock: Clock) => MongoLedger.open(mongo, clock),
     async expireLeases(): Promise<void> {
@@ -22,10 +24,7 @@ async function makeStore() {
       const nothing = { holds: [], heldRequests: 0, heldNanos: 0, revision: 99 }
       await mongo.db.collection('inference_accounts').updateMany({}, { $set: nothing })
     },
-    async [Symbol.asyncDispose]() {
-      await mongo.db.dropDatabase()
-      await mongo[Symbol.asyncDispose]()
-    },
+    async [Symbol.asyncDispose]() {},
   }
 }
 
@@ -162,5 +161,23 @@ test('MongoDB: closes that come while some are written share the next write, and
   assert.deepEqual(written, Array(2).fill('inference_ledger'))
   for (const account of [...(await ledger.accounts('wrk_1', ['key_1'])), await ledger.workspaceAccount('wrk_1')]) {
     assert.deepEqual([account.heldRequests, account.totalNanos], [0, 100n])
+  }
+})
+
+test('MongoDB: a row whose process ends while it closes it is settled with the output that it had', {
+  skip: skipWithoutMongo,
+}, async () => {
+  await using store = await makeStore()
+  {
+    await using leaving = await store.open(systemClock)
+    await leaving.open(opening, maxCost, undefined)
+    await leaving.note([{ workspace: 'wrk_1', requestId: 'req_1', outputTokens: 1n }])
+    await leaving.announce([{ ...closing, usage: { ...(closing.usage ?? assert.fail()), outputTokens: 5n } }])
+  }
+  await using ledger = await store.open(systemClock)
+  const row = await ledger.get('wrk_1', 'req_1')
+  assert.deepEqual([row?.error, row?.usage?.outputTokens, row?.usage?.estimated], ['PROCESS_LOST', 5n, true])
+  for (const account of [...(await ledger.accounts('wrk_1', ['key_1'])), await ledger.workspaceAccount('wrk_1')]) {
+    assert.deepEqual([account.heldRequests, account.totalNanos], [0, row?.costNanos])
   }
 })

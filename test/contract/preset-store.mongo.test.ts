@@ -4,18 +4,17 @@ import { MongoPresetStore } from '#services/inference/adapters/mongo/preset-stor
 import { SCHEMA } from '#services/inference/adapters/mongo/schema.ts'
 import { type Mongo, openMongo } from '#shared/stores/mongo.ts'
 import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
-import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { mongoUri, sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { draft, presetStoreSuite } from './preset-store.suite.ts'
+
+const emptied = sharedDatabase()
 
 presetStoreSuite(
   'MongoDB',
   async () => {
-    const database = freshDatabaseName()
-    const [mongo, other] = await Promise.all(
-      [database, database].map((name) => openMongo({ uri: mongoUri() ?? '', database: name })),
-    )
-    if (mongo === undefined || other === undefined) throw new Error('There are no connections')
+    const mongo = await emptied()
+    const other = await openMongo({ uri: mongoUri() ?? '', database: mongo.db.databaseName })
     await prepareMongoSchema(mongo, SCHEMA)
     return {
       stores: [new MongoPresetStore(mongo), new MongoPresetStore(other)],
@@ -23,11 +22,7 @@ presetStoreSuite(
         const change = { $set: { status, statusUpdatedAt: new Date(at) } }
         await mongo.db.collection<{ _id: object }>('inference_presets').updateOne({ _id: { workspace, slug } }, change)
       },
-      async [Symbol.asyncDispose]() {
-        await mongo.db.dropDatabase()
-        await mongo[Symbol.asyncDispose]()
-        await other[Symbol.asyncDispose]()
-      },
+      [Symbol.asyncDispose]: () => other[Symbol.asyncDispose](),
     }
   },
   { skip: skipWithoutMongo },
@@ -36,31 +31,27 @@ presetStoreSuite(
 test('MongoDB: who does not get its turn in time is refused as a conflict, and writes nothing, also later', {
   skip: skipWithoutMongo,
 }, async () => {
-  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
-  try {
-    await prepareMongoSchema(mongo, SCHEMA)
-    const store = new MongoPresetStore(mongo)
-    await store.createVersion('wrk_1', 'a', draft())
-    const hasty: Mongo = Object.assign(Object.create(mongo), { limitMs: 300 })
-    const other = new MongoPresetStore(hasty)
-    const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const holder = mongo.transact(async (session) => {
-      const presets = mongo.db.collection<{ _id: object }>('inference_presets')
-      await presets.updateOne({ _id: { workspace: 'wrk_1', slug: 'a' } }, { $set: { name: 'Held' } }, { session })
-      locked.resolve()
-      await over.promise
-    })
-    await locked.promise
-    // The second one waits for its turn in the process, and its time is up before that.
-    const calls = [1, 2].map(() => other.createVersion('wrk_1', 'a', draft()))
-    const conflict = reasonOfRejection('PRESET_CONFLICT', { slug: 'a' })
-    await Promise.all(calls.map((call) => assert.rejects(call, conflict)))
-    over.resolve()
-    await holder
-    const { designated, preset } = await store.createVersion('wrk_1', 'a', draft())
-    assert.deepEqual([designated.version, preset.name], [2, 'Held'])
-    assert.equal((await store.listVersions('wrk_1', 'a', { offset: 0, limit: 9 }))?.total, 2)
-  } finally {
-    await mongo.db.dropDatabase()
-  }
+  const mongo = await emptied()
+  await prepareMongoSchema(mongo, SCHEMA)
+  const store = new MongoPresetStore(mongo)
+  await store.createVersion('wrk_1', 'a', draft())
+  const hasty: Mongo = Object.assign(Object.create(mongo), { limitMs: 300 })
+  const other = new MongoPresetStore(hasty)
+  const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const holder = mongo.transact(async (session) => {
+    const presets = mongo.db.collection<{ _id: object }>('inference_presets')
+    await presets.updateOne({ _id: { workspace: 'wrk_1', slug: 'a' } }, { $set: { name: 'Held' } }, { session })
+    locked.resolve()
+    await over.promise
+  })
+  await locked.promise
+  // The second one waits for its turn in the process, and its time is up before that.
+  const calls = [1, 2].map(() => other.createVersion('wrk_1', 'a', draft()))
+  const conflict = reasonOfRejection('PRESET_CONFLICT', { slug: 'a' })
+  await Promise.all(calls.map((call) => assert.rejects(call, conflict)))
+  over.resolve()
+  await holder
+  const { designated, preset } = await store.createVersion('wrk_1', 'a', draft())
+  assert.deepEqual([designated.version, preset.name], [2, 'Held'])
+  assert.equal((await store.listVersions('wrk_1', 'a', { offset: 0, limit: 9 }))?.total, 2)
 })

@@ -1,18 +1,16 @@
 import { MongoSigningKeys } from '#services/identity/adapters/mongo/signing-keys.ts'
-import { openMongo } from '#shared/stores/mongo.ts'
-import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
 import { signingKeysSuite } from './signing-keys.suite.ts'
+
+const emptied = sharedDatabase()
 
 signingKeysSuite(
   'MongoDB',
   async () => {
-    const mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
+    const mongo = await emptied()
     return {
       open: async () => Object.assign(new MongoSigningKeys(mongo), { async [Symbol.asyncDispose]() {} }),
-      async [Symbol.asyncDispose]() {
-        await mongo.db.dropDatabase()
-        await mongo[Symbol.asyncDispose]()
-      },
+      async [Symbol.asyncDispose]() {},
     }
   },
   { skip: skipWithoutMongo },

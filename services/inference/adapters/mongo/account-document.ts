@@ -16,6 +16,8 @@ export interface HoldEntry {
   readonly minute: number
   /** The request is being closed. */
   readonly ending?: boolean
+  /** Its output then, for whoever has to settle it. */
+  readonly outputTokens?: bigint
 }
 
 /** An account as it is stored. */

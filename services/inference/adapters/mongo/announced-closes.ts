@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
+import type { LedgerClosing } from '#services/inference/ports/ledger.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { AccountDocument } from './account-document.ts'
 
@@ -8,21 +9,22 @@ const AGAIN_MS = 20
 const LONGEST_MS = 3_000
 
 /** A row that is being closed, and the name of its hold. */
-interface AnnouncedClose {
-  readonly workspace: string
-  readonly apiKeyId: string
+interface AnnouncedClose extends Pick<LedgerClosing, 'workspace' | 'apiKeyId' | 'usage'> {
   readonly name: string
 }
 
-/** Marks the holds of rows that are being closed. Closing removes the mark together with the hold. */
+/**
+ * Marks the holds of rows that are being closed with their output, by which they are settled if this process ends
+ * before it has closed them. Closing removes the mark together with the hold.
+ */
 export async function announceCloses(
   accounts: Collection<AccountDocument>,
   closes: readonly AnnouncedClose[],
 ): Promise<void> {
-  const updates = closes.map(({ workspace, apiKeyId, name }) => ({
+  const updates = closes.map(({ workspace, apiKeyId, usage, name }) => ({
     updateOne: {
       filter: { _id: { workspace, owner: apiKeyId } },
-      update: { $set: { 'holds.$[each].ending': true } },
+      update: { $set: { 'holds.$[each].ending': true, 'holds.$[each].outputTokens': usage?.outputTokens ?? 0n } },
       arrayFilters: [{ 'each.name': name }],
     },
   }))

@@ -75,13 +75,21 @@ async function settleHeld(
   { now }: Settler,
 ): Promise<void> {
   const ids = held.map(({ _id: { workspace }, hold: { requestId } }) => ({ workspace, requestId }))
-  const names = new Set(held.map(({ _id, hold }) => `${_id.workspace} ${hold.name}`))
+  const names = new Set(held.map(heldName))
+  const endings = new Map<string, bigint>()
+  for (const each of held) {
+    const { outputTokens } = each.hold
+    if (outputTokens !== undefined) endings.set(heldName(each), bigintOf(outputTokens))
+  }
   const read = () => rows.find({ _id: { $in: ids } }, LIMIT).toArray()
   // A row of another opening with the same id is not settled.
   const open = (await read()).filter((row) => row.status === 'open' && names.has(nameOf(row)))
   if (open.length > 0) {
     const updates = open.map((row) => ({
-      updateOne: { filter: { _id: row._id, status: 'open' as const }, update: { $set: toClosed(lostOf(row), now) } },
+      updateOne: {
+        filter: { _id: row._id, status: 'open' as const },
+        update: { $set: toClosed(lostOf(row, endings.get(nameOf(row))), now) },
+      },
     }))
     await rows.bulkWrite(updates, { ordered: false, maxTimeMS: MAX_TIME_MS })
   }
@@ -119,14 +127,19 @@ function nameOf({ _id: { workspace, requestId }, hold = requestId }: Row): strin
   return `${workspace} ${hold}`
 }
 
-function lostOf(row: Row): LedgerClosing {
+function heldName({ _id: { workspace }, hold }: Held): string {
+  return `${workspace} ${hold.name}`
+}
+
+/** `outputTokens`: its output, if it was being closed. */
+function lostOf(row: Row, outputTokens: bigint | undefined): LedgerClosing {
   const { _id, apiKeyId, inputEstimate, notedTokens, prices } = row
   return lostClosing({
     ..._id,
     apiKeyId,
     wasCalled: true,
     inputEstimate: bigintOf(inputEstimate),
-    notedTokens: bigintOf(notedTokens),
+    notedTokens: outputTokens ?? bigintOf(notedTokens),
     prices: pricesOf(prices),
   })
 }
