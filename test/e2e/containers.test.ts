@@ -12,12 +12,12 @@ import { SETTING_NAMES } from '#shared/config/setting-names.ts'
 import {
   type ComposeService,
   fileText,
-  freePorts,
   layOutImage,
   readCompose,
   readDockerfile,
   wordsOf,
 } from '#test/support/containers.ts'
+import { freePorts } from '#test/support/free-ports.ts'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'

@@ -83,12 +83,19 @@ test('silent clients hold what has arrived: neither others nor their own organiz
     assert.equal((await send(facade, organization, 3 * MIB)).status, 200, organization)
 })
 
-test('one organization cannot hold everything', async () => {
-  await using facade = await openLimited({ waitMs: 200 })
+test('one organization cannot hold everything, however many of its bodies wait', async () => {
+  await using facade = await openLimited()
   using stack = new DisposableStack()
   for (let i = 0; i < 12; i++) stack.use(await begin(facade, 'silent'))
   await settled()
   assert.equal((await send(facade, 'other', 3 * MIB)).status, 200)
+})
+
+test('while one organization holds its part, its next body is 503', async () => {
+  await using facade = await openLimited({ waitMs: 200 })
+  using stack = new DisposableStack()
+  for (let i = 0; i < 4; i++) stack.use(await begin(facade, 'silent'))
+  await settled()
   assert.equal((await send(facade, 'silent', 3 * MIB)).status, 503)
 })
 

@@ -1,5 +1,4 @@
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
@@ -86,16 +85,3 @@ function copy(source: string, target: string): void {
 
 // By .dockerignore, tests are left out.
 const filter = (path: string): boolean => !path.endsWith('.test.ts') || !statSync(path).isFile()
-
-/** Ports of the loopback that were free a moment ago. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  const ports = await Promise.all(
-    servers.map(async (server) => {
-      if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
-      return (server.address() as { port: number }).port
-    }),
-  )
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
-}

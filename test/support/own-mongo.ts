@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
+import { freePorts } from '#test/support/free-ports.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
 
 /** Why a suite that needs a server of its own is skipped; false if there is a `mongod` to start. */
@@ -29,7 +29,7 @@ export interface OwnMongo extends AsyncDisposable {
 export async function startOwnMongo(directory: string): Promise<OwnMongo> {
   const dbPath = join(directory, 'mongodb')
   mkdirSync(dbPath, { recursive: true })
-  const port = await freePort()
+  const [port = 0] = await freePorts(1)
   const uri = `mongodb://127.0.0.1:${port}/?replicaSet=own`
   let child = launch(dbPath, port)
   // A new connection each time: one that hangs in a paused server, or was cut by a killed one, is of no later use.
@@ -82,13 +82,4 @@ function launch(dbPath: string, port: number): ChildProcess {
   const words = ['--replSet', 'own', '--dbpath', dbPath, '--port', String(port), '--bind_ip', '127.0.0.1', '--quiet']
   const testCommands = ['--setParameter', 'enableTestCommands=1']
   return spawn(mongod() as string, [...words, '--wiredTigerCacheSizeGB', '0.25', ...testCommands], { stdio: 'ignore' })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { readonly port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

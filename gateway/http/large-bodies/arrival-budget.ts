@@ -2,7 +2,7 @@
 export interface Arrival {
   /** Whose bodies count together. */
   readonly owner: string
-  /** Bytes that it may have brought. */
+  /** Bytes of the budget that it holds. */
   held: number
   /** Set while it waits: gives it its next bytes. */
   start?: (() => void) | undefined

@@ -10,8 +10,8 @@ export const LARGE = MIB
 /** Limits for the large bodies of one process; bytes and milliseconds. */
 export interface LargeBodyLimits {
   /**
-   * Held by bodies that are arriving or have arrived, but for the oldest, which may always go on: most clients are
-   * slow, and need not wait for each other.
+   * Held by bodies that are arriving or have arrived, beyond the first megabyte of each, but for the oldest, which may
+   * always go on: most clients are slow, and need not wait for each other.
    */
   readonly arriving: number
   /** Held by those of one organization, but for its oldest. */
@@ -76,7 +76,7 @@ export class BodyShare implements Disposable {
   /** `owner`: whose bodies count together. `signal` aborts when the client is gone. */
   constructor(bodies: LargeBodies, owner: string, signal: () => AbortSignal) {
     this.#bodies = bodies
-    this.#arrival = { owner, held: LARGE }
+    this.#arrival = { owner, held: 0 }
     this.#signal = signal
     this.#waitMs = bodies.limits.waitMs
   }
@@ -88,7 +88,7 @@ export class BodyShare implements Disposable {
    */
   arrive(size: number, refuse: (error: Rejection) => void): Promise<void> | undefined {
     this.#size = size
-    if (size <= this.#arrival.held) return undefined
+    if (size <= LARGE + this.#arrival.held) return undefined
     const { arriving } = this.#bodies
     if (this.#pace === undefined) {
       this.#watchPace(refuse)

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { asOperator, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
+import { freePorts } from '#test/support/free-ports.ts'
 import { configureMcp, mcpServers, packagedServer } from '#test/support/mcp.ts'
 
 test('server-everything over stdio and HTTP and server-filesystem, as they come from npm', async (t) => {
   await using catalog = await openCatalog()
   const { client, project, config } = catalog
-  const port = await freePort()
+  const [port] = await freePorts(1)
   const remote = packagedServer('everything', 'streamableHttp').command
   const child = spawn(remote[0], remote.slice(1), {
     env: { ...process.env, PORT: `${port}` },
@@ -72,11 +72,3 @@ test('server-everything over stdio and HTTP and server-filesystem, as they come 
     assert.deepEqual(structured.metadata.structuredContent, JSON.parse(structured.text))
   }
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
