@@ -32,11 +32,7 @@ test('MongoDB: entries of exchanges are appended while a change is under way, or
   const { federation, auditLog } = stores
   const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holder = mongo.transact(async (session) => {
-    await collectionsOf(mongo.db).changeLocks.updateOne(
-      { _id: organizationId },
-      { $inc: { changes: 1 } },
-      { session },
-    )
+    await collectionsOf(mongo.db).changeLocks.updateOne({ _id: organizationId }, { $inc: { changes: 1 } }, { session })
     locked.resolve()
     await over.promise
   })
