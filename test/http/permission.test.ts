@@ -106,7 +106,7 @@ test('what was allowed for good is listed by project, and needs permission again
   await asking(portico)
 })
 
-test('the request of a session below another reaches whoever watches that one, and is answered as any other', async () => {
+test('the request of a session below another reaches whoever watches that one, and is answered there as well', async () => {
   await using portico = await openPortico()
   const permissions = [{ action: 'edit', resource: '*', effect: 'ask' }]
   await portico.post('/api/session', { id: 'ses_root', permissions })
@@ -130,8 +130,11 @@ test('the request of a session below another reaches whoever watches that one, a
     listed.data.map(({ sessionID }) => sessionID),
     [child],
   )
-  const reply = `/api/session/${child}/permission/${listed.data[0]?.id}/reply`
-  assert.equal((await portico.post(reply, { reply: 'once' })).status, 204)
+  const of = (id: string) => `/api/session/${id}/permission/${listed.data[0]?.id}`
+  assert.deepEqual(await (await portico.fetch(of('ses_root'))).json(), { data: listed.data[0] })
+  assert.equal((await portico.fetch(of('ses_other'))).status, 404)
+  const replied = async (id: string) => (await portico.post(`${of(id)}/reply`, { reply: 'once' })).status
+  assert.deepEqual([await replied('ses_other'), await replied('ses_root'), await replied(child)], [404, 204, 404])
   await idle(portico, 'ses_root')
   assert.equal((await toolState(portico, 'ses_root')).status, 'completed')
   assert.equal((await toolState(portico, child)).status, 'completed')

@@ -1249,6 +1249,8 @@ export declare const ListPermissionRequestsResponseSchema: GenMessage<ListPermis
  */
 export declare type GetPermissionRequestRequest = Message<"portico.session.v1.GetPermissionRequestRequest"> & {
   /**
+   * The session in which it waits, or one above that.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -1310,6 +1312,8 @@ export declare const ReloadLocationsResponseSchema: GenMessage<ReloadLocationsRe
  */
 export declare type ReplyPermissionRequestRequest = Message<"portico.session.v1.ReplyPermissionRequestRequest"> & {
   /**
+   * The session in which it waits, or one above that.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;

@@ -5,19 +5,21 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import { permissionRequestToProto } from './permission-request-to-proto.ts'
+import { requestBelow } from './requests-below.ts'
 
-/** Gets a permission request that waits for an answer. */
+/** Gets a permission request that waits for an answer, in the session or below it. */
 export function getPermissionRequest(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['getPermissionRequest'] {
   const { store } = dependencies
   return async ({ sessionId, requestId }, context) => {
     const { workspaceId } = principalOf(context)
-    const request = await store.inspect(
+    const own = await store.inspect(
       { workspace: workspaceId, sessionId },
       (reads) => reads.request(requestId),
       ({ now }, known) => waitingRequest(known, now),
     )
+    const request = own ?? (await requestBelow(store, workspaceId, sessionId, requestId, context.signal))
     if (request === undefined) throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
     return { request: permissionRequestToProto(request) }
   }

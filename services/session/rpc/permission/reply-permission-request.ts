@@ -9,10 +9,11 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { replies } from '../enums.ts'
+import { requestBelow } from './requests-below.ts'
 
 const checkRequest = checkLimits(ReplyPermissionRequestRequestSchema)
 
-/** Replies to a permission request; the drain that requested it observes the answer. */
+/** Replies to a permission request of the session or one below it; the drain that requested it observes the answer. */
 export function replyPermissionRequest(dependencies: {
   readonly store: SessionStore
 }): ServiceImpl<typeof SessionService>['replyPermissionRequest'] {
@@ -22,15 +23,16 @@ export function replyPermissionRequest(dependencies: {
     const { sessionId, requestId } = request
     checkRequest(request)
     const answer = { reply: parseReply(request.reply), message: request.message ?? '' }
-    await store.revise(
-      { workspace: workspaceId, sessionId },
-      (reads) => reads.waitingRequests(),
-      (revision, waiting) => {
-        if (answerRequest(revision, waiting, requestId, answer)) return
-        throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
-      },
-    )
-    return {}
+    const replyIn = (id: string): Promise<boolean> =>
+      store.revise(
+        { workspace: workspaceId, sessionId: id },
+        (reads) => reads.waitingRequests(),
+        (revision, waiting) => answerRequest(revision, waiting, requestId, answer),
+      )
+    if (await replyIn(sessionId)) return {}
+    const below = await requestBelow(store, workspaceId, sessionId, requestId, context.signal)
+    if (below !== undefined && (await replyIn(below.sessionId))) return {}
+    throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
   }
 }
 
