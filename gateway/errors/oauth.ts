@@ -47,7 +47,8 @@ export const oauthErrors = {
         'retry-after',
         metadata.retry_after ?? '1',
       ),
-    SIGNING_UNAVAILABLE: () => failure(500, 'server_error', 'The token could not be issued'),
+    SIGNING_UNAVAILABLE: () =>
+      failure(500, 'server_error', 'The token could not be issued: PORTICO_KEY_ENCRYPTION_KEY must be set correctly'),
     STORE_UNAVAILABLE: unavailable,
     SERVICE_CLOSING: unavailable,
     SECRET_REFUSED: unavailable,

@@ -60,6 +60,8 @@ test("README's five commands start the product", { skip: skipWithoutMongo }, asy
     await client.prompt(sessionId, { text: 'What is in this project?' })
     await client.wait(sessionId)
     assert.match(JSON.stringify(await client.messages(sessionId)), /Lighthouse/)
+    const keys = (await (await fetch(`${url}/api/v1/oauth/jwks`)).json()) as { keys?: unknown[] }
+    assert.equal(keys.keys?.length, 1, JSON.stringify(keys))
     assert.match(output, /^Workspace, as PORTICO_PROJECT_ROOTS names it: wrk_\w+$/m)
     assert.doesNotMatch(output, /Unknown settings/)
   } finally {

@@ -145,6 +145,26 @@ test('no private key is in a MongoDB store, in the log or in an answer; with ano
   }
 })
 
+test('without PORTICO_KEY_ENCRYPTION_KEY, MongoDB has no signing keys, and a warning at the start names the setting', {
+  skip: skipWithoutMongo,
+}, async () => {
+  const database = freshDatabaseName()
+  try {
+    const identity = await startProcess('services/identity/main.ts', {
+      ...{ PORTICO_MONGODB_URI: mongoUri() ?? '', PORTICO_MONGODB_DATABASE: database },
+      ...{ PORTICO_INTERNAL_SECRET: SECRET, PORTICO_SERVICE_PORT: '0' },
+    })
+    assert.equal(await identity.stop(), 0)
+    const warnings = identity.output().match(/^\{"level":"(?:warn|error)".*$/gm) ?? []
+    assert.deepEqual(
+      warnings.map((line) => (JSON.parse(line) as { msg: string }).msg),
+      ['PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are issued'],
+    )
+  } finally {
+    await dropDatabase(database)
+  }
+})
+
 /** The bytes of every non-empty collection. */
 async function rawCollections(db: Awaited<ReturnType<typeof openMongo>>['db']): Promise<Record<string, Buffer>> {
   const found: Record<string, Buffer> = {}

@@ -41,7 +41,8 @@ test('55: errors of the key set have the form of the gateway, and are not kept',
   const none = await get()
   assert.equal(none.status, 500)
   assert.equal(none.headers.get('cache-control'), 'no-store')
-  assert.deepEqual(await none.json(), { error: { code: 500, message: 'Signing keys are not configured' } })
+  const setting = 'Signing keys are not configured: PORTICO_KEY_ENCRYPTION_KEY must be set'
+  assert.deepEqual(await none.json(), { error: { code: 500, message: setting } })
   thrown = new Rejection('STORE_UNAVAILABLE')
   const away = await get()
   assert.equal(away.status, 503)

@@ -222,7 +222,7 @@ test('55, 56: each reason of identity has its row; a refused grant is one consta
     ['GRANT_REFUSED', 400, 'invalid_grant', /^The subject token was not accepted\.$/],
     ['SUBJECT_TOKEN_INVALID', 400, 'invalid_request', /JWT/],
     ['ISSUER_KEYS_UNAVAILABLE', 503, 'temporarily_unavailable', /keys/],
-    ['SIGNING_UNAVAILABLE', 500, 'server_error', /./],
+    ['SIGNING_UNAVAILABLE', 500, 'server_error', /^The token could not be issued: PORTICO_KEY_ENCRYPTION_KEY /],
     ['STORE_UNAVAILABLE', 503, 'temporarily_unavailable', /./],
     ['SERVICE_CLOSING', 503, 'temporarily_unavailable', /./],
     ['SOMETHING_NEW' as AnyReason, 500, 'server_error', /./],

@@ -67,7 +67,7 @@ export class KeyRing {
     await ring.#refresh()
     // Several processes may have created a first key at once, of which one was stored.
     if (seal !== undefined) requireOpen([...ring.#held.values()], seal)
-    else logger.info(NO_KEY)
+    else logger.warn(NO_KEY)
     return ring
   }
 
