@@ -8,7 +8,7 @@ export const reasons = {
   REQUEST_INVALID: { code: Code.InvalidArgument, message: '{field}: {problem}' },
   LOCATION_INVALID: { code: Code.InvalidArgument, message: '{directory} is not a project directory: {problem}' },
   LOCATION_NOT_FOUND: { code: Code.NotFound, message: 'Directory not found: {directory}' },
-  LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'Directory not allowed: {directory}' },
+  LOCATION_FORBIDDEN: { code: Code.PermissionDenied, message: 'Directory not allowed: {directory}{problem}' },
   LOCATION_RELOAD_FAILED: { code: Code.Unavailable, message: 'Locations could not be reloaded: {problems}' },
   LOCATION_GENERATION_GONE: {
     code: Code.FailedPrecondition,

@@ -85,6 +85,22 @@ test('bearer: a directory outside the roots of the workspace is 403', async () =
   })
 })
 
+test('bearer: no directory is 403 if the default is outside the roots, which says what to do and not where that is', async () => {
+  await using portico = await openPortico({ PORTICO_AUTH: 'bearer' })
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
+  const created = await portico.fetch('/api/session', { method: 'POST', headers, body: '{}' })
+  for (const answer of [await portico.fetch('/api/agent', { headers }), created]) {
+    assert.equal(answer.status, 403)
+    assert.deepEqual(await answer.json(), {
+      _tag: 'LocationPermissionDeniedError',
+      message:
+        'Directory not allowed: the default, which is not below a root of the workspace (PORTICO_PROJECT_ROOTS); ' +
+        'name a directory that is, with location[directory] or, in a body, location.directory',
+      location: { directory: '' },
+    })
+  }
+})
+
 test('a reload is 204 for the locations in use, and an event of each', async () => {
   await using portico = await openPortico()
   await portico.fetch('/api/agent')

@@ -8,7 +8,8 @@ export interface Locations {
    * trimmed, may be relative to it, and may begin with `~`, the user's home directory. The result is at most one second
    * old. Rejects (metadata `directory`) with LOCATION_INVALID if the path is not absolute or not a directory,
    * LOCATION_NOT_FOUND if it does not exist, and LOCATION_FORBIDDEN if it is unreadable, or outside of the roots of the
-   * workspace of a principal other than the local operator; then it does not reveal whether the directory exists.
+   * workspace of a principal other than the local operator; then it does not reveal whether the directory exists, nor,
+   * with `problem` instead of `directory`, which one is the default.
    */
   resolve(principal: Principal, directory: string | undefined, base?: string): Promise<Location>
 

@@ -14,6 +14,7 @@ import {
   rejection,
   writeFiles,
 } from '#test/support/catalog.ts'
+import { refusalOf } from '#test/support/rejects.ts'
 
 async function locationOf(catalog: CatalogFixture, directory?: string) {
   const { location } = await catalog.client.resolveLocation({ directory }, asOperator)
@@ -218,7 +219,8 @@ test('a key works only below the roots of its workspace, and does not learn what
       rejection('LOCATION_FORBIDDEN', { directory }),
     )
   }
-  await assert.rejects(resolve(), rejection('LOCATION_FORBIDDEN', { directory: catalog.project }))
+  const { reason, metadata } = await refusalOf(catalog.client.resolveLocation({}, asWorkspace))
+  assert.deepEqual([reason, Object.keys(metadata)], ['LOCATION_FORBIDDEN', ['problem']])
 })
 
 catalogTest('a call without a principal is PRINCIPAL_MISSING', async (catalog) => {

@@ -14,6 +14,11 @@ import type { WorkspaceRoots } from './workspace-roots.ts'
 const FRESH_MS = 1000
 const MAX_PATH_BYTES = 4096
 const NO_DEFAULT = { directory: 'The default', problem: 'PORTICO_DIRECTORY is not set where the catalog runs' }
+const DEFAULT_FORBIDDEN = {
+  problem:
+    'the default, which is not below a root of the workspace (PORTICO_PROJECT_ROOTS); name a directory that is, ' +
+    'with location[directory] or, in a body, location.directory',
+}
 
 interface Options {
   /** Default project directory, absolute; undefined: there is none. */
@@ -49,7 +54,9 @@ export class FileLocations implements Locations {
     const directory = base === undefined ? requested : resolve(base, expanded((requested ?? '').trim(), home))
     const path = directory ?? this.#options.directory
     if (path === undefined) throw new Rejection('LOCATION_INVALID', NO_DEFAULT)
-    if (!roots.allow(principal, parse(path))) throw new Rejection('LOCATION_FORBIDDEN', { directory: path })
+    // Nobody learns where the default is who may not use it.
+    const forbidden = directory === undefined ? DEFAULT_FORBIDDEN : { directory }
+    if (!roots.allow(principal, parse(path))) throw new Rejection('LOCATION_FORBIDDEN', forbidden)
     const now = clock.monotonic()
     let entry = this.#entries.get(path)
     if (entry === undefined || now - entry.checkedAt >= FRESH_MS) {
@@ -59,7 +66,7 @@ export class FileLocations implements Locations {
     }
     const location = await entry.location
     // A link below a root may lead out of it.
-    if (!roots.allow(principal, location.directory)) throw new Rejection('LOCATION_FORBIDDEN', { directory: path })
+    if (!roots.allow(principal, location.directory)) throw new Rejection('LOCATION_FORBIDDEN', forbidden)
     return location
   }
 
