@@ -1,8 +1,17 @@
 import { z } from 'zod'
-import type { InboxItem } from '#gen/portico/session/v1/session_pb.js'
+import type { InboxItem, Prompt } from '#gen/portico/session/v1/session_pb.js'
 import type { JsonOf } from '../kinds.ts'
 import { fromSessionLocation, sessionLocation } from './location.ts'
-import { delivery, fromDelivery, fromPrompt, fromSynthetic, prompt, synthetic } from './prompt.ts'
+import {
+  delivery,
+  enqueuedPrompt,
+  fromDelivery,
+  fromEnqueuedPrompt,
+  fromPrompt,
+  fromSynthetic,
+  prompt,
+  synthetic,
+} from './prompt.ts'
 import { fromSetTime, time } from './time.ts'
 
 const user = { type: z.literal('user'), payload: z.strictObject(prompt), delivery }
@@ -28,9 +37,9 @@ export const inboxItem = z
   .discriminatedUnion('type', [inboxUser, inboxSynthetic, inboxMove, inboxCompaction])
   .meta({ id: 'Session.Inbox.Info' })
 
-/** The same, as events say it. */
+/** The same, as the event of its admission has it. */
 export const enqueuedItem = z.discriminatedUnion('type', [
-  z.strictObject(user),
+  z.strictObject({ ...user, payload: z.strictObject(enqueuedPrompt) }),
   z.strictObject(syntheticText),
   z.strictObject(move),
   z.strictObject(compaction),
@@ -42,21 +51,25 @@ export function fromInboxItem(item: InboxItem | undefined): JsonOf<typeof inboxI
     id: item.messageId,
     sessionID: item.sessionId,
     time: { created: fromSetTime(item.createTime) },
-    ...fromEnqueuedItem(item),
+    ...fromContent(item, fromPrompt),
   }
 }
 
-export function fromEnqueuedItem({ messageId, payload, delivery }: InboxItem): JsonOf<typeof enqueuedItem> {
+export function fromEnqueuedItem(item: InboxItem): JsonOf<typeof enqueuedItem> {
+  return fromContent(item, fromEnqueuedPrompt)
+}
+
+function fromContent<P>({ messageId, payload, delivery }: InboxItem, fromUser: (said: Prompt) => P) {
   const when = fromDelivery(delivery)
   switch (payload.case) {
     case 'prompt':
-      return { type: 'user', payload: fromPrompt(payload.value), delivery: when }
+      return { type: 'user' as const, payload: fromUser(payload.value), delivery: when }
     case 'synthetic':
-      return { type: 'synthetic', payload: fromSynthetic(payload.value), delivery: when }
+      return { type: 'synthetic' as const, payload: fromSynthetic(payload.value), delivery: when }
     case 'move':
-      return { type: 'move', payload: fromSessionLocation(payload.value), delivery: when }
+      return { type: 'move' as const, payload: fromSessionLocation(payload.value), delivery: when }
     case 'compaction':
-      return { type: 'compaction', payload: {}, delivery: when }
+      return { type: 'compaction' as const, payload: {}, delivery: when }
     case undefined:
       throw new Error(`Inbox item ${messageId} has a type that this version does not know`)
   }

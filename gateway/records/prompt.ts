@@ -42,6 +42,12 @@ const fileAttachment = z
   })
   .meta({ id: 'Prompt.FileAttachment' })
 
+/** A file as events list it. */
+const enqueuedFile = fileAttachment.omit({ data: true }).meta({
+  id: 'Prompt.EnqueuedFile',
+  description: 'A file without its content, which the inbox has, and the message once the prompt was delivered',
+})
+
 /** `Prompt.SkillAttachment`: a skill as it was kept. */
 const skillAttachment = z
   .strictObject({ id: z.string(), name: z.string(), text: z.string().optional(), mention: mention.optional() })
@@ -55,6 +61,9 @@ export const prompt = {
   skills: z.array(skillAttachment).optional(),
   metadata: metadata.optional(),
 }
+
+/** The same, as the event of its admission has it. */
+export const enqueuedPrompt = { ...prompt, files: z.array(enqueuedFile).optional() }
 
 /** A text that a program adds to a conversation. */
 export const synthetic = {
@@ -88,6 +97,10 @@ export function fromPrompt(said: Prompt | undefined) {
   }
 }
 
+export function fromEnqueuedPrompt(said: Prompt) {
+  return { ...fromPrompt(said), files: listOrAbsent(said.files, fromEnqueuedFile) }
+}
+
 export function fromSynthetic({ text, description, metadata }: SyntheticText) {
   return { text, description, metadata }
 }
@@ -99,6 +112,12 @@ export function toMention(given: z.output<typeof mention> | null | undefined) {
 function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
   return {
     data: file.contentHash === undefined ? toBase64(file.data) : placeFor(file.contentHash, file.contentSize),
+    ...fromEnqueuedFile(file),
+  }
+}
+
+function fromEnqueuedFile(file: FileAttachment): JsonOf<typeof enqueuedFile> {
+  return {
     mime: file.mime,
     source: file.uri === undefined ? { type: 'inline' } : { type: 'uri', uri: file.uri },
     name: file.name,

@@ -65,6 +65,9 @@ const small = { providerID: 'portico', id: 'echo-small' }
 const ask = [{ action: 'bash', resource: '*', effect: 'ask' }]
 const HEADERS = { 'content-type': 'application/json' }
 
+const DATA_URI = `data:text/plain;base64,${Buffer.from('Only in the inbox').toString('base64')}`
+const fileUri = ({ project }: Portico) => `file://${join(project, 'opencode.json')}`
+
 interface Seen {
   readonly type: string
   readonly created: number
@@ -105,7 +108,8 @@ async function doEverything(portico: Portico): Promise<void> {
   await waitFor('a permission request', async () => (await requests()).length === 1)
   await send('ses_1', `/permission/${(await requests())[0]?.id}/reply`, { reply: 'once' })
   await settled('ses_1')
-  await send('ses_1', '/prompt', { id: 'msg_waits', text: 'Waits', delivery: 'queue', resume: false })
+  const files = [{ uri: DATA_URI, name: 'note.txt', description: 'A note' }, { uri: fileUri(portico) }]
+  await send('ses_1', '/prompt', { id: 'msg_waits', text: 'Waits', files, delivery: 'queue', resume: false })
   await send('ses_1', '/inbox/msg_waits', { delivery: 'steer' }, 'PATCH')
   await settled('ses_1')
   await send('ses_1', '/prompt', { id: 'msg_goes', text: 'Goes', resume: false })
@@ -152,6 +156,18 @@ test('every event of a session is sent, with its members, and durable where it i
     const kept = durable === undefined ? undefined : [durable.aggregateID, durable.version]
     assert.deepEqual(kept, VOLATILE.test(type) ? undefined : [data.sessionID, 1], type)
   }
+  const waiting = events.find(({ data }) => data.inboxID === 'msg_waits')
+  assert.deepEqual(waiting?.data.item, {
+    type: 'user',
+    payload: {
+      text: 'Waits',
+      files: [
+        { mime: 'text/plain', source: { type: 'inline' }, name: 'note.txt', description: 'A note' },
+        { mime: 'text/plain', source: { type: 'uri', uri: fileUri(portico) }, name: 'opencode.json' },
+      ],
+    },
+    delivery: 'queue',
+  })
   const log = eventsOf(await (await portico.fetch('/api/experimental/session/ses_1/log')).text()).slice(0, -1)
   assert.deepEqual(
     log,

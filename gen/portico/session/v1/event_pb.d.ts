@@ -359,7 +359,7 @@ export declare const SessionDeletedSchema: GenMessage<SessionDeleted>;
  */
 export declare type InboxEnqueued = Message<"portico.session.v1.InboxEnqueued"> & {
   /**
-   * Without the files of its prompt.
+   * The files of its prompt are without their content.
    *
    * @generated from field: portico.session.v1.InboxItem item = 1;
    */

@@ -13,7 +13,6 @@ import type {
   VolatileEvent,
   VolatileEventData,
 } from '#services/session/domain/event.ts'
-import type { InboxItem } from '#services/session/domain/inbox.ts'
 import type { BlobRef } from '#services/session/domain/message.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { type BlobContents, NO_BLOBS } from '../blob-contents.ts'
@@ -72,7 +71,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'modelSelected', value: { model: modelToProto(data.model), ...previous } }
     }
     case 'inbox-enqueued':
-      return { case: 'inboxEnqueued', value: { item: itemToProto(withoutFiles(data.item), NO_BLOBS) } }
+      return { case: 'inboxEnqueued', value: { item: itemToProto(data.item, NO_BLOBS) } }
     case 'inbox-delivered':
       return { case: 'inboxDelivered', value: { messageId: data.messageId } }
     case 'inbox-cancelled':
@@ -178,11 +177,6 @@ function toToolEnd(data: Extract<DurableEventData, { type: 'tool-succeeded' | 't
     content: data.content.map((each) => toolContentToProto(each, blobs)),
     ...(metadata === undefined ? {} : { metadata }),
   }
-}
-
-/** Files are left out: whoever wants them reads the message. */
-function withoutFiles(item: InboxItem): InboxItem {
-  return item.type === 'prompt' ? { ...item, prompt: { ...item.prompt, files: [] } } : item
 }
 
 const kinds = enumTable({
