@@ -55,9 +55,8 @@ class ImportJob {
   #directory: string | undefined
   #import: SessionImport | undefined
   #batch: MessageInitShape<typeof MessageSchema>[] = []
-  /** Places of the messages of the batch among those of the body. */
-  #places: number[] = []
-  #read = 0
+  /** How many messages of the body come before those of the batch. */
+  #sent = 0
   #bytes = 0
   #content: ApartContent | undefined
   readonly #scratch = new Scratch()
@@ -131,23 +130,20 @@ class ImportJob {
 
   async #takeMessage(message: MessageJson, size: number): Promise<void> {
     this.#begun()
-    const place = this.#read++
-    if (!isSettled(message)) return
     const weight = size + (message.type === 'assistant' ? message.content.length * PART_BYTES : 0)
     if (this.#bytes + weight > MOST_BYTES || this.#batch.length === MOST_MESSAGES) await this.#send()
     this.#batch.push(toMessage(message))
-    this.#places.push(place)
     this.#bytes += weight
   }
 
   async #send(): Promise<void> {
     const messages = this.#batch
-    const places = this.#places
+    const sent = this.#sent
     this.#batch = []
-    this.#places = []
+    this.#sent += messages.length
     this.#bytes = 0
     if (messages.length === 0) return
-    const fieldName = (field: string): string => publicField(field, places)
+    const fieldName = (field: string): string => publicField(field, sent)
     this.#call.publicField = fieldName
     await this.#session.appendImportedMessages({ import: this.#begun(), messages }, this.#call.options())
   }
@@ -157,19 +153,13 @@ function ofInfo(field: string): string {
   return `info.${MEMBERS[field] ?? field}`
 }
 
-/** What the body calls a field of a message that the service names by its place in a batch. */
-function publicField(field: string, places: readonly number[]): string {
+/** What the body calls a field of a message that the service names by its place in a batch; `sent` come before it. */
+function publicField(field: string, sent: number): string {
   const [, place, rest = ''] = /^messages\.(\d+)(.*)$/.exec(field) ?? []
   if (place === undefined) return `messages.${MEMBERS[field] ?? field}`
   const member = rest
     .replace(/^\.user/, '')
     .replace(/^\.assistant\.parts/, '.content')
     .replace(/\.tool\.content$/, '.state.content')
-  return `messages.${places[Number(place)]}${member}`
-}
-
-/** Messages that were still running in the exporting server are not taken over (instance facts 3.7). */
-function isSettled(message: MessageJson): boolean {
-  if (message.type === 'assistant') return message.time.completed !== undefined
-  return (message.type !== 'shell' && message.type !== 'compaction') || message.status !== 'running'
+  return `messages.${sent + Number(place)}${member}`
 }

@@ -2363,9 +2363,9 @@ export declare const SessionService: GenService<{
     output: typeof PutImportedContentResponseSchema;
   },
   /**
-   * Appends settled messages, in order, all or none. Without messages, it only extends the time. Rejects with
-   * MESSAGE_EXISTS if the id of one is in use, with SESSION_EXISTS if a session with the same id was created meanwhile,
-   * and with STORE_UNAVAILABLE if the time is over or another import with the same id has begun.
+   * Appends messages, in order, all or none; those that are not settled are left out. Without messages, it only extends
+   * the time. Rejects with MESSAGE_EXISTS if the id of one is in use, with SESSION_EXISTS if a session with the same id
+   * was created meanwhile, and with STORE_UNAVAILABLE if the time is over or another import with the same id has begun.
    *
    * @generated from rpc portico.session.v1.SessionService.AppendImportedMessages
    */

@@ -13,13 +13,11 @@ export function appendImportedMessages(dependencies: {
   const { store } = dependencies
   return async (request, context) => {
     const staged = stagedOf(request.import, principalOf(context).workspaceId)
-    if (request.messages.length === 0) await store.extendStaged(staged)
-    else {
-      await ownTurnFor(request.messages)
-      const messages = request.messages.map((message, i) => importedMessage(message, `messages.${i}`))
-      await ownTurnFor(messages)
-      await store.appendStaged(staged, messages)
-    }
+    await ownTurnFor(request.messages)
+    const messages = request.messages.flatMap((message, i) => importedMessage(message, `messages.${i}`) ?? [])
+    await ownTurnFor(messages)
+    if (messages.length === 0) await store.extendStaged(staged)
+    else await store.appendStaged(staged, messages)
     return {}
   }
 }

@@ -4,7 +4,7 @@ import {
   type Message as MessageProto,
 } from '#gen/portico/session/v1/message_pb.js'
 import { fitsAsJson, MAX_MESSAGE_BYTES } from '#services/session/domain/message/size.ts'
-import type { Message } from '#services/session/domain/message.ts'
+import { isSettled, type Message } from '#services/session/domain/message.ts'
 import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { messageFromProto } from './message-from-proto.ts'
@@ -15,10 +15,12 @@ const checkTool = checkLimits(AssistantToolSchema)
 const { most: MOST_ITEMS } = limitOf(AssistantMessageSchema.field.parts)
 
 /**
- * Checks an imported message, which must be no larger than what can be read in one go; `field` names it. Rejects with
- * REQUEST_INVALID.
+ * The message to import; undefined: it was still running in the exporting server, and is left out (instance facts 3.7).
+ * It must be no larger than what can be read in one go; `field` names it. Rejects with REQUEST_INVALID.
  */
-export function importedMessage(given: MessageProto, field: string): Message {
+export function importedMessage(given: MessageProto, field: string): Message | undefined {
+  const message = messageFromProto(given)
+  if (!isSettled(message)) return undefined
   const { kind } = given
   if (kind.case === 'assistant') {
     checkStep(kind.value, `${field}.assistant`)
@@ -31,7 +33,6 @@ export function importedMessage(given: MessageProto, field: string): Message {
       check(fits, `${field}.user.${list}`, `must have at most ${MOST_ITEMS} items`)
     }
   }
-  const message = messageFromProto(given)
   const fits = fitsAsJson(message, MAX_MESSAGE_BYTES)
   check(fits, field, `must have at most ${MAX_MESSAGE_BYTES} bytes, not counting its files`)
   return message

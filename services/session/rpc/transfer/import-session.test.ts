@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import { Compaction_Status, type MessageSchema, ShellCommand_Status } from '#gen/portico/session/v1/message_pb.js'
 import type { ExportSessionResponse, SessionImport } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasonOf } from '#shared/reasons.ts'
 import { admission, newSession } from '#test/contract/session-store.support.ts'
@@ -20,7 +20,7 @@ const says = (messageId: string, files: readonly { contentHash: string; mime: st
     kind: { case: 'user', value: { text: 'Look', files: [...files] } },
   }) satisfies MessageInitShape<typeof MessageSchema>
 
-type Appended = ReturnType<typeof says>[]
+type Appended = MessageInitShape<typeof MessageSchema>[]
 
 const append = ({ client, as }: SessionRpc, begun: SessionImport | undefined, messages: Appended, workspace?: string) =>
   client.appendImportedMessages({ ...(begun && { import: begun }), messages }, as(workspace))
@@ -87,6 +87,29 @@ forEachTransport((name, connect) => {
       ['msg_1'],
     )
     assert.equal(await reasonFor(begin(service)), 'SESSION_EXISTS')
+  })
+
+  test(`messages that are still running are left out of an import (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const { client, as } = service
+    const begun = await begin(service)
+    const createTime = timestampFromMs(7)
+    const model = { modelId: 'echo', providerId: 'portico' }
+    const step = {
+      messageId: 'msg_1',
+      createTime,
+      kind: { case: 'assistant', value: { agent: 'build', model } },
+    } as const
+    const shell = { case: 'shell', value: { shellId: 's', command: 'c', status: ShellCommand_Status.RUNNING } } as const
+    const compaction = { case: 'compaction', value: { status: Compaction_Status.RUNNING } } as const
+    await append(service, begun, [step, { messageId: 'msg_2', createTime, kind: shell }])
+    await append(service, begun, [says('msg_3'), { messageId: 'msg_4', createTime, kind: compaction }])
+    await commit(service, begun)
+    const { messages } = await client.listMessages({ sessionId: 'ses_1' }, as())
+    assert.deepEqual(
+      messages.map(({ messageId }) => messageId),
+      ['msg_3'],
+    )
   })
 
   test(`an import is its workspace's, ends once, and gives way to one that begins anew (${name})`, async () => {
