@@ -15,17 +15,21 @@ type Conversation = Pick<CreateChatBody, 'messages' | 'prompt' | 'prompt_cache_o
  * picture, file or sound cannot be read, or where nothing is said.
  */
 export function toMessages(body: Conversation): Message[] {
-  const messages = gather(body).map(({ role, made }) => ({ role, parts: made.map(({ part }) => part) }))
-  if (messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
-  return messages
+  const turns = gather(body)
+  if (turns.length === 0) throw new Rejection('BODY_INVALID', { field: 'messages', problem: 'must have content' })
+  origins.set(
+    body,
+    turns.map(({ made }) => made.map(({ path }) => path)),
+  )
+  return turns.map(({ role, made }) => ({ role, parts: made.map(({ part }) => part) }))
 }
 
-/**
- * The members of the body that the parts of a message were made of; found by building the message again, since only
- * errors need them.
- */
+/** By conversation and message, the members of the body that its parts were made of. */
+const origins = new WeakMap<Conversation, readonly (readonly string[])[]>()
+
+/** The members of the body that the parts of a message were made of; none before {@link toMessages}. */
 export function originsOf(body: Conversation, message: number): readonly string[] {
-  return gather(body)[message]?.made.map(({ path }) => path) ?? []
+  return origins.get(body)?.[message] ?? []
 }
 
 interface Turn {

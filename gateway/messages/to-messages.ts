@@ -52,8 +52,17 @@ type Content = NonNullable<InputMessage['content']>
 
 const ROLES = { user: Message_Role.USER, assistant: Message_Role.ASSISTANT, system: Message_Role.SYSTEM } as const
 
+/** The turns of conversations that were made of them: every name of a field needs them again. */
+const known = new WeakMap<Conversation, readonly Turn[]>()
+
+function turnsOf(conversation: Conversation): readonly Turn[] {
+  const turns = known.get(conversation) ?? toTurns(conversation)
+  known.set(conversation, turns)
+  return turns
+}
+
 /** Content without blocks is left out. */
-function turnsOf({ system, messages }: Conversation): Turn[] {
+function toTurns({ system, messages }: Conversation): Turn[] {
   const turns: Turn[] = []
   const add = (role: Message_Role, at: string, content: Content): void => {
     if (typeof content === 'string') {

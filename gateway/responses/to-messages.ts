@@ -37,43 +37,45 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
 export function toMessages(
   body: Pick<CreateResponseBody, 'instructions' | 'input' | 'prompt_cache_options'>,
 ): Message[] {
-  const { input } = body
-  const turns = begin(body)
+  const { instructions, input } = body
+  const turns = new Turns()
   const ttl = body.prompt_cache_options?.ttl ?? undefined
+  if (instructions != null && instructions !== '') turns.add(Message_Role.SYSTEM, [text(instructions)])
   if (typeof input === 'string') turns.add(Message_Role.USER, [text(input)])
-  else for (const [i, item] of input.entries()) addItem(turns, item, `input.${i}`, ttl)
+  else {
+    for (const [i, item] of input.entries()) {
+      turns.item = i
+      addItem(turns, item, `input.${i}`, ttl)
+    }
+  }
   if (turns.messages.length === 0) throw new Rejection('BODY_INVALID', { field: 'input', problem: 'must have content' })
+  origins.set(body, turns.origins)
   return turns.messages
 }
 
-/**
- * The item of an input, and the part of the item, that a part of a message was made of: found by building the messages
- * again, since only errors need them. Undefined: it was made of the instructions, or of an input that is a text.
- */
-export function originOf(
-  body: Pick<CreateResponseBody, 'instructions' | 'input'>,
-  message: number,
-  part: number,
-): { readonly item: number; readonly part: number } | undefined {
-  const turns = begin(body)
-  const made = (): number => turns.messages[message]?.parts?.length ?? 0
-  if (typeof body.input === 'string' || made() > part) return undefined
-  for (const [i, item] of body.input.entries()) {
-    const before = made()
-    addItem(turns, item, `input.${i}`, undefined)
-    if (made() > part) return { item: i, part: part - before }
-  }
-  return undefined
+/** An item of an input, and a part of the item. */
+interface Origin {
+  readonly item: number
+  readonly part: number
 }
 
-function begin({ instructions }: Pick<CreateResponseBody, 'instructions'>): Turns {
-  const turns = new Turns()
-  if (instructions != null && instructions !== '') turns.add(Message_Role.SYSTEM, [text(instructions)])
-  return turns
+/** By conversation, message and part: what it was made of. */
+const origins = new WeakMap<Pick<CreateResponseBody, 'input'>, readonly (readonly Origin[])[]>()
+
+/**
+ * What a part of a message was made of. Undefined: the instructions, or an input that is a text; or {@link toMessages}
+ * has not made it.
+ */
+export function originOf(body: Pick<CreateResponseBody, 'input'>, message: number, part: number): Origin | undefined {
+  return origins.get(body)?.[message]?.[part]
 }
 
 class Turns {
   readonly messages: Message[] = []
+  /** By message and part. */
+  readonly origins: Origin[][] = []
+  /** The item that is added; undefined: none, so what is added comes from elsewhere. */
+  item: number | undefined
   #role: Message_Role | undefined
   #parts: Part[] = []
 
@@ -86,7 +88,10 @@ class Turns {
       this.#role = role
       this.#parts = [...parts]
       this.messages.push({ role, parts: this.#parts })
+      this.origins.push([])
     }
+    const { item } = this
+    if (item !== undefined) for (const part of parts.keys()) this.origins.at(-1)?.push({ item, part })
   }
 }
 

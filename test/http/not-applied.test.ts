@@ -85,3 +85,54 @@ test('maximum prices of what has no price of its own are named as not applied', 
     assert.deepEqual(notApplied(await ask(portico, dialect, { model: '@preset/p' })), names, dialect)
   }
 })
+
+test('a picture is decoded once, however many thoughts of another provider beside it are named', async (t) => {
+  await using stub = await startStub(answers(200, fixture('openai-text.json')))
+  const models = [{ id: 'gpt-5.5' }]
+  const openai = { id: 'openai', protocol: 'openai', baseURL: `${stub.url}/v1`, apiKey: 'sk-upstream', models }
+  await using portico = await openPortico({ PORTICO_CONFIG: providerConfig([openai]) })
+  const data = Buffer.from('a picture').toString('base64')
+  const url = `data:image/png;base64,${data}`
+  const format = 'anthropic-claude-v1'
+  const numbers = [0, 1, 2]
+  const bodies = {
+    responses: {
+      input: [
+        { role: 'user', content: [{ type: 'input_image', image_url: url }] },
+        ...numbers.map((i) => ({ type: 'reasoning', id: `r${i}`, summary: [], encrypted_content: `e${i}`, format })),
+        { role: 'user', content: 'Go on' },
+      ],
+    },
+    'chat/completions': {
+      messages: [
+        { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+        ...numbers.map((i) => ({
+          role: 'assistant',
+          content: 'Hm',
+          reasoning_details: [{ type: 'reasoning.encrypted', data: `e${i}`, format }],
+        })),
+        { role: 'user', content: 'Go on' },
+      ],
+    },
+    messages: {
+      messages: [
+        { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data } }] },
+        { role: 'assistant', content: numbers.map((i) => ({ type: 'redacted_thinking', data: `e${i}` })) },
+        { role: 'user', content: 'Go on' },
+      ],
+    },
+  }
+  const names = {
+    responses: ['input.1', 'input.2', 'input.3'],
+    'chat/completions': numbers.map((i) => `messages.${i + 1}.reasoning_details.0`),
+    messages: numbers.map((i) => `messages.1.content.${i}`),
+  }
+  for (const dialect of ['responses', 'chat/completions', 'messages'] as const) {
+    const from = t.mock.method(Buffer, 'from')
+    const answer = await ask(portico, dialect, { model: 'openai/gpt-5.5', ...bodies[dialect] })
+    const decoded = from.mock.calls.filter(({ arguments: [text] }) => (text as unknown) === data)
+    from.mock.restore()
+    assert.deepEqual(notApplied(answer).slice(0, 3), names[dialect], dialect)
+    assert.equal(decoded.length, 1, dialect)
+  }
+})
