@@ -105,6 +105,29 @@ test('a failure of the session before the first frame is thrown as it is', async
   gone.abort()
 })
 
+test('an event that cannot be a frame fails the stream, whether somebody waits for it or not', async () => {
+  const { session, catalogs, gone, next } = begin()
+  session.push(connected)
+  catalogs[0].push(connected)
+  await next()
+  const waiting = assert.rejects(next(), TypeError)
+  session.push({ no: 'message' })
+  await waiting
+  gone.abort()
+
+  const other = begin()
+  other.session.push(connected)
+  other.catalogs[0].push(connected)
+  await other.next()
+  const taken = other.next()
+  other.catalogs[0].push(event('a1'))
+  assert.equal(await taken, 'catalog a1')
+  other.session.push({ no: 'message' })
+  await turn()
+  await assert.rejects(other.next(), TypeError)
+  other.gone.abort()
+})
+
 test('a client that reads nothing holds both streams back, and loses nothing', async () => {
   const { session, catalogs, gone, next } = begin()
   const ids = Array.from({ length: 50 }, (_, i) => String(i))

@@ -80,20 +80,15 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
   /** One message of the session's stream, for whoever waits when it comes. */
   #pull(): void {
     this.#pulling = true
-    this.#session.next().then(
-      (result) => {
-        this.#pulling = false
-        if (this.#waiting === undefined) this.#held = Promise.resolve(this.#frame(result))
-        else this.#give(this.#frame(result))
-      },
-      (error: unknown) => {
-        this.#pulling = false
-        this.#held = Promise.reject(error)
-        // Handled later: an unhandled rejection must not end the process.
-        this.#held.catch(() => {})
-        if (this.#waiting !== undefined) this.#giveHeld()
-      },
-    )
+    const frame = this.#session.next().then((result) => this.#frame(result))
+    // Handled later: an unhandled rejection must not end the process.
+    frame.catch(() => {})
+    const pulled = (): void => {
+      this.#pulling = false
+      if (this.#waiting === undefined) this.#held = frame
+      else this.#give(frame)
+    }
+    frame.then(pulled, pulled)
   }
 
   #frame(result: IteratorResult<SessionMessage>): IteratorResult<T, undefined> {
@@ -101,17 +96,10 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
     return { done: false, value: this.#streams.fromSession(result.value) }
   }
 
-  #give(result: IteratorResult<T, undefined>): void {
+  #give(result: IteratorResult<T, undefined> | Promise<IteratorResult<T, undefined>>): void {
     const waiting = this.#waiting
     this.#waiting = undefined
     waiting?.resolve(result)
-  }
-
-  #giveHeld(): void {
-    const waiting = this.#waiting
-    const held = this.#held
-    this.#waiting = this.#held = undefined
-    if (held !== undefined) waiting?.resolve(held)
   }
 
   /** Follows the catalog for as long as the client is there. `stands` is called once it stands, or fails to. */

@@ -131,6 +131,17 @@ test('a reader skips what it does not want, and is not woken by it', async () =>
   assert.deepEqual(await take(reader, 1), ['+15!'])
 })
 
+test('an item that cannot be taken in ends the stream for all readers, with the error', async () => {
+  const { shared, emit } = stream((item) => (item === '-bad' ? assert.fail('no size') : item.length))
+  emit('+10')
+  await shared.opened
+  const readers = [shared.read(), shared.read()]
+  const waiting = readers.map((reader) => assert.rejects(reader.next(), /no size/))
+  emit('-bad')
+  await Promise.all(waiting)
+  assert.ok(shared.over)
+})
+
 for (const [what, count, size] of [
   ['items', 4_096, 1],
   ['characters', 400, 10_486],

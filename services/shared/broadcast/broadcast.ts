@@ -117,14 +117,12 @@ export class Broadcast<T> implements Readable<T> {
   #pull(): void {
     if (this.#pulling || this.#end !== undefined) return
     this.#pulling = true
-    this.options.source.next().then(
-      (result) => {
-        this.#pulling = false
-        if (result.done === true) this.finish({})
-        else this.#push(result.value)
-      },
-      (error: unknown) => this.finish({ error }),
-    )
+    const pulled = this.options.source.next().then((result) => {
+      this.#pulling = false
+      if (result.done === true) this.finish({})
+      else this.#push(result.value)
+    })
+    pulled.catch((error: unknown) => this.finish({ error }))
   }
 
   #push(item: T): void {
