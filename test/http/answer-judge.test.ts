@@ -81,3 +81,10 @@ test('an error that is not declared is found, and one whose body is not that of 
   assert.match((await judged('/api/thing', 404, error('SessionNotFoundError'))) ?? '', /→ at sessionID/)
   assert.match((await judged('/api/none', 404, error('NotFoundError', { more: 1 }))) ?? '', /Unrecognized key/)
 })
+
+test('a protobuf message is found, also as text within a text', async () => {
+  const message = JSON.stringify({ $typeName: 'portico.inference.v1.Reasoning' })
+  const body = JSON.stringify({ ...fitting, id: message })
+  assert.match((await judged('/api/thing', 200, body)) ?? '', /200: a protobuf message/)
+  assert.match((await judged('/api/watch', 200, `data: ${body}\n\n`)) ?? '', /an event: a protobuf message/)
+})

@@ -98,3 +98,12 @@ test('200: an answer that met its limit is incomplete, and so is its last item',
     }),
   )
 })
+
+test('/settings shows what the built-in model was asked for, and nothing of how it arrived', async () => {
+  await using portico = await openPortico()
+  const asked = { reasoning: { effort: 'low', summary: 'auto', max_tokens: 9 }, temperature: 0.5 }
+  const { output_text: text } = await ask(portico, { model: 'portico/echo', input: '/settings', ...asked })
+  const { reasoning, sampling } = JSON.parse(text) as Json
+  assert.deepEqual(reasoning, { effort: 'low', summary: 'auto', maxTokens: 9 })
+  assert.equal(sampling.temperature, 0.5)
+})

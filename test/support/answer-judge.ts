@@ -62,6 +62,8 @@ export class AnswerJudge implements Disposable {
   }
 
   #check(schema: z.ZodType, text: string, what: string): void {
+    // Free-form members of a schema would let it pass.
+    if (text.includes('$typeName')) this.#findings.push(`${what}: a protobuf message\n${text.slice(0, 2_000)}`)
     const result = schema.safeParse(JSON.parse(text))
     if (!result.success) this.#findings.push(`${what}: ${z.prettifyError(result.error)}\n${text.slice(0, 2_000)}`)
   }

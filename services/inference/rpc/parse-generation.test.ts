@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { GenerationRequestSchema, Message_Role, ToolChoice_Mode } from '#gen/portico/inference/v1/inference_pb.js'
-import { plain } from '#test/support/inference.ts'
 import { parseGeneration } from './parse-generation.ts'
 
 const thought = { text: 't', summary: 's', signature: 'g', encrypted: 'e', id: 'i', format: 'anthropic-claude-v1' }
@@ -90,7 +89,7 @@ test('everything in a request reaches the domain, none of it left behind', () =>
   // Members about how it is served are parsed elsewhere.
   const { model: _1, showPreset: _2, automaticCache, toolChoice, responseFormat, messages, tools, ...rest } = whole
   const { cacheControl: cache, ...tool } = tools[0] as (typeof tools)[0]
-  assert.deepEqual(plain(parseGeneration(create(GenerationRequestSchema, whole))), {
+  assert.deepEqual(parseGeneration(create(GenerationRequestSchema, whole)), {
     ...rest,
     automaticCache,
     sampling: { ...whole.sampling, cleared: ['stop', 'logitBias', 'topLogProbabilities'] },

@@ -6,15 +6,18 @@ import {
   GenerationRequestSchema,
   JsonSchemaFormatSchema,
   ProviderTimeoutsSchema,
+  type Reasoning as ReasoningMessage,
   ReasoningSchema,
   type Routing as RoutingMessage,
   RoutingSchema,
   type Sampling as SamplingMessage,
   SamplingSchema,
+  type ProviderTimeouts as TimeoutsMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
-import type { Attribution, GenerationRequest, ResponseFormat } from '../domain/generation.ts'
+import type { Attribution, GenerationRequest, Reasoning, ResponseFormat } from '../domain/generation.ts'
+import type { ProviderTimeouts } from '../domain/provider-timeouts.ts'
 import type { Routing } from '../domain/routing.ts'
 import type { ClearedSampling, Sampling } from '../domain/sampling.ts'
 import { parseExtensions, parseHeaders } from './parse-extensions.ts'
@@ -32,10 +35,10 @@ const MAX_BIAS = 100
 
 /** Parses a request, except its model, which is resolved separately; rejects with REQUEST_INVALID. */
 export function parseGeneration(request: GenerationMessage): Omit<GenerationRequest, 'modelId'> {
-  const { requestId, maxOutputTokens, reasoning, user, sessionId, automaticCache, providerTimeouts } = request
+  const { requestId, maxOutputTokens, user, sessionId, automaticCache } = request
   checkRequest(request)
-  if (reasoning !== undefined) checkReasoning(reasoning, 'reasoning')
-  if (providerTimeouts !== undefined) checkTimeouts(providerTimeouts, 'provider_timeouts')
+  const reasoning = parseReasoning(request.reasoning)
+  const providerTimeouts = parseTimeouts(request.providerTimeouts)
   const messages = parseMessages(request.messages)
   return {
     requestId,
@@ -70,6 +73,20 @@ export function parseGeneration(request: GenerationMessage): Omit<GenerationRequ
     excludeThoughts: request.excludeThoughts,
     endsAtOverflow: request.endsAtOverflow,
   }
+}
+
+function parseReasoning(message: ReasoningMessage | undefined): Reasoning | undefined {
+  if (message === undefined) return undefined
+  checkReasoning(message, 'reasoning')
+  const { effort, summary, maxTokens } = message
+  return { effort, summary, maxTokens }
+}
+
+function parseTimeouts(message: TimeoutsMessage | undefined): ProviderTimeouts | undefined {
+  if (message === undefined) return undefined
+  checkTimeouts(message, 'provider_timeouts')
+  const { totalMs, headersMs, chunkMs } = message
+  return { totalMs, headersMs, chunkMs }
 }
 
 function parseSampling(sampling: SamplingMessage | undefined): Sampling | undefined {
