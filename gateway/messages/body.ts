@@ -5,6 +5,7 @@ import { requireModel, routingSettings } from '../generation/routing.ts'
 import { metadataOf, metadataValue, modelName, serviceTier, sharedSettings, speed } from '../generation/settings.ts'
 import { freeObject, guarded, limitedBy, objectProblem, type Problems, refinedBy, typeErrors } from '../shape.ts'
 import { blocksProblem, message, system } from './blocks.ts'
+import { fewBreakpoints } from './breakpoints.ts'
 import { toolChoice, tools } from './tools.ts'
 
 const request = GenerationRequestSchema.field
@@ -109,7 +110,7 @@ export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(Object.keys(members.sh
 
 /** The body of `POST /api/v1/messages` (gateway facts 2.2, 3.3). */
 export const createMessageBody = guarded(
-  members.loose().check(refinedBy(requireModel), refinedBy(consistent)),
+  members.loose().check(refinedBy(requireModel), refinedBy(consistent), refinedBy(fewBreakpoints)),
   (value) => unknownProblem(value),
 )
 
@@ -117,7 +118,9 @@ export const createMessageBody = guarded(
  * The body of `POST /api/v1/presets/{slug}/messages`: the conversation, its sender and the way of sending are ignored
  * (gateway facts 3.3).
  */
-export const presetBody = z.object({ ...settings, model: members.shape.model }).check(refinedBy(consistent))
+export const presetBody = z
+  .object({ ...settings, model: members.shape.model })
+  .check(refinedBy(consistent), refinedBy(fewBreakpoints))
 
 /** A checked body of `POST /api/v1/messages`, including unknown members. */
 export type CreateMessageBody = z.output<typeof members>

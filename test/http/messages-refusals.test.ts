@@ -7,6 +7,10 @@ import type { Json } from '#test/support/responses.ts'
 
 const base = { model: 'portico/echo', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] }
 const said = (content: unknown): Json => ({ messages: [{ role: 'user', content }] })
+const marked = { cache_control: { type: 'ephemeral' } }
+const tool = { name: 'look', input_schema: {}, ...marked }
+const text = { type: 'text', text: 'x', ...marked }
+const TOO_MANY = 'cache_control: is one too many: tools, system and messages must have at most 4 together'
 const three = ['a/1', 'a/2', 'a/3'].map((model) => ({ model }))
 
 /** Settings, which a preset keeps as well: what is wrong with them. */
@@ -17,6 +21,8 @@ const SETTINGS: readonly (readonly [Json, string])[] = [
   [{ system: 7 }, 'system: must be a string or an array of blocks'],
   [{ cache_control: { type: 'forever' } }, 'cache_control.type: must be "ephemeral"'],
   [{ cache_control: { type: 'ephemeral', ttl: '2h' } }, 'cache_control.ttl: must be "5m" or "1h"'],
+  [{ tools: [tool, tool, tool], system: [text, text] }, `system.1.${TOO_MANY}`],
+  [{ tools: [tool, { ...tool, type: 'bash_20250124' }, tool, tool, tool] }, `tools.4.${TOO_MANY}`],
   [{ fallbacks: [...three, { model: 'a/4' }] }, 'fallbacks: must have at most 3 items'],
   [{ fallbacks: [{ model: 'a/1', max_tokens: 1 }] }, 'fallbacks.0: has the unknown member "max_tokens"'],
   [{ fallbacks: three, models: ['a/1'] }, 'fallbacks: must not be given together with models'],
@@ -46,6 +52,15 @@ const SETTINGS: readonly (readonly [Json, string])[] = [
 /** What only a request has. */
 const REQUESTS: readonly (readonly [Json, string])[] = [
   [{ messages: [] }, 'messages: must have content'],
+  [said([text, text, text, text, text]), `messages.0.content.4.${TOO_MANY}`],
+  [
+    {
+      tools: [tool],
+      system: [text],
+      ...said([text, { type: 'tool_result', tool_use_id: 'a', content: [text], ...marked }]),
+    },
+    `messages.0.content.1.${TOO_MANY}`,
+  ],
   [said(7), 'messages.0.content: must be a string or an array of blocks'],
   [{ stream: 'yes' }, 'stream: must be a boolean'],
   [{ user: 'x'.repeat(257) }, 'user: must have at most 256 characters'],
@@ -70,4 +85,11 @@ test('400: what is wrong is named by its path, whole and streamed, and settings 
     const { status, json } = await create(portico, 'p', 'messages', { ...base, ...more })
     assert.deepEqual([status, json], [400, { error: { code: 400, message, param } }])
   }
+})
+
+test('200: four cache breakpoints, with one for the whole body beside them, and members that are null', async () => {
+  await using portico = await openPortico()
+  const unmarked = { ...text, cache_control: null }
+  const body = { ...base, ...marked, tools: [tool], system: [text, unmarked], ...said([text, unmarked, text]) }
+  assert.equal((await post(portico, body)).status, 200)
 })

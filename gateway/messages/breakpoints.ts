@@ -1,0 +1,44 @@
+import { isObject } from '#shared/json.ts'
+import type { Problems } from '../shape.ts'
+
+/** Most explicit cache breakpoints of a body (gateway facts 3.3). */
+const MAX_BREAKPOINTS = 4
+
+type Path = readonly (string | number)[]
+
+interface Marked {
+  readonly tools?: unknown
+  readonly system?: unknown
+  readonly messages?: unknown
+}
+
+/** Reports the first tool or block that has a breakpoint too many. The one for the whole body does not count. */
+export function fewBreakpoints({ tools, system, messages }: Marked, problems: Problems): void {
+  let left = MAX_BREAKPOINTS
+  for (const path of [
+    ...breakpointsIn(tools, ['tools']),
+    ...breakpointsIn(system, ['system']),
+    ...inMessages(messages),
+  ]) {
+    if (left-- > 0) continue
+    const message = `is one too many: tools, system and messages must have at most ${MAX_BREAKPOINTS} together`
+    problems.addIssue({ code: 'custom', path: [...path, 'cache_control'], message })
+    return
+  }
+}
+
+function* inMessages(messages: unknown): Iterable<Path> {
+  if (!Array.isArray(messages)) return
+  for (const [i, { content }] of (messages as { content?: unknown }[]).entries()) {
+    yield* breakpointsIn(content, ['messages', i, 'content'])
+  }
+}
+
+/** The paths of what has one in a list: of a result its blocks, too. */
+function* breakpointsIn(list: unknown, at: Path): Iterable<Path> {
+  if (!Array.isArray(list)) return
+  for (const [i, one] of (list as Readonly<Record<string, unknown>>[]).entries()) {
+    if (one.type === 'tool_result') yield* breakpointsIn(one.content, [...at, i, 'content'])
+    if (isObject(one.cache_control)) yield [...at, i]
+  }
+}
