@@ -8,7 +8,12 @@ const count = z.int()
 const citation = freeObject('In Anthropic’s form, by its type.')
 
 // Of Anthropic’s own blocks further members come as they are.
-const text = z.looseObject({ type: z.literal('text'), text: z.string(), citations: z.array(citation).nullable() })
+/** Older readers refuse `citations` that are null: text that cites nothing has none. */
+const text = z.looseObject({
+  type: z.literal('text'),
+  text: z.string(),
+  citations: z.array(citation).min(1).optional(),
+})
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() })
 const redactedThinking = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() })
 const toolUse = z.looseObject({

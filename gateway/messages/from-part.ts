@@ -13,7 +13,7 @@ export function fromPart({ part, providerMetadata }: Part, sources: readonly Sou
       const { text } = part.value
       if (text === '') return undefined
       const cited = citationsOf(providerMetadata?.citations, sources)
-      return { ...besidesOf(providerMetadata), type: 'text', text, citations: cited.length === 0 ? null : cited }
+      return { ...besidesOf(providerMetadata), type: 'text', text, ...(cited.length === 0 ? {} : { citations: cited }) }
     }
     case 'reasoning': {
       const block = fromThought(part.value)
@@ -50,8 +50,10 @@ export function besidesOf(metadata: Part['providerMetadata']): Record<string, un
 /** How a block begins in a stream, before anything of it is there. */
 export function beginningOf(block: ContentBlock): ContentBlock {
   switch (block.type) {
-    case 'text':
-      return { ...block, type: 'text', text: '', citations: null }
+    case 'text': {
+      const { citations: _, ...begun } = block
+      return { ...begun, type: 'text', text: '' }
+    }
     case 'thinking':
       return { ...block, type: 'thinking', thinking: '', signature: '' }
     default:

@@ -165,7 +165,7 @@ export class MessagesFold {
   }
 }
 
-const EMPTY_TEXT: ContentBlock = { type: 'text', text: '', citations: null }
+const EMPTY_TEXT: ContentBlock = { type: 'text', text: '' }
 const EMPTY_THOUGHT: ContentBlock = { type: 'thinking', thinking: '', signature: '' }
 
 /** The initial blocks of parts that are streamed; the others are sent whole. */
