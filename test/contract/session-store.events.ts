@@ -155,6 +155,15 @@ export function eventCases(test: StoreTest): void {
     assert.deepEqual(await reader.next(), { done: true, value: undefined })
   })
 
+  test('the signal ends a reader that has just caught up', async ({ store }) => {
+    const { position } = await new TailReader(store).expect('ready')
+    const reader = new TailReader(store, position)
+    await reader.expect('ready')
+    await reader.caughtUp()
+    reader.abort()
+    assert.deepEqual(await reader.next(), { done: true, value: undefined })
+  })
+
   test('a signal that has aborted before ends the tail', async ({ store }) => {
     const reader = new TailReader(store)
     reader.abort()

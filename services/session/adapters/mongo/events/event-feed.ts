@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { WaitingReaders } from '#shared/broadcast/waiting-readers.ts'
 import { changesAfter, endOfLog, isLost } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { EventRing } from './event-ring.ts'
@@ -13,7 +14,7 @@ export class EventFeed implements AsyncDisposable {
   readonly #collections: Collections
   readonly #controller = new AbortController()
   readonly #running: Promise<void>
-  #waiting = new Set<() => void>()
+  readonly #readers = new WaitingReaders()
 
   /** Resolves once everything that is written from now on will be received. */
   static async open(collections: Collections): Promise<EventFeed> {
@@ -28,20 +29,12 @@ export class EventFeed implements AsyncDisposable {
 
   /** Waits for the next change of the ring, or for the signal. */
   more(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        signal.removeEventListener('abort', wake)
-        this.#waiting.delete(wake)
-        resolve()
-      }
-      this.#waiting.add(wake)
-      signal.addEventListener('abort', wake)
-    })
+    return this.#readers.wait(signal)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#controller.abort()
-    this.#wake()
+    this.#readers.wake()
     await this.#running
   }
 
@@ -53,24 +46,18 @@ export class EventFeed implements AsyncDisposable {
         if (place === undefined) {
           place = await endOfLog(this.#collections.db, 'events')
           this.ring.reset(place)
-          this.#wake()
+          this.#readers.wake()
         }
         for await (const next of changesAfter(this.#collections.events, PIPELINE, place, signal, AWAIT_MS)) {
           place = next.place
           if (next.change?.operationType !== 'insert') continue
           this.ring.push({ place, record: next.change.fullDocument })
-          this.#wake()
+          this.#readers.wake()
         }
       } catch (error) {
         if (isLost(error)) place = undefined
         await delay(RETRY_MS, undefined, { signal }).catch(() => {})
       }
     }
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting
-    this.#waiting = new Set()
-    for (const wake of waiting) wake()
   }
 }

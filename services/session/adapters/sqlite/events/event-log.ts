@@ -8,6 +8,7 @@ import {
 } from '#services/session/adapters/common/event-record.ts'
 import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
+import { WaitingReaders } from '#shared/broadcast/waiting-readers.ts'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { HiddenSessions } from '../hidden/hidden-sessions.ts'
@@ -38,7 +39,7 @@ export class SqliteEventLog implements Disposable {
   readonly #file: SqliteFile
   readonly #hidden: HiddenSessions
   readonly #workspaces: WorkspaceNumbers
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #waiting = new Map<string, WaitingReaders>()
   readonly #closing = new AbortController()
   readonly #id: string
   readonly #committed: CommittedEvents
@@ -72,7 +73,7 @@ export class SqliteEventLog implements Disposable {
     this.#committed.wrote(workspace)
     const waiting = this.#waiting.get(workspace)
     this.#waiting.delete(workspace)
-    for (const wake of [...(waiting ?? [])]) wake()
+    waiting?.wake()
   }
 
   /** See SessionStore.tailEvents. */
@@ -166,19 +167,11 @@ export class SqliteEventLog implements Disposable {
   }
 
   /** Waits until the workspace has more events, or the signal aborts. */
-  #more(workspace: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(workspace) ?? new Set()
-      this.#waiting.set(workspace, waiting)
-      const wake = (): void => {
-        signal.removeEventListener('abort', wake)
-        waiting.delete(wake)
-        if (waiting.size === 0 && this.#waiting.get(workspace) === waiting) this.#waiting.delete(workspace)
-        resolve()
-      }
-      waiting.add(wake)
-      signal.addEventListener('abort', wake)
-    })
+  async #more(workspace: string, signal: AbortSignal): Promise<void> {
+    const waiting = this.#waiting.get(workspace) ?? new WaitingReaders()
+    this.#waiting.set(workspace, waiting)
+    await waiting.wait(signal)
+    if (waiting.none && this.#waiting.get(workspace) === waiting) this.#waiting.delete(workspace)
   }
 }
 
