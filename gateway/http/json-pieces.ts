@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
-import { type Call, callOf } from '../call.ts'
+import { callOf } from '../call.ts'
+import { drained } from './drained.ts'
 import { JSON_HEADERS } from './respond.ts'
 
 /** Text is buffered up to about this many characters before it is written. */
@@ -38,18 +39,4 @@ export async function sendPieces(response: Response, pieces: AsyncIterable<strin
 
 function begin(response: Response): void {
   if (!response.headersSent) response.writeHead(200, [...JSON_HEADERS, ...callOf(response).headers])
-}
-
-/** Resolves when the client has taken what was written, or is gone. */
-function drained(response: Response, { signal }: Call): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off('drain', done)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    response.on('drain', done)
-    signal.addEventListener('abort', done)
-    if (signal.aborted || !response.writableNeedDrain) done()
-  })
 }

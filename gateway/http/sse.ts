@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
-import { type Call, callOf } from '../call.ts'
+import { callOf } from '../call.ts'
+import { drained } from './drained.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 /** How much text is buffered before it is written, in characters. */
@@ -67,7 +68,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   const begin = (): EventWriter => {
     if (writer !== undefined) return writer
     response.writeHead(200, [...HEADERS, ...call.headers])
-    writer = new EventWriter(response, call)
+    writer = new EventWriter(response)
     drain = source.lifecycle.onDrain((drainMs) => {
       grace = setTimeout(() => {
         writer?.finish(frames())
@@ -94,7 +95,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
       if (call.over) return
       const events = begin()
       events.add(source.frame(next.value))
-      if (events.full) await events.drained()
+      if (events.full) await drained(response, call)
       else if (++taken % MESSAGES_AT_ONCE === 0) await nextTurn()
       if (call.over) return
     }
@@ -123,15 +124,13 @@ const COME_BACK = { share: 0, frames: () => `: the server is stopping\nretry: ${
  */
 class EventWriter {
   readonly #response: Response
-  readonly #signal: AbortSignal
   readonly #chunked: boolean
   #collected = ''
   #flush: NodeJS.Immediate | undefined
   #slow = false
 
-  constructor(response: Response, call: Call) {
+  constructor(response: Response) {
     this.#response = response
-    this.#signal = call.signal
     this.#chunked = response.chunkedEncoding
     response.chunkedEncoding = false
     response.on('drain', () => {
@@ -150,20 +149,6 @@ class EventWriter {
   /** Whether the client has not taken what was written yet. */
   get full(): boolean {
     return this.#slow
-  }
-
-  /** Resolves when the client has taken what was written, or is gone. */
-  drained(): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.#response.off('drain', done)
-        this.#signal.removeEventListener('abort', done)
-        resolve()
-      }
-      this.#response.on('drain', done)
-      this.#signal.addEventListener('abort', done)
-      if (this.#signal.aborted || !this.#slow) done()
-    })
   }
 
   /** Sends a comment unless something waits to be taken: then the connection is not idle. */

@@ -84,30 +84,30 @@ export const resumeSession = operation({
   },
 })
 
-export const waitForSession = operation({
-  id: 'experimental.session.wait',
-  method: 'post',
-  path: '/api/experimental/session/{sessionID}/wait',
-  family: 'instance',
-  credentials: OF_SESSIONS,
-  summary: 'Waits until the session is idle, however long it takes',
-  params,
-  deadlineMs: WAIT_ROUND_MS,
-  answer: noContent,
-  errors: ['SESSION_NOT_FOUND'],
-  handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
-})
+export const waitForSession = waitOperation(
+  'experimental.session.wait',
+  '/api/experimental/session/{sessionID}/wait',
+  'Waits until the session is idle, however long it takes',
+)
 
-export const waitForSessionOf1x = operation({
-  id: 'session.wait',
-  method: 'post',
-  path: '/api/session/{sessionID}/wait',
-  family: 'instance',
-  credentials: OF_SESSIONS,
-  summary: 'experimental.session.wait, at the path that clients of 1.x use',
-  params,
-  deadlineMs: WAIT_ROUND_MS,
-  answer: noContent,
-  errors: ['SESSION_NOT_FOUND'],
-  handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
-})
+export const waitForSessionOf1x = waitOperation(
+  'session.wait',
+  '/api/session/{sessionID}/wait',
+  'experimental.session.wait, at the path that clients of 1.x use',
+)
+
+function waitOperation(id: string, path: `/${string}{sessionID}/wait`, summary: string) {
+  return operation({
+    id,
+    method: 'post',
+    path,
+    family: 'instance',
+    credentials: OF_SESSIONS,
+    summary,
+    params,
+    deadlineMs: WAIT_ROUND_MS,
+    answer: noContent,
+    errors: ['SESSION_NOT_FOUND'],
+    handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
+  })
+}

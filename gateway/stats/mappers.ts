@@ -6,13 +6,14 @@ import {
   type GetSessionStatsRequestSchema,
 } from '#gen/portico/session/v1/session_service_pb.js'
 import type { CallCounts, SessionStats, ToolStats } from '#gen/portico/session/v1/stats_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 import { fromModelRef } from '../records/model.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
 import type { sessionStats, statsQuery } from './schemas.ts'
 
-const DETAILS = { none: Detail.NONE, summary: Detail.SUMMARY, detail: Detail.FULL } as const
+const details = enumTable({ none: Detail.NONE, summary: Detail.SUMMARY, detail: Detail.FULL })
 
 export function toGetSessionStats({
   from,
@@ -26,7 +27,7 @@ export function toGetSessionStats({
     ...(to === undefined ? {} : { endTime: timestampFromMs(Number(to)) }),
     projectId: project,
     timeZone: timezone,
-    toolDetail: DETAILS[tools],
+    toolDetail: details.toProto(tools),
   }
 }
 

@@ -2,7 +2,8 @@ import type { Message, Prompt } from './message.ts'
 
 /** Characters of an input that a title is found from. */
 const MAX_INPUT_LENGTH = 4_000
-const MAX_TITLE_LENGTH = 100
+/** Characters of a title that is found. */
+const MAX_FOUND_LENGTH = 100
 
 const LEADING = /["'“”‘’`*#\s]/
 const TRAILING = /["'“”‘’`*\s]/
@@ -23,7 +24,7 @@ export function isTitleInput(message: Message): message is Extract<Message, { re
 export function titleIn(answer: string): string | undefined {
   for (const line of answer.split('\n')) {
     const title = withoutMarks(line)
-    if (title !== '') return title.slice(0, MAX_TITLE_LENGTH).toWellFormed()
+    if (title !== '') return title.slice(0, MAX_FOUND_LENGTH).toWellFormed()
   }
   return undefined
 }

@@ -4,8 +4,8 @@ import { Revision } from '../revision.ts'
 import { type ForkOrigin, NO_TOKENS, type Session } from '../session.ts'
 import { newState } from '../session-state.ts'
 
-/** So that the mark does not make a title too long. */
-const MAX_TITLE_LENGTH = 4_000
+/** Characters of a title before the mark, which must not make it too long. */
+const MAX_UNMARKED_LENGTH = 4_000
 const FORK_MARK = / \(fork #(\d{1,9})\)$/
 
 /**
@@ -50,7 +50,7 @@ export function forkedSession(
 function forkTitle(title: string | undefined): string | undefined {
   if (title === undefined) return undefined
   const number = Number(FORK_MARK.exec(title)?.[1] ?? 0) + 1
-  return `${title.replace(FORK_MARK, '').slice(0, MAX_TITLE_LENGTH).toWellFormed()} (fork #${number})`
+  return `${title.replace(FORK_MARK, '').slice(0, MAX_UNMARKED_LENGTH).toWellFormed()} (fork #${number})`
 }
 
 /**
