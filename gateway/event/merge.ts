@@ -81,8 +81,6 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
   #pull(): void {
     this.#pulling = true
     const frame = this.#session.next().then((result) => this.#frame(result))
-    // Handled later: an unhandled rejection must not end the process.
-    frame.catch(() => {})
     const pulled = (): void => {
       this.#pulling = false
       if (this.#waiting === undefined) this.#held = frame

@@ -241,6 +241,24 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     await reader.events(1)
   })
 
+  test('one that reads the server’s log says once what has expired in a row', async () => {
+    await using fixture = await open()
+    const { store, second, clock } = fixture
+    const [first] = await eventsOf(store, 1, () => store.createSession(W, newSession('ses_0')))
+    for (const id of ['ses_1', 'ses_2']) await store.createSession(W, newSession(id))
+    await store.selectAgent(W, 'ses_1', 'plan')
+    await store.removeSession(W, 'ses_2')
+    clock.advance(1_000)
+    await second.expireEvents(clock.now())
+    await store.createSession(W, newSession('ses_3'))
+    await using reader = await tail(second, first?.position)
+    const { lost } = await reader.expect('missed')
+    const directory = '/project'
+    const deleted = { sessionId: 'ses_2', directory, data: { type: 'session-deleted' } }
+    assert.deepEqual(plain(lost), plain([{ sessionId: 'ses_1', directory, data: undefined }, deleted]))
+    assert.equal((await reader.events(1))[0]?.sessionId, 'ses_3')
+  })
+
   test('a reader that falls behind by more than is kept misses nothing', async () => {
     await using fixture = await open()
     const { store } = fixture

@@ -1,4 +1,4 @@
-import type { DurableEvent } from '../domain/event.ts'
+import type { DurableEvent, DurableEventData } from '../domain/event.ts'
 
 /**
  * The durable events of sessions, in the order in which they were committed; they are kept for a time. Of a session
@@ -9,8 +9,9 @@ export interface EventLog {
    * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts or the
    * store is disposed. Pulled: a slow reader holds nothing but its place. The first item is `ready`: everything written
    * after it was seen will come. `missed` follows at once when the position is unknown or too old, and stands later
-   * where a gap can't be filled. A reader that gave a position gets `caught-up` once, when it has everything that was
-   * written before it began. Positions of one log sort as their texts do, in log order.
+   * where a gap can't be filled, once for all events in a row that are lost. A reader that gave a position gets
+   * `caught-up` once, when it has everything that was written before it began. Positions of one log sort as their texts
+   * do, in log order.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
   /**
@@ -32,10 +33,17 @@ export interface EventLog {
 export type TailItem =
   /** `position`: the reader's position; all further events come after it. */
   | { readonly type: 'ready'; readonly position: string }
-  | { readonly type: 'missed' }
+  /** `lost`: the events, one for all that are alike; undefined: they are not known. */
+  | { readonly type: 'missed'; readonly lost?: readonly LostEvent[] }
   /** `position`: as with `ready`. */
   | { readonly type: 'caught-up'; readonly position: string }
   | { readonly type: 'event'; readonly event: DurableEvent }
+
+/** What is known of an event that is lost. */
+export interface LostEvent extends Pick<DurableEvent, 'sessionId' | 'directory'> {
+  /** Of the last event of a removed session. */
+  readonly data?: Extract<DurableEventData, { readonly type: 'session-deleted' }> | undefined
+}
 
 /** Events of one session. */
 export interface SessionEvents {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DurableEvent, DurableEventData, VolatileEvent } from '#services/session/domain/event.ts'
+import type { Session } from '#services/session/domain/session.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { EventHub, type HubItem } from './event-hub.ts'
@@ -136,6 +137,40 @@ test('after a gap nothing is waited for', async () => {
   tail.emit({ type: 'missed' })
   assert.deepEqual(await read(2), ['a', 'missed'])
   stop.abort()
+})
+
+test('who comes back is sent that events are lost if they may have been for him', async () => {
+  const lost = [
+    { sessionId: 'ses_1', directory: '/project' },
+    { sessionId: 'ses_2', directory: '/other' },
+    { sessionId: 'ses_3', directory: '/other', data: { type: 'session-deleted', above: ['ses_0'] } as const },
+  ]
+  for (const [filter, isFor] of [
+    [{}, true],
+    [{ sessionId: 'ses_1' }, true],
+    [{ sessionId: 'ses_parent' }, true],
+    [{ sessionId: 'ses_0' }, true],
+    [{ sessionId: 'ses_4' }, false],
+    [{ sessionId: 'ses_2', directory: '/project' }, false],
+    [{ directory: '/elsewhere' }, true],
+  ] as const) {
+    const live = log()
+    const behind = log()
+    const getSession = async (_: string, id: string) =>
+      ({ parentId: id === 'ses_2' ? 'ses_parent' : undefined }) as Session
+    const tailEvents: ReturnType<typeof log>['tailEvents'] = (workspace, position, signal) =>
+      (position === undefined ? live : behind).tailEvents(workspace, position, signal)
+    const hub = new EventHub({ getSession, tailEvents })
+    const stop = new AbortController()
+    const read = reader(hub.subscribe('wrk_1', 'log.1', stop.signal, filter))
+    live.emit({ type: 'ready', position: 'log.9' })
+    behind.emit({ type: 'ready', position: 'log.1' }, { type: 'missed', lost }, { type: 'missed' })
+    behind.emit({ type: 'caught-up', position: 'log.9' })
+    const missed = isFor ? ['missed', 'missed'] : ['missed']
+    const expected = ['ready', ...missed, 'caught-up']
+    assert.deepEqual(await read(expected.length), expected, JSON.stringify(filter))
+    stop.abort()
+  }
 })
 
 test('20,000 waiting words are sent as one, in order, between the events around them', async () => {

@@ -1,5 +1,5 @@
 import type { VolatileEvent } from '#services/session/domain/event.ts'
-import type { TailItem } from '#services/session/ports/event-log.ts'
+import type { LostEvent, TailItem } from '#services/session/ports/event-log.ts'
 import type { BroadcastReader } from '#shared/broadcast/reader.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { Mark } from './pending-events.ts'
@@ -117,6 +117,15 @@ async function* replay(
   signal: AbortSignal,
 ): AsyncGenerator<HubItem, string> {
   const wants = wanted(filter)
+  const concerns = concerning(filter)
+  /** What is not known concerns everybody. */
+  const loses = async (lost: readonly LostEvent[] | undefined): Promise<boolean> => {
+    for (const { sessionId, data, ...event } of lost ?? []) {
+      const above = data === undefined ? await lineage.aboveSession(sessionId, signal) : (data.above ?? [])
+      if (concerns({ ...event, sessionId }, data !== undefined, above)) return true
+    }
+    return lost === undefined
+  }
   let caughtUp = false
   for (;;) {
     const { done, value: item } = await tail.next()
@@ -124,7 +133,7 @@ async function* replay(
     if (item.type === 'event') {
       const event = { ...item, above: await lineage.aboveOf(item.event, signal) }
       if (wants(event)) yield event
-    } else yield item
+    } else if (item.type !== 'missed' || (await loses(item.lost))) yield item
     if (item.type === 'caught-up') caughtUp = true
     const position = item.type === 'event' ? item.event.position : item.type === 'missed' ? '' : item.position
     if (caughtUp && stream.covers(position)) {
@@ -135,12 +144,18 @@ async function* replay(
   }
 }
 
-function wanted({ sessionId, directory }: EventFilter): (item: FeedItem) => boolean {
+function wanted(filter: EventFilter): (item: FeedItem) => boolean {
+  const concerns = concerning(filter)
   return (item) => {
     if (item.type !== 'event' && item.type !== 'volatile') return true
-    const { event, above } = item
-    const isElsewhere = directory !== undefined && event.directory !== directory
-    if (isElsewhere && event.data.type !== 'session-deleted') return false
+    return concerns(item.event, item.event.data.type === 'session-deleted', item.above)
+  }
+}
+
+/** Whether a subscriber gets an event, given the ids above its session. */
+function concerning({ sessionId, directory }: EventFilter) {
+  return (event: Omit<LostEvent, 'data'>, isDeletion: boolean, above: readonly string[]): boolean => {
+    if (directory !== undefined && event.directory !== directory && !isDeletion) return false
     return sessionId === undefined || event.sessionId === sessionId || above.includes(sessionId)
   }
 }

@@ -26,12 +26,20 @@ export class Lineage {
       // The store cannot say it any more.
       return data.above ?? NOBODY
     }
+    if (data.type === 'session-created') return this.#read(sessionId, data.session.parentId, signal)
     // Another session may have had the id before.
-    const isNew = data.type === 'session-created' || data.type === 'session-forked'
-    const known = isNew ? undefined : this.#above.get(sessionId)
-    if (known !== undefined) return known
+    if (data.type === 'session-forked') this.#above.delete(sessionId)
+    return this.aboveSession(sessionId, signal)
+  }
+
+  /** The ids above a session, nearest first. Waits as well. */
+  async aboveSession(sessionId: string, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#above.get(sessionId) ?? this.#read(sessionId, await this.#parentOf(sessionId, signal), signal)
+  }
+
+  async #read(sessionId: string, first: string | undefined, signal: AbortSignal): Promise<readonly string[]> {
     const above: string[] = []
-    let parent = data.type === 'session-created' ? data.session.parentId : await this.#parentOf(sessionId, signal)
+    let parent = first
     while (parent !== undefined && !above.includes(parent)) {
       above.push(parent)
       parent = await this.#parentOf(parent, signal)

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
+import { isDeletion } from '#services/session/adapters/common/event-record.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { changesAfter, endOfLog, isKnown, isLost, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { EventFeed } from './event-feed.ts'
+import type { PlacedEvent } from './event-ring.ts'
 import { EventTexts } from './event-texts.ts'
+import { LostEvents } from './lost-events.ts'
 import { type EventQuery, listSessionEvents } from './session-events.ts'
 
 const PLACE = /^(?:[0-9A-F]{2}){1,500}$/
@@ -15,10 +17,14 @@ const RETRY_MS = 1_000
 /** How many events expire at once. */
 const EXPIRED = 1_000
 
-/** The position of a reader: its number in the feed's ring, while it has one, and its place in the server's log. */
+/**
+ * The position of a reader: its number in the feed's ring, while it has one, and its place in the server's log; and
+ * what it has missed since the last event that it got.
+ */
 interface Cursor {
   number: number | undefined
   place: LogPlace
+  readonly lost: LostEvents
 }
 
 /**
@@ -49,9 +55,10 @@ export class MongoEventLog implements AsyncDisposable {
     try {
       const feed = await this.#open()
       const { ring } = feed
-      const end = { number: ring.end, place: ring.last }
+      const lost = new LostEvents()
+      const end = { number: ring.end, place: ring.last, lost }
       const known = position === undefined || ring.has(position) || (await this.#isKnown(position, ring.last))
-      const cursor: Cursor = known && position !== undefined ? { number: undefined, place: position } : end
+      const cursor: Cursor = known && position !== undefined ? { number: undefined, place: position, lost } : end
       yield { type: 'ready', position: cursor.place }
       if (!known) yield { type: 'missed' }
       let behind = position !== undefined
@@ -63,17 +70,17 @@ export class MongoEventLog implements AsyncDisposable {
         }
         const next = ring.next(cursor.number, cursor.place)
         if (next === undefined) {
+          yield* lost.end()
           // The ring may have advanced although nothing was written in this workspace.
           if (behind) yield { type: 'caught-up', position: later(cursor.place, ring.last) }
           else await feed.more(signal)
           behind = false
           continue
         }
-        const item =
-          next.record.workspace === workspace ? await this.#itemOf(next.record, next.place, signal) : undefined
+        const items = next.record.workspace === workspace ? await this.#itemsOf(next, lost, signal) : []
         cursor.number = next.number + 1
         cursor.place = next.place
-        if (item !== undefined) yield item
+        yield* items
       }
     } finally {
       release()
@@ -107,16 +114,14 @@ export class MongoEventLog implements AsyncDisposable {
     return (await events.deleteMany({ _id: { $in: ids } }, { maxTimeMS: MAX_TIME_MS })).deletedCount
   }
 
-  /** The server's log may go back further than events are kept. Undefined: the reader is gone. */
-  async #itemOf(record: EventRecord, place: LogPlace, signal: AbortSignal): Promise<TailItem | undefined> {
-    if (record.timeCreated < this.#expiredBefore) return { type: 'missed' }
+  /** The server's log may go back further than events are kept. None: it has expired, or the reader is gone. */
+  async #itemsOf({ record, place }: PlacedEvent, lost: LostEvents, signal: AbortSignal): Promise<readonly TailItem[]> {
+    if (record.timeCreated < this.#expiredBefore) {
+      lost.add(record)
+      return []
+    }
     const event = await this.#texts.complete(record, signal)
-    return event && { type: 'event', event: { ...event, position: place } }
-  }
-
-  /** The server's log also contains the events of removed sessions. */
-  async #isRemoved(record: EventRecord): Promise<boolean> {
-    return !isDeletion(record) && (await this.#texts.isRemoved(record))
+    return event === undefined ? [] : [...lost.end(), { type: 'event', event: { ...event, position: place } }]
   }
 
   /** The server also accepts places that do not exist yet. */
@@ -139,16 +144,18 @@ export class MongoEventLog implements AsyncDisposable {
     try {
       for await (const { place, change } of changesAfter(events, pipeline, cursor.place, signal, CATCH_UP_MS)) {
         const record = change?.operationType === 'insert' ? change.fullDocument : undefined
-        const seen = record !== undefined && !(await this.#isRemoved(record)) ? record : undefined
-        const item = seen && (await this.#itemOf(seen, place, signal))
+        // The server's log also contains the events of removed sessions.
+        const isSeen = record !== undefined && (isDeletion(record) || !(await this.#texts.isRemoved(record)))
+        const items = isSeen ? await this.#itemsOf({ record, place }, cursor.lost, signal) : []
         cursor.place = place
-        if (item !== undefined) yield item
+        yield* items
         if (ring.after(place) !== undefined) return
       }
     } catch (error) {
       if (isLost(error)) {
         cursor.number = ring.end
         cursor.place = ring.last
+        cursor.lost.end()
         yield { type: 'missed' }
       } else {
         await delay(RETRY_MS, undefined, { signal }).catch(() => {})
