@@ -1,4 +1,4 @@
-import { sharedField } from '../generation/public-field.ts'
+import { memberName } from '../generation/public-field.ts'
 import type { GenerationHeaders } from '../generation/request.ts'
 import type { CreateChatBody } from './body.ts'
 import { originsOf } from './to-messages.ts'
@@ -17,7 +17,10 @@ export function publicField(field: string, body: CreateChatBody, headers: Genera
     return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
   }
   if (field.startsWith('sampling.stop')) return 'stop'
-  return sharedField(field)
+  if (field === 'sampling.top_log_probabilities' && body.top_logprobs) return 'top_logprobs'
+  if (field === 'reasoning.effort' && body.reasoning_effort != null) return 'reasoning_effort'
+  if (field === 'messages' && body.messages == null) return 'prompt'
+  return memberName('chat', field)
 }
 
 /** `part`: undefined: it is about all parts of the message. */

@@ -1,23 +1,10 @@
-import { sharedField } from '../generation/public-field.ts'
+import { memberName } from '../generation/public-field.ts'
 import type { CreateMessageBody } from './body.ts'
 import type { MessagesHeaders } from './to-generation-request.ts'
 import { originOf } from './to-messages.ts'
 import { isCustomTool } from './tools.ts'
 
-/** Fields of a generation that have another name in the body. Those of `sampling` stand in the body itself. */
-const NAMES: Readonly<Record<string, string>> = {
-  max_output_tokens: 'max_tokens',
-  'sampling.stop': 'stop_sequences',
-  reasoning: 'thinking',
-  'reasoning.max_tokens': 'thinking.budget_tokens',
-  'reasoning.effort': 'output_config.effort',
-  'reasoning.summary': 'thinking.display',
-  response_format: 'output_config.format',
-  'response_format.json_schema.name': 'output_config.format.name',
-  parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
-}
-
-/** The same for fields of a part. */
+/** Fields of a part that have another name in a block. */
 const PART_NAMES: Readonly<Record<string, string>> = {
   'image.data': 'source.data',
   'file.data': 'source.data',
@@ -38,7 +25,11 @@ export function publicField(field: string, body: CreateMessageBody, headers: Mes
   if (/^extensions\[\d+\]\.headers/.test(field)) return 'anthropic-beta'
   if (field === 'user' && body.user == null) return 'metadata.user_id'
   if (field === 'session_id' && body.session_id == null && headers['x-session-id']) return 'x-session-id'
-  return NAMES[field] ?? sharedField(field)
+  if (field === 'response_format' && body.output_config?.format == null && body.output_format != null) {
+    return 'output_format'
+  }
+  if (field === 'reasoning.effort' && body.thinking?.type === 'disabled') return 'thinking'
+  return memberName('messages', field)
 }
 
 function withMember(at: string, rest: string): string {

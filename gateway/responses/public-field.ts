@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { sharedField } from '../generation/public-field.ts'
+import { memberName } from '../generation/public-field.ts'
 import type { CreateResponseBody } from './body.ts'
 import type { responsesHeaders } from './dialect.ts'
 import { isMessage } from './input.ts'
@@ -7,13 +7,7 @@ import type { ContentPart } from './parts.ts'
 import { originOf } from './to-messages.ts'
 import { offerOf } from './to-tools.ts'
 
-/** Fields of a generation that have another name in the body. */
-const NAMES: Readonly<Record<string, string>> = {
-  messages: 'input',
-  'response_format.json_schema.name': 'text.format.name',
-}
-
-/** The same for fields of a part. */
+/** Fields of a part that have another name in the body. */
 const PART_NAMES: Readonly<Record<string, string>> = {
   'image.data': 'image_url',
   'file.data': 'file_data',
@@ -29,9 +23,11 @@ export function publicField(
   body: CreateResponseBody,
   headers: z.output<typeof responsesHeaders>,
 ): string {
-  const [, message, part, ofPart = ''] = /^messages\[(\d+)\]\.parts(?:\[(\d+)\])?\.?(.*)$/.exec(field) ?? []
-  if (message !== undefined)
-    return fieldOfInput(body, Number(message), part === undefined ? part : Number(part), ofPart)
+  const [, message, part, ofPart = ''] = /^messages\[(\d+)\](?:\.parts(?:\[(\d+)\])?\.?(.*))?$/.exec(field) ?? []
+  if (message !== undefined) {
+    const at = fieldOfInput(body, Number(message), part === undefined ? part : Number(part), ofPart)
+    return field === `messages[${message}]` ? at.replace(/^(input\.\d+).*/, '$1') : at
+  }
   const [, list, tool, ofTool = ''] = /^(tools|hosted_tools)\[(\d+)\](.*)$/.exec(field) ?? []
   if (tool !== undefined) {
     const { tools, hosted } = offerOf(body)
@@ -42,7 +38,8 @@ export function publicField(
   if (field === 'session_id' && body.session_id == null) {
     return headers['x-session-id'] ? 'x-session-id' : 'prompt_cache_key'
   }
-  return NAMES[field] ?? sharedField(field)
+  if (field === 'sampling.top_log_probabilities' && !body.top_logprobs && body.include != null) return 'include'
+  return memberName('responses', field)
 }
 
 /** `part`: undefined: it is about all parts of the message. */

@@ -6,6 +6,7 @@ import {
 } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
+import { memberName } from '../generation/public-field.ts'
 import type { JsonOf } from '../kinds.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromCost } from '../records/usage.ts'
@@ -65,7 +66,7 @@ export function fromGenerationRecord(record: GenerationRecord | undefined, works
     app_categories: attribution?.categories ?? null,
     user_agent: attribution?.userAgent ?? null,
     metadata: record.metadata,
-    not_applied: record.leftOut,
+    not_applied: [...new Set(record.leftOut.map((field) => memberName(record.origin, field)))],
     preset_id: record.preset?.presetId ?? null,
     api_key_id: record.apiKeyId ?? null,
     workspace_id: workspaceUuid(workspaceId),

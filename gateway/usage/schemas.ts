@@ -96,7 +96,10 @@ export const generationRecord = z
     user_agent: text,
     app_id: none,
     metadata: z.record(z.string(), z.string()),
-    not_applied: z.array(z.string()).meta({ description: 'Members that did not reach the model as they were meant' }),
+    not_applied: z.array(z.string()).meta({
+      description:
+        'Members that did not reach the model as they were meant; of conversation and tools without the place',
+    }),
     preset_id: text,
     api_key_id: text,
     workspace_id: workspaceId,

@@ -207,7 +207,7 @@ test('a field of a service has the name that the client gave it', async () => {
     'tools[0].name': 'tools.1.function.name',
     max_output_tokens: 'max_tokens',
     'sampling.top_k': 'top_k',
-    'sampling.top_log_probabilities': 'top_logprobs',
+    'sampling.top_log_probabilities': 'logprobs',
     'sampling.stop[3]': 'stop',
     'response_format.json_schema.name': 'response_format.json_schema.name',
     'reasoning.max_tokens': 'reasoning.max_tokens',

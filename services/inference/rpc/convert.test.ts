@@ -11,6 +11,7 @@ import { eventToProto, generationToProto } from './convert.ts'
 const served: Served = {
   endpoint: { providerId: 'p', modelId: 'm' },
   warnings: [{ field: 'models', message: 'It was not applied' }],
+  ownField: (field) => field,
   preset: { presetId: 'id', slug: 'slug', version: 3 },
 }
 const bytes = new Uint8Array([104])

@@ -108,7 +108,8 @@ export function generationToProto(events: readonly MeteredEvent[], served: Serve
 function startOf({ warnings }: Extract<MeteredEvent, { type: 'started' }>, served: Served) {
   const { providerId, modelId } = served.endpoint
   const preset = served.preset === undefined ? {} : { preset: { ...served.preset, ...served.shownPreset } }
-  return { model: `${providerId}/${modelId}`, providerId, warnings: [...served.warnings, ...warnings], ...preset }
+  const named = warnings.map(({ field, message }) => ({ field: served.ownField(field), message }))
+  return { model: `${providerId}/${modelId}`, providerId, warnings: [...served.warnings, ...named], ...preset }
 }
 
 function endOf({ type: _, reason, usage, ...finished }: Extract<MeteredEvent, { type: 'finished' }>) {

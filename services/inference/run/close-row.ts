@@ -65,11 +65,13 @@ function withModel(failure: unknown, { endpoint: { providerId, modelId } }: Gene
 }
 
 function closingOf(
-  { input, meter, warnings }: Generation,
+  generation: Generation,
   how: Pick<LedgerClosing, 'status' | 'error' | 'firstPartMs'>,
 ): LedgerClosing {
+  const { input, meter, warnings } = generation
   const { workspaceId: workspace, apiKeyId } = input.principal
   const { usage, costNanos, costKnown, end } = meter
+  const leftOut = [...warnings, ...meter.warnings].map(({ field }) => generation.ownField(field))
   return {
     workspace,
     requestId: input.request.requestId,
@@ -81,7 +83,7 @@ function closingOf(
     finishReason: end?.reason,
     rawReason: end?.rawReason ?? '',
     serviceTier: end?.serviceTier ?? '',
-    leftOut: [...new Set([...warnings, ...meter.warnings].map(({ field }) => field))],
+    leftOut: [...new Set(leftOut)],
   }
 }
 

@@ -11,6 +11,7 @@ import type { Meter, MeteredEvent } from '../domain/meter.ts'
 import type { ProviderEntry } from '../domain/model-list.ts'
 import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 import type { PresetSettings } from '../domain/preset/apply-preset.ts'
+import { ownField } from '../domain/preset/own-field.ts'
 import type { PresetInUse } from '../domain/preset/preset.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
 import type { Ledger } from '../ports/ledger.ts'
@@ -72,6 +73,8 @@ export interface Served {
   readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
   /** What did not reach the provider as it was meant, as far as it was known before the call. */
   readonly warnings: readonly Warning[]
+  /** The name of a field of the request that the provider got in the request as it came. */
+  ownField(field: string): string
   /** Undefined: no preset was named. */
   readonly preset?: AppliedPreset | undefined
   /** Undefined: the request does not ask for it. */
@@ -88,6 +91,8 @@ interface ShownPreset {
 export class Generation {
   /** Completed by `applyPreset`. */
   input: GenerationInput
+  /** The request as it came. */
+  readonly #own: GenerationInput['request']
   /** What does not reach the provider as it was meant, as far as it is known before the call; steps may add to it. */
   warnings: Warning[]
   /** Set by `applyPreset`; undefined: none was named. */
@@ -119,6 +124,12 @@ export class Generation {
 
   constructor(input: GenerationInput) {
     this.input = input
+    this.#own = input.request
     this.warnings = notAppliedWarnings(input.request)
+  }
+
+  ownField(field: string): string {
+    const { request } = this.input
+    return request === this.#own ? field : ownField(field, this.#own, request)
   }
 }

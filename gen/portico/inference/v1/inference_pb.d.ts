@@ -1661,7 +1661,8 @@ export declare const AppliedPresetSchema: GenMessage<AppliedPreset>;
  */
 export declare type Warning = Message$1<"portico.inference.v1.Warning"> & {
   /**
-   * Member of the request (`sampling.top_k`).
+   * Member of the request as it came (`sampling.top_k`), or `preset.system_prompt` or `preset.tools` for what only its
+   * preset has.
    *
    * @generated from field: string field = 1;
    */

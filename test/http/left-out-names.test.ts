@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { created, send } from '#test/support/presets.ts'
+import { chatConfig, providerConfig } from '#test/support/provider-config.ts'
+import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import type { Json } from '#test/support/responses.ts'
+
+const messages = [{ role: 'user', content: 'Hi' }]
+/** A request in each dialect, without its model. */
+const DIALECTS: Readonly<Record<string, object>> = {
+  responses: { input: 'Hi' },
+  'chat/completions': { messages },
+  messages: { messages, max_tokens: 9 },
+}
+
+/** Sends a request, and returns its answer with the id of its generation. */
+async function ask(portico: Portico, dialect: string, body: object): Promise<{ json: Json; id: string }> {
+  const answer = await portico.fetch(`/api/v1/${dialect}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${PORTICO_KEYS.api}`,
+      'content-type': 'application/json',
+      'x-openrouter-metadata': 'enabled',
+    },
+    body: JSON.stringify({ ...DIALECTS[dialect], ...body }),
+  })
+  const json = (await answer.json()) as Json
+  assert.equal(answer.status, 200, JSON.stringify(json))
+  return { json, id: answer.headers.get('x-generation-id') ?? '' }
+}
+
+/** What the ledger says was not applied. */
+async function inLedger(portico: Portico, id: string): Promise<string[]> {
+  const { json } = await send(portico, `/generation?id=${id}`)
+  return json.data.not_applied
+}
+
+const notApplied = ({ openrouter_metadata: { pipeline = [] } }: Json): string[] =>
+  pipeline.map(({ name }: Json) => name)
+
+/** What OpenAI has no place for, in each dialect: a thought of Anthropic's, a hosted tool, a setting. */
+const FOREIGN: Readonly<Record<string, { body: object; names: string[]; rows: string[] }>> = {
+  responses: {
+    body: {
+      input: [
+        { role: 'user', content: 'Hi' },
+        { type: 'reasoning', summary: [], encrypted_content: 'proof', format: 'anthropic-claude-v1' },
+        { role: 'user', content: 'Go on' },
+      ],
+      tools: [
+        { type: 'function', name: 'own', parameters: {} },
+        { type: 'web_search_preview' },
+        { type: 'function', name: 'other', parameters: {} },
+      ],
+      truncation: 'auto',
+    },
+    names: ['input', 'input.1', 'tools.1', 'truncation'],
+    rows: ['input', 'tools', 'truncation'],
+  },
+  'chat/completions': {
+    body: {
+      messages: [
+        { role: 'user', content: 'Hi' },
+        {
+          role: 'assistant',
+          content: 'Hello',
+          reasoning_details: [
+            { type: 'reasoning.text', text: 'Well', signature: 'proof', format: 'anthropic-claude-v1' },
+          ],
+        },
+        { role: 'user', content: 'Go on' },
+      ],
+      tools: [
+        { type: 'function', function: { name: 'own', parameters: {} } },
+        { type: 'web_search_preview' },
+        { type: 'function', function: { name: 'other', parameters: {} } },
+      ],
+      max_tool_calls: 2,
+    },
+    names: ['max_tool_calls', 'messages', 'messages.1.reasoning_details.0', 'tools.1'],
+    rows: ['max_tool_calls', 'messages', 'tools'],
+  },
+  messages: {
+    body: {
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: [{ type: 'thinking', thinking: 'Well', signature: 'proof' }] },
+        { role: 'user', content: 'Go on' },
+      ],
+      tools: [
+        { name: 'own', input_schema: { type: 'object' } },
+        { type: 'bash_20250124', name: 'bash' },
+        { name: 'other', input_schema: { type: 'object' } },
+      ],
+      context_management: { edits: [] },
+    },
+    names: ['context_management', 'messages', 'messages.1.content.0', 'tools.1'],
+    rows: ['context_management', 'messages', 'tools'],
+  },
+}
+
+test('what is left out is named by its path in the body, also after a preset added to the conversation and the tools', async () => {
+  await using stub = await startStub(answers(200, fixture('openai-text.json')))
+  await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
+  await created(portico, 'p', 'responses', {
+    instructions: 'Be brief.',
+    tools: [{ type: 'function', name: 'kept', parameters: {} }, { type: 'web_search' }],
+  })
+  for (const [dialect, { body, names, rows }] of Object.entries(FOREIGN)) {
+    for (const [model, more] of [
+      ['openai/gpt-5.5', []],
+      ['openai/gpt-5.5@preset/p', ['preset.tools']],
+    ] as const) {
+      const { json, id } = await ask(portico, dialect, { model, ...body })
+      assert.deepEqual(notApplied(json).toSorted(), [...names, ...more].toSorted(), `${dialect} ${model}`)
+      assert.deepEqual((await inLedger(portico, id)).toSorted(), [...rows, ...more].toSorted(), `${dialect} ${model}`)
+    }
+  }
+})
+
+test('settings that are left out have the names that the dialect has for them', async () => {
+  await using stub = await startStub(streams(fixture('anthropic-sources.sse')))
+  const models = [{ id: 'claude-sonnet-5-5' }]
+  const at = { baseURL: `${stub.url}/v1`, apiKey: 'sk-upstream', stream: 'always' }
+  const claude = { id: 'claude', protocol: 'anthropic', models, ...at }
+  await using portico = await openPortico({ PORTICO_CONFIG: providerConfig([claude]) })
+  const cases: [dialect: string, body: object, ...names: string[]][] = [
+    ['chat/completions', { logprobs: true }, 'logprobs'],
+    ['chat/completions', { logprobs: true, top_logprobs: 2 }, 'top_logprobs'],
+    ['chat/completions', { response_format: { type: 'python' } }, 'response_format.type'],
+    ['chat/completions', { messages: undefined, prompt: 'Hi', verbosity: 'low' }, 'verbosity'],
+    ['responses', { text: { verbosity: 'low', format: { type: 'json_object' } } }, 'text.verbosity', 'text.format'],
+    ['responses', { include: ['message.output_text.logprobs'] }, 'include'],
+    ['responses', { top_logprobs: 2 }, 'top_logprobs'],
+  ]
+  for (const [dialect, body, ...names] of cases) {
+    const { json, id } = await ask(portico, dialect, { model: 'claude/claude-sonnet-5-5', ...body })
+    assert.deepEqual(notApplied(json), names, JSON.stringify(body))
+    const rows = names.map(
+      (name) => ({ top_logprobs: dialect === 'responses' ? name : 'logprobs', include: 'top_logprobs' })[name] ?? name,
+    )
+    assert.deepEqual(await inLedger(portico, id), rows, JSON.stringify(body))
+  }
+})
