@@ -15,8 +15,8 @@ import type { logEntry } from './schemas.ts'
 export interface Frame {
   /** The client's position afterwards; undefined: it does not change. */
   readonly position?: string | undefined
-  /** Empty: clients are sent nothing. */
-  readonly text: string
+  /** Empty: clients are sent nothing. A long one is encoded, once for all of them. */
+  readonly text: string | Buffer
   /** The session whose event it is. */
   readonly sessionId?: string
   /** That session was removed. */
@@ -26,6 +26,9 @@ export interface Frame {
 }
 
 const NOTHING: Frame = { text: '' }
+
+/** From how many characters on a frame is long. */
+const LONG = 65_536
 
 /**
  * What a message of the session service is on the wire. Removals of sessions that are not in the directory of a
@@ -45,7 +48,8 @@ export function fromSessionMessage({ message }: SessionMessage, clock: Clock, di
       if (json === undefined) return { ...origin, text: '' }
       const text = withPosition(position, `data: ${JSON.stringify(json)}\n\n`)
       const live = fromEventLive(message.value, () => timedId('evt', clock))
-      return { ...origin, text: live.reduce((all, one) => `${all}data: ${JSON.stringify(one)}\n\n`, text) }
+      const all = live.reduce((before, one) => `${before}data: ${JSON.stringify(one)}\n\n`, text)
+      return { ...origin, text: all.length < LONG ? all : Buffer.from(all) }
     }
     default:
       return NOTHING
@@ -64,7 +68,7 @@ export function connectedFrame(position: string, clock: Clock): Frame {
   return { position, text: withPosition(position, serverEvent('server.connected', {}, clock)) }
 }
 
-function missedFrame(clock: Clock): Frame {
+function missedFrame(clock: Clock): Frame & { readonly text: string } {
   return { text: serverEvent('server.resync', {}, clock), gap: true }
 }
 

@@ -2,10 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
 import { callOf } from '../call.ts'
 import { drained } from './drained.ts'
+import { EventWriter } from './event-writer.ts'
 import type { Lifecycle } from './lifecycle.ts'
-
-/** How much text is buffered before it is written, in characters. */
-const COLLECTED_LIMIT = 16_384
 
 /** How many messages are taken in one turn of the event loop: a service in this process may have all of them ready. */
 const MESSAGES_AT_ONCE = 16
@@ -17,8 +15,11 @@ export const RETRY_MS = 1_000
 export interface EventSource<T> {
   /** Messages of the RPC. The RPC must have been given the call's signal. */
   readonly messages: AsyncIterable<T>
-  /** The frames of a message, each ended by an empty line; empty for a message that says nothing to the client. */
-  readonly frame: (message: T) => string
+  /**
+   * The frames of a message, each ended by an empty line; empty for a message that says nothing to the client. Encoded
+   * ones are written as they are, so that many clients can share a long one.
+   */
+  readonly frame: (message: T) => string | Buffer
   /** The last frames, after the last message. */
   readonly end?: () => string
   /** The last frames when the RPC fails after the first message. */
@@ -94,7 +95,9 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
       if (call.over) return
       const events = begin()
-      events.add(source.frame(next.value))
+      const frame = source.frame(next.value)
+      if (typeof frame === 'string') events.add(frame)
+      else await events.addLong(frame)
       if (events.full) await drained(response, call)
       else if (++taken % MESSAGES_AT_ONCE === 0) await nextTurn()
       if (call.over) return
@@ -113,70 +116,4 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   }
 }
 
-const LAST_CHUNK = '0\r\n\r\n'
-
 const COME_BACK = { share: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
-
-/**
- * Collects the text of one turn of the event loop and writes it at once: in the first turn together with the headers.
- * It frames chunks itself (RFC 9112 section 7.1) where node:http would, which would write four pieces for each, at
- * nearly twice the cost.
- */
-class EventWriter {
-  readonly #response: Response
-  readonly #chunked: boolean
-  #collected = ''
-  #flush: NodeJS.Immediate | undefined
-  #slow = false
-
-  constructor(response: Response) {
-    this.#response = response
-    this.#chunked = response.chunkedEncoding
-    response.chunkedEncoding = false
-    response.on('drain', () => {
-      this.#slow = false
-    })
-    this.#flush = setImmediate(() => this.#write())
-  }
-
-  add(text: string): void {
-    if (text === '') return
-    this.#collected += text
-    if (this.#collected.length >= COLLECTED_LIMIT) this.#write()
-    else this.#flush ??= setImmediate(() => this.#write())
-  }
-
-  /** Whether the client has not taken what was written yet. */
-  get full(): boolean {
-    return this.#slow
-  }
-
-  /** Sends a comment unless something waits to be taken: then the connection is not idle. */
-  beat(comment: string): void {
-    if (!this.#slow) this.add(comment)
-  }
-
-  finish(text: string): void {
-    if (this.#response.writableEnded) return
-    this.#collected += text
-    if (this.#collected !== '') this.#write()
-    this.#response.end(this.#chunked ? LAST_CHUNK : undefined)
-  }
-
-  #write(): void {
-    if (this.#flush !== undefined) clearImmediate(this.#flush)
-    this.#flush = undefined
-    if (this.#response.destroyed || this.#response.writableEnded) return
-    if (this.#collected === '') {
-      // The first message produced no frame, but the client has to know that the stream has begun.
-      this.#response.flushHeaders()
-      return
-    }
-    const text = this.#collected
-    this.#collected = ''
-    const bytes = Buffer.byteLength(text)
-    // Without other letters than ASCII's, both encodings are the same, and Latin-1 is the cheaper one.
-    const encoding = bytes === text.length ? 'latin1' : 'utf8'
-    this.#slow = !this.#response.write(this.#chunked ? `${bytes.toString(16)}\r\n${text}\r\n` : text, encoding)
-  }
-}

@@ -116,4 +116,41 @@ forEachTransport((name, connect) => {
     assert.deepEqual(asked, [undefined, '100002'])
     for (const stream of [first, back, again]) stream.destroy()
   })
+
+  test(`${name}: a long event is encoded once, and reaches each client whole and in its place`, async (t) => {
+    const agents = ['a', 'é'.repeat(100_000), 'b', 'x'.repeat(3_000_000), 'ü'.repeat(70_000), 'c']
+    let go = (): void => {}
+    const begun = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    await using facade = await openFacade(
+      {
+        session: {
+          async *streamEvents(_, context) {
+            yield { message: { case: 'connected', value: { position: '100000' } } }
+            await begun
+            for (const [n, agent] of agents.entries()) yield selected(100_001 + n, agent)
+            await gone(context)
+          },
+        },
+      },
+      {},
+      connect,
+    )
+    const streams = await Promise.all([1, 2, 3].map(() => openStream(`${facade.url}/api/event`)))
+    const [, , leaving = assert.fail()] = streams
+    leaving.once('data', () => leaving.destroy())
+    const encode = t.mock.method(Buffer, 'from')
+    const reading = streams.slice(0, 2).map((stream) => readUntil(stream, (text) => text.includes('"c"')))
+    go()
+    for (const text of await Promise.all(reading)) {
+      const seen = [...text.matchAll(/"agent":"([^"]*)"/g)].map(([, agent]) => agent)
+      assert.deepEqual(seen, agents)
+    }
+    const isLong = (text: unknown) => typeof text === 'string' && text.startsWith('id: ') && text.length > 65_536
+    const encoded = encode.mock.calls.filter(({ arguments: [text] }) => isLong(text))
+    assert.equal(encoded.length, 3)
+    for (const stream of streams) stream.destroy()
+    await waitFor('no stream', () => facade.listener.lifecycle.openStreams === 0)
+  })
 })
