@@ -23,7 +23,13 @@ import {
 } from './session-store.support.ts'
 import { eventsOf, TailReader, tail } from './session-store.tail.ts'
 
-async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<void> }> {
+interface FileFixture extends StoreFixture {
+  reopen(park?: boolean): Promise<void>
+  /** How SQLite would run these statements; reopens the store. */
+  plansOf(statements: readonly string[]): Promise<string[][]>
+}
+
+async function open(): Promise<FileFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sessions-'))
   const path = join(directory, 'session.sqlite')
   const clock = new ManualClock()
@@ -54,6 +60,14 @@ async function open(): Promise<StoreFixture & { reopen(park?: boolean): Promise<
     async reopen(park = false) {
       await store[Symbol.asyncDispose]()
       store = withUseCases(await openSqliteSessionStore({ path, clock, park }))
+    },
+    async plansOf(statements) {
+      await store[Symbol.asyncDispose]()
+      const database = new DatabaseSync(path)
+      const plans = statements.map((sql) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all())
+      database.close()
+      store = withUseCases(await openSqliteSessionStore({ path, clock }))
+      return plans.map((plan) => plan.map(({ detail }) => String(detail)))
     },
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()
@@ -116,6 +130,28 @@ test('opening a file parks what waits where that is wanted, and leaves a run tha
   const next = await acquire(fixture.store, fixture.longMs)
   assert.deepEqual([next.sessionId, next.unfinished], ['ses_1', true])
   assert.equal(await fixture.store.acquireLease('own_2', fixture.longMs), undefined)
+})
+
+test('opening a file reads no table from end to end that grows with the sessions', async (context) => {
+  await using fixture = await open()
+  await begin(fixture)
+  const read = new Set<string>()
+  for (const method of ['get', 'all', 'iterate'] as const) {
+    const original = StatementSync.prototype[method]
+    context.mock.method(StatementSync.prototype, method, function (this: StatementSync, ...values: never[]) {
+      read.add(this.sourceSQL)
+      return Reflect.apply(original, this, values)
+    })
+  }
+  await fixture.reopen(true)
+  await fixture.reopen()
+  context.mock.restoreAll()
+  const plans = await fixture.plansOf([...read].filter((sql) => /^SELECT/.test(sql)))
+  const grows = /^(sessions|events|inbox|messages|parts|title\w+)\b/
+  const scans = plans.flatMap((plan) => plan.flatMap((step) => step.match(/^SCAN (.*)/)?.[1] ?? []))
+  const large = scans.filter((scan) => grows.test(scan))
+  // It has only those that are leased.
+  assert.deepEqual(new Set(large), new Set(['sessions USING INDEX sessionsLeased']))
 })
 
 test('positions hold across a restart, and one of another file is not taken for its own', async () => {

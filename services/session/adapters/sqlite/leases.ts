@@ -51,14 +51,18 @@ export function renewLease(
 
 /** Ends every lease; what was leased is available at once. `park`: what waits is parked. To be called in a job. */
 export function voidLeases(file: SqliteFile, now: number, park: boolean): void {
-  const found = 'SELECT number, running, due, claimableAt FROM sessions WHERE leaseUntil > 0 OR (due = 1 AND ?)'
   const update = file.statement('UPDATE sessions SET leaseUntil = 0, due = ?, claimableAt = ? WHERE number = ?')
-  for (const row of file.statement(found).all(park ? 1 : 0) as unknown as VoidedRow[]) {
+  for (const row of file.statement(park ? `${LEASED} UNION ${DUE}` : LEASED).all() as unknown as VoidedRow[]) {
     const due = row.due === 1 && !park
     const state = { running: row.running === 1, due, leaseUntil: 0, claimableAt: row.claimableAt ?? undefined }
     update.run(due ? 1 : 0, nextClaim(state, now) ?? null, row.number)
   }
 }
+
+const VOIDED = 'SELECT number, running, due, claimableAt FROM sessions INDEXED BY'
+const LEASED = `${VOIDED} sessionsLeased WHERE leaseUntil > 0`
+/** Whatever is due can be claimed. */
+const DUE = `${VOIDED} sessionsClaimable WHERE claimableAt IS NOT NULL AND due = 1`
 
 interface VoidedRow {
   readonly number: number
