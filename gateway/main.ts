@@ -28,7 +28,7 @@ await runUntilSignal(async (resources) => {
   Object.assign(options, loggedStop(logger))
   const to = (name: keyof typeof own.peers) => {
     const url = own.peers[name]
-    const report = new PeerReport({ name, url, setting: peerVariable(name) }, logger)
+    const report = new PeerReport({ name, url, setting: peerVariable(name) }, logger, systemClock)
     return resources.use(createHttp2Transport({ url, secret: own.secret, report }))
   }
   const clients = createClients({

@@ -16,11 +16,16 @@ import { testSecret } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { event, probe } from './probe.ts'
 
-/** A logger, with the messages of its lines of level warn and above. */
-function lines() {
+/** A logger, with the messages and levels of its lines of level warn and above, or of another one. */
+function lines(level = 'warn') {
   const seen: string[] = []
-  const logger = pino({ level: 'warn' }, { write: (line: string) => void seen.push(JSON.parse(line).msg) })
-  return { seen, logger }
+  const levels: string[] = []
+  const write = (line: string): void => {
+    const { msg, level: number } = JSON.parse(line) as { msg: string; level: number }
+    seen.push(msg)
+    levels.push(pino.levels.labels[number] ?? '')
+  }
+  return { seen, levels, logger: pino({ level }, { write }) }
 }
 
 /** A server of the session service. */
@@ -38,12 +43,14 @@ async function serveSession(port = 0) {
   return { server, seen, url: server.url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
-/** A caller of a service at an address. */
-function caller(name: 'session' | 'identity', url: string, secret = testSecret) {
-  const { seen, logger } = lines()
-  const report = new PeerReport({ name, url, setting: `PORTICO_${name.toUpperCase()}_URL` }, logger)
+/** A caller of a service at an address, in a process that was started a minute ago, or `age` milliseconds ago. */
+function caller(name: 'session' | 'identity', url: string, { secret = testSecret, age = 60_000 } = {}) {
+  const { logger, ...logged } = lines('info')
+  const clock = { time: 0, now: Date.now, monotonic: () => clock.time }
+  const report = new PeerReport({ name, url, setting: `PORTICO_${name.toUpperCase()}_URL` }, logger, clock)
+  clock.time = age
   const transport = createHttp2Transport({ url, secret, report })
-  return { transport, seen, [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose]() }
+  return { ...logged, transport, clock, [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose]() }
 }
 
 async function failTimes(times: number, call: () => Promise<unknown>): Promise<void> {
@@ -62,6 +69,34 @@ test('an address where nobody is: one line that names the setting, and one when 
   await using _ = await serveSession(Number(new URL(first.url).port))
   for (let i = 0; i < 3; i++) await session.getSession({})
   assert.deepEqual(client.seen.slice(1), [`The session service responds at ${first.url}`])
+  assert.deepEqual(client.levels, ['error', 'warn'])
+})
+
+test('a peer that has not responded since the start is an error after half a minute, and one that went away is at once', async () => {
+  const first = await serveSession()
+  await first[Symbol.asyncDispose]()
+  const again = () => serveSession(Number(new URL(first.url).port))
+  await using prompt = caller('session', first.url, { age: 0 })
+  await using late = caller('session', first.url, { age: 0 })
+  const fail = ({ transport }: typeof late) =>
+    failTimes(2, () => createClient(SessionService, transport).getSession({}))
+  for (const client of [prompt, late]) {
+    await fail(client)
+    client.clock.time = 29_999
+    await fail(client)
+    assert.deepEqual(client.levels, ['info'])
+  }
+  late.clock.time = 30_000
+  await fail(late)
+  {
+    await using _ = await again()
+    for (const { transport } of [prompt, late]) await createClient(SessionService, transport).getSession({})
+  }
+  for (const client of [prompt, late]) await fail(client)
+  assert.deepEqual(prompt.levels, ['info', 'info', 'error'])
+  assert.deepEqual(late.levels, ['info', 'error', 'warn', 'error'])
+  const away = `The session service cannot be reached at ${first.url}: ECONNREFUSED; see PORTICO_SESSION_URL`
+  assert.deepEqual(late.seen, [away, away, `The session service responds at ${first.url}`, away])
 })
 
 test('a peer that is used by streams alone: one line when it is away and one when it is back, at every outage', async () => {
@@ -111,7 +146,7 @@ test('an address where another service is: one line on each side that names the 
 
 test('another secret: one line on each side that names the setting, and never the secret', async () => {
   await using server = await serveSession()
-  await using client = caller('session', server.url, 'another-secret-of-somebody')
+  await using client = caller('session', server.url, { secret: 'another-secret-of-somebody' })
   const session = createClient(SessionService, client.transport)
   await failTimes(3, () => session.getSession({}))
   // A refused stream is open, but nobody has answered.

@@ -58,7 +58,7 @@ export async function runService<C, P extends ServiceName, S extends OpenService
     Object.assign(stop, loggedStop(logger))
     const transports = peers.map((peer) => {
       const url = config.process.peers[peer]
-      const report = new PeerReport({ name: peer, url, setting: peerVariable(peer) }, logger)
+      const report = new PeerReport({ name: peer, url, setting: peerVariable(peer) }, logger, systemClock)
       const transport = createHttp2Transport({ url, secret: config.process.secret, report })
       return [peer, resources.use(transport)] as const
     })
