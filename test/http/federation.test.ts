@@ -152,6 +152,9 @@ test('56, 64: what is not accepted gets one answer, and a policy that is paused,
   await expectAccepted()
   assert.deepEqual((await admin('POST', `${path}/checks`, { scope: 'deploy' })).json.data.checks, { scope: 'deploy' })
   assert.equal((await admin('POST', `${path}/checks`, { scope: 'other' })).status, 409)
+  const unknown = await admin('POST', `${path}/checks`, { type: 'token_type', value: 'id_token' })
+  const problem = 'Invalid request parameters: the body may only have scope and token_type'
+  assert.deepEqual([unknown.status, unknown.json.error.message], [400, problem])
   await expectRefused()
   assert.equal((await exchange(portico, policyId, subjectToken({ scopes: ['deploy'] }))).status, 200)
   assert.deepEqual((await admin('DELETE', `${path}/checks/scope`)).json.data.checks, {})

@@ -10,10 +10,13 @@ const { name, subject, audience, condition } = PolicySettingsSchema.field
 const { scope, tokenType } = ClaimChecksSchema.field
 
 /** What the claims have to hold besides; each at most once. */
-export const checks = z.strictObject({
-  scope: limitedBy(scope, z.string()).optional().meta({ description: 'One of the entries of the `scopes` claim' }),
-  token_type: limitedBy(tokenType, z.string()).optional().meta({ description: 'Equals the `token_type` claim' }),
-})
+export const checks = z.strictObject(
+  {
+    scope: limitedBy(scope, z.string()).optional().meta({ description: 'One of the entries of the `scopes` claim' }),
+    token_type: limitedBy(tokenType, z.string()).optional().meta({ description: 'Equals the `token_type` claim' }),
+  },
+  { error: ({ code }) => (code === 'unrecognized_keys' ? 'may only have scope and token_type' : undefined) },
+)
 
 /** Body of policies.checks.add. */
 export const addCheckBody = checks.refine(
