@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lastWords } from './test-mongo.ts'
+import { scratchDirectory } from '#test/support/processes.ts'
+import { lastWords, startMongo } from './test-mongo.ts'
 
 const red = (text: string) => `<red>${text}</red>`
 
@@ -16,5 +17,22 @@ test('a run without a MongoDB server says so in its last line, in red, also when
   assert.equal(
     lastWords({ uri: 'mongodb://x', said: 'the server' }, true, '1.0', red),
     `MongoDB: the server\n${passed}`,
+  )
+})
+
+test('a server that cannot be fetched is reported in one line, with the reason', async () => {
+  using scratch = scratchDirectory()
+  delete process.env.PORTICO_TEST_MONGODB_URI
+  Object.assign(process.env, {
+    PATH: scratch.path,
+    MONGOMS_DOWNLOAD_DIR: scratch.path,
+    MONGOMS_DOWNLOAD_MIRROR: 'https://127.0.0.1:9',
+    MONGOMS_MAX_RETRIES: '1',
+  })
+  const { uri, said } = await startMongo(scratch.path)
+  assert.equal(uri, undefined)
+  assert.match(
+    said,
+    /^no mongod on PATH, and none could be fetched \(Download failed for url "https:\/\/127\.0\.0\.1:9\/[^"]*": [^\n]*ECONNREFUSED[^\n]*\)$/,
   )
 })

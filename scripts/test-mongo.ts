@@ -72,7 +72,8 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
     }
   } catch (error) {
     remove()
-    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    // Why a download failed is in the second line.
+    const [why] = (error instanceof Error ? error.message : String(error)).replace(/, Details:\n/, ': ').split('\n')
     const looked = systemBinary === undefined ? 'no mongod on PATH, and none could be fetched' : 'mongod did not start'
     return { uri: undefined, said: `${looked} (${why})`, stop: async () => {} }
   }
