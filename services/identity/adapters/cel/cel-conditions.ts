@@ -39,7 +39,7 @@ export class CelConditions implements Conditions {
       const parsed = this.#environment.parse(text)
       const { valid, type, error } = parsed.check()
       if (!valid) throw unknownCall(parsed.ast) ?? error
-      if (type !== 'bool') return { problem: `must be true or false (bool), and is of type ${type}` }
+      if (type !== 'bool') return { problem: `must be of type bool (true or false), not ${type}` }
       return conditionOf(parsed, measure(parsed.ast))
     } catch (error) {
       return { problem: problemOf(error, text) }
@@ -75,7 +75,7 @@ function problemOf(error: unknown, text: string): string {
   const [, unknown] = /^Unknown variable: (\w+)/.exec(summary) ?? []
   const variables = [...VARIABLES.keys()]
   const hint = unknown === undefined ? '' : `${meant(unknown, variables)}; the variables are ${variables.join(', ')}`
-  return `is not a condition: ${summary.slice(0, 200).toWellFormed()} (${placeOf(range?.start ?? 0, text)})${hint}`
+  return `is not valid: ${summary.slice(0, 200).toWellFormed()} (${placeOf(range?.start ?? 0, text)})${hint}`
 }
 
 /** The first call of a function that conditions do not have, since other errors follow from it. */
