@@ -87,7 +87,7 @@ const item = z.discriminatedUnion(
   [message, functionCall, customToolCall, callOutput, reasoning, picture, additionalTools, foreignItem],
   typeErrors((type) =>
     type === 'item_reference'
-      ? 'nothing is stored: send the item itself, as clients do with "store: false"'
+      ? 'nothing is stored: send the item itself, as the AI SDK does with providerOptions.openai.store set to false'
       : `items of the type "${type.slice(0, 64)}" are not supported`,
   ),
 )

@@ -24,7 +24,7 @@ export function requireHistoryIds(input: string | readonly InputItem[]): void {
     if (missing === undefined) continue
     throw new Rejection('BODY_INVALID', {
       field: `input.${i}.${missing}`,
-      problem: 'is required in assistant messages',
+      problem: 'is required in assistant messages, except below /v1 or with PORTICO_HISTORY_IDS=false',
     })
   }
 }

@@ -133,7 +133,7 @@ test('400: what would change the answer and cannot be done is refused, not passe
     [{ debug: { echo_upstream_body: 1 } }, 'debug.echo_upstream_body: must be a boolean'],
     [
       { input: [{ type: 'item_reference', id: 'msg_1' }] },
-      'input.0.type: nothing is stored: send the item itself, as clients do with "store: false"',
+      'input.0.type: nothing is stored: send the item itself, as the AI SDK does with providerOptions.openai.store set to false',
     ],
     [
       { input: [{ type: 'nobody_knows', id: 'x' }] },
@@ -184,8 +184,9 @@ test('400: structured assistant history needs id and status, except in OpenAI’
   await using portico = await openPortico()
   const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
   const input = (item: Json): Json => ({ input: [item, { role: 'user', content: 'go on' }] })
-  await refuses(portico, input(said), 'input.0.id: is required in assistant messages')
-  await refuses(portico, input({ ...said, id: 'msg_1' }), 'input.0.status: is required in assistant messages')
+  const required = 'is required in assistant messages, except below /v1 or with PORTICO_HISTORY_IDS=false'
+  await refuses(portico, input(said), `input.0.id: ${required}`)
+  await refuses(portico, input({ ...said, id: 'msg_1' }), `input.0.status: ${required}`)
   await ask(portico, { ...base, ...input({ ...said, id: 'msg_1', status: 'completed' }) })
   await ask(portico, { ...base, ...input({ role: 'assistant', content: 'Hi' }) })
   const loose = [
