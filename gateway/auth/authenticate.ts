@@ -23,6 +23,7 @@ const BASIC_CHALLENGE = 'Basic realm="Secure Area"'
 /** In characters. */
 const MAX_KEY_LENGTH = 512
 const MAX_TOKEN_LENGTH = 8_192
+const BEARER_MISSING = 'the header Authorization must begin with Bearer'
 const LOCAL_OPERATOR = { case: 'localOperator', value: {} } as const
 
 /** Paths of some operations, wherever they are served. */
@@ -103,7 +104,9 @@ async function byBearer(facade: Facade, call: Call, request: Request): Promise<v
   if (header === undefined) throw new Rejection('AUTH_MISSING', { challenge: BEARER_CHALLENGE })
   const given = /^Bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1]
   // For a credential of another scheme, the challenge names no error (RFC 6750 section 3.1).
-  if (!/^Bearer(?: |$)/i.test(header)) throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE })
+  if (!/^Bearer(?: |$)/i.test(header)) {
+    throw new Rejection('CREDENTIAL_REFUSED', { challenge: BEARER_CHALLENGE, hint: BEARER_MISSING })
+  }
   if (given === undefined) throw new Rejection('CREDENTIAL_REFUSED')
   const isToken = isAccessToken(given)
   if (given.length > (isToken ? MAX_TOKEN_LENGTH : MAX_KEY_LENGTH)) throw new Rejection('CREDENTIAL_REFUSED')

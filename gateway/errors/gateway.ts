@@ -10,7 +10,8 @@ const INVALID = 'Invalid request parameters'
 export const gatewayErrors = {
   reasons: {
     AUTH_MISSING: unauthorized('Missing Authentication header'),
-    CREDENTIAL_REFUSED: unauthorized('Invalid API key or access token'),
+    CREDENTIAL_REFUSED: (reason) =>
+      unauthorized(hinted('Invalid API key or access token', reason.metadata.hint))(reason),
     PRINCIPAL_MISSING: unauthorized('Missing Authentication header'),
     WRONG_KEYS: ({ metadata }) => ({
       ...failure(429, 'Rate limit exceeded: too many wrong keys or passwords came from this address'),
@@ -23,8 +24,7 @@ export const gatewayErrors = {
           ? 'Management keys cannot perform this operation'
           : 'Only management keys can perform this operation',
       ),
-    ROUTE_NOT_FOUND: ({ metadata: { hint } }) =>
-      failure(404, hint === undefined ? 'Resource not found' : `Resource not found: ${hint}`),
+    ROUTE_NOT_FOUND: ({ metadata: { hint } }) => failure(404, hinted('Resource not found', hint)),
     METHOD_NOT_ALLOWED: ({ metadata }) => ({
       ...failure(405, `Method not allowed. Allowed here: ${metadata.allow ?? ''}`),
       headers: ['allow', metadata.allow ?? ''],
@@ -106,6 +106,10 @@ export const gatewayErrors = {
 
 function failure(code: number, message: string): PublicError {
   return { status: code, body: { error: { code, message } } }
+}
+
+function hinted(message: string, hint: string | undefined): string {
+  return hint === undefined ? message : `${message}: ${hint}`
 }
 
 /** `problem` names the service that has it. */

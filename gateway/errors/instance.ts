@@ -17,8 +17,10 @@ export const instanceErrors = {
       ...tagged(429, 'TooManyRequestsError', 'Too many wrong keys or passwords came from this address'),
       headers: ['retry-after', metadata.retry_after ?? '60'],
     }),
-    HOST_FORBIDDEN: () => forbidden('Requests must address a loopback name of this server'),
-    ORIGIN_FORBIDDEN: () => forbidden('Requests of this origin are not allowed'),
+    HOST_FORBIDDEN: () =>
+      forbidden('Requests must address a loopback name of this server, unless PORTICO_AUTH is basic or bearer'),
+    ORIGIN_FORBIDDEN: () =>
+      forbidden('Requests of this origin are not allowed: PORTICO_CORS_ORIGINS lists those that are'),
     ROUTE_NOT_FOUND: () => tagged(404, 'NotFoundError', 'No such route'),
     METHOD_NOT_ALLOWED: ({ metadata }) => ({
       ...tagged(405, 'MethodNotAllowedError', `Allowed here: ${metadata.allow ?? ''}`),

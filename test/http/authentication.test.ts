@@ -23,7 +23,7 @@ test('none: another host name is 403, so that a rebound name reaches nothing', a
   for (const host of hosts) {
     const answer = await rawRequest(`${facade.url}/api/info`, { headers: { host } })
     assert.equal(answer.status, 403, host)
-    const message = 'Requests must address a loopback name of this server'
+    const message = 'Requests must address a loopback name of this server, unless PORTICO_AUTH is basic or bearer'
     assert.deepEqual(JSON.parse(answer.text), { _tag: 'ForbiddenError', message })
   }
 })
@@ -41,7 +41,7 @@ test('none: a page of another origin is 403, one of this machine is answered and
     const answer = await facade.fetch('/api/info', { headers: { origin } })
     assert.equal(answer.status, 403, origin)
     assert.equal(answer.headers.get('access-control-allow-origin'), null)
-    const message = 'Requests of this origin are not allowed'
+    const message = 'Requests of this origin are not allowed: PORTICO_CORS_ORIGINS lists those that are'
     assert.deepEqual(await answer.json(), { _tag: 'ForbiddenError', message })
   }
   for (const origin of [facade.url, 'http://localhost:5173', 'http://[::1]:8080']) {
@@ -57,7 +57,10 @@ test('none: a request of a page of another site without an Origin, as pictures a
   const get = (site: string) => rawRequest(`${facade.url}/api/info`, { headers: { 'sec-fetch-site': site } })
   const { status, text } = await get('cross-site')
   assert.equal(status, 403)
-  assert.deepEqual(JSON.parse(text), { _tag: 'ForbiddenError', message: 'Requests of this origin are not allowed' })
+  assert.deepEqual(JSON.parse(text), {
+    _tag: 'ForbiddenError',
+    message: 'Requests of this origin are not allowed: PORTICO_CORS_ORIGINS lists those that are',
+  })
   for (const site of ['none', 'same-origin', 'same-site']) assert.equal((await get(site)).status, 200, site)
 })
 
@@ -123,7 +126,7 @@ test('basic: a page of another origin is 403, since a browser remembers password
   const headers = { authorization: basicHeader('portico', 'correct horse'), origin: 'http://localhost:5173' }
   const answer = await facade.fetch('/api/session', { method: 'POST', headers })
   assert.equal(answer.status, 403)
-  const message = 'Requests of this origin are not allowed'
+  const message = 'Requests of this origin are not allowed: PORTICO_CORS_ORIGINS lists those that are'
   assert.deepEqual(await answer.json(), { _tag: 'ForbiddenError', message })
 })
 
@@ -162,6 +165,12 @@ test('the gateway API wants an API key in every mode', async () => {
   assert.equal(wrong.status, 401)
   assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="portico", error="invalid_token"')
   assert.deepEqual(await wrong.json(), generationError(401, 'Invalid API key or access token'))
+  for (const bare of [TEST_KEYS.workspace, basicHeader('a', 'b')]) {
+    const answer = await facade.fetch('/api/v1/models', { headers: { authorization: bare } })
+    assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, 'Bearer realm="portico"'])
+    const message = 'Invalid API key or access token: the header Authorization must begin with Bearer'
+    assert.deepEqual(await answer.json(), { error: { code: 401, message } })
+  }
 })
 
 test('two Authorization headers are 400, whichever of them is right', async () => {
