@@ -154,6 +154,6 @@ const nameOf = ({ author, slug }: z.output<typeof ofModel>): string => `${author
 async function findModel({ inference }: Clients, name: string, call: Call): Promise<Model> {
   const { models } = await inference.listModels({}, call.options())
   const found = models.find((model) => model.name === name)
-  if (found === undefined) throw new Rejection('ROUTE_NOT_FOUND')
+  if (found === undefined) throw new Rejection('ROUTE_NOT_FOUND', { hint: `The model "${name}" is not listed` })
   return found
 }

@@ -119,6 +119,11 @@ test('a model is retrieved where clients of OpenAI and Anthropic look for it', a
   const same = await portico.fetch('/api/v1/model/mine/big', { headers })
   assert.deepEqual({ data }, await same.json())
   await assert.rejects(openai.models.retrieve('mine/none'), { status: 404 })
+  for (const path of ['models/mine%2Fnone', 'models/mine/none', 'model/mine/none', 'models/mine/none/endpoints']) {
+    const none = await portico.fetch(`/api/v1/${path}`, { headers })
+    const message = 'Resource not found: The model "mine/none" is not listed'
+    assert.deepEqual(await none.json(), { error: { code: 404, message } })
+  }
   for await (const { id } of anthropic.models.list()) assert.equal(typeof id, 'string')
 })
 
