@@ -84,7 +84,7 @@ export const gatewayErrors = {
     PROVIDER_TIMEOUT: providerError,
     SERVICE_CLOSING: ({ domain }) => unavailable(`the ${domain} service is stopping`),
     SECRET_REFUSED: ({ domain }) => unavailable(`the ${domain} service cannot be reached`),
-    NOT_READY: () => failure(503, 'The server is starting or stopping'),
+    NOT_READY: ({ metadata: { state = 'starting or stopping' } }) => failure(503, `The server is ${state}`),
     // Pages may call from anywhere: they need a key.
     TOO_MANY_EXCHANGES: 'internal',
     HOST_FORBIDDEN: 'internal',

@@ -4,8 +4,6 @@ import { type EventAnswer, stream } from '../kinds.ts'
 
 /** The comment that OpenRouter sends while a client waits. */
 const HEARTBEAT = 'OPENROUTER PROCESSING'
-/** A generation cannot be resumed on another server, so it gets most of the time that this one has left. */
-const SHARE_OF_STOP = 0.75
 
 /** How a dialect writes the stream of a generation. */
 export interface StreamWriter<Failure> {
@@ -42,6 +40,6 @@ export function streamedAnswer<Failure>(
     failed: (_, shown) => fail(failureOf(shown)),
     service: 'inference',
     heartbeat: HEARTBEAT,
-    stop: { share: SHARE_OF_STOP, frames: () => fail(stopping) },
+    stop: () => fail(stopping),
   })
 }

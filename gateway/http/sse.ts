@@ -3,7 +3,7 @@ import type { Response } from 'express'
 import { callOf } from '../call.ts'
 import { drained } from './drained.ts'
 import { EventWriter } from './event-writer.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import { beforeStop, type Lifecycle, SHARE_OF_STOP } from './lifecycle.ts'
 
 /** How many messages are taken in one turn of the event loop: a service in this process may have all of them ready. */
 const MESSAGES_AT_ONCE = 16
@@ -31,10 +31,10 @@ export interface EventSource<T> {
   /** Called with each heartbeat; an error that it returns ends the stream. */
   readonly check?: (() => Promise<unknown>) | undefined
   /**
-   * How the stream ends when the server stops: after which share of the time that the server has left, and with which
-   * last frames. Absent: it ends at once, with a comment and the time after which the client should come back.
+   * The last frames of a stream that goes on for a while when the server stops, since another one cannot continue it.
+   * Absent: it ends at once, with a comment and the time after which the client should come back.
    */
-  readonly stop?: { readonly share: number; readonly frames: () => string }
+  readonly stop?: () => string
   readonly lifecycle: Lifecycle
 }
 
@@ -62,7 +62,8 @@ export function sendEventHeaders(response: Response): void {
 export async function sendEvents<T>(response: Response, source: EventSource<T>): Promise<void> {
   const call = callOf(response)
   const iterator = source.messages[Symbol.asyncIterator]()
-  const { share, frames } = source.stop ?? COME_BACK
+  const share = source.stop === undefined ? 0 : SHARE_OF_STOP
+  const frames = source.stop ?? comeBack
   let writer: EventWriter | undefined
   let drain: Disposable | undefined
   let grace: NodeJS.Timeout | undefined
@@ -92,7 +93,8 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   }, source.heartbeatMs)
   try {
     let taken = 0
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+    const first = beforeStop(source.lifecycle, call, iterator.next())
+    for (let next = await first; next.done !== true; next = await iterator.next()) {
       if (call.over) return
       const events = begin()
       const frame = source.frame(next.value)
@@ -105,7 +107,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
     if (!call.over) begin().finish(source.end?.() ?? '')
   } catch (error) {
     if (writer === undefined) throw error
-    // In one process the services stop together with the facade.
+    // In one process, services stop with the facade.
     const stopping = source.stop === undefined && source.lifecycle.state === 'draining'
     if (!call.over) writer.finish(stopping ? frames() : source.failed(error))
   } finally {
@@ -116,4 +118,4 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   }
 }
 
-const COME_BACK = { share: 0, frames: () => `: the server is stopping\nretry: ${RETRY_MS}\n\n` }
+const comeBack = (): string => `: the server is stopping\nretry: ${RETRY_MS}\n\n`
