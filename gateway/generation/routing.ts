@@ -113,9 +113,10 @@ export function namesPreset(body: Named & { readonly preset?: string | null | un
   return body.preset != null || modelOf(body)?.includes('@preset/') === true
 }
 
-/** Finds that a body names no model at all. */
-export function requireModel(body: Named, problems: Problems): void {
-  if (modelOf(body) === undefined) problems.addIssue({ code: 'custom', path: ['model'], message: 'is required' })
+/** Finds that a body names no model at all, nor a preset that may name one. */
+export function requireModel(body: Named & { readonly preset?: string | null | undefined }, problems: Problems): void {
+  if (modelOf(body) === undefined && body.preset == null)
+    problems.addIssue({ code: 'custom', path: ['model'], message: 'is required' })
 }
 
 interface Unapplied extends Named {

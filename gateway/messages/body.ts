@@ -86,7 +86,7 @@ const messages = guarded(limitedBy(request.messages, z.array(message)), blocksPr
 const members = z.object({
   model: limitedBy(request.model, z.string().min(1))
     .nullish()
-    .meta({ description: 'Default: the first of `models`; one of them is required' }),
+    .meta({ description: 'Default: the first of `models`, else that of the preset; one of them is required' }),
   messages,
   stream: z.boolean().nullish(),
   ...settings,

@@ -33,7 +33,7 @@ const truncation = z.enum(['auto', 'disabled'])
 const members = z.object({
   model: limitedBy(model, z.string().min(1))
     .nullish()
-    .meta({ description: 'Default: the first of `models`; one of them is required' }),
+    .meta({ description: 'Default: the first of `models`, else that of the preset; one of them is required' }),
   input,
   stream: z.boolean().nullish(),
 

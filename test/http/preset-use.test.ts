@@ -104,6 +104,21 @@ for (const [dialect, { ask, tool }] of Object.entries(DIALECTS)) {
     assert.equal(stub.seen.length, 2)
   })
 
+  test(`${dialect}: a preset alone names the model, or the request is refused`, async () => {
+    await using both = await openBoth()
+    const { portico, stub } = both
+    await created(portico, 'p', dialect, { model: 'openai/a' })
+    assert.equal((await upstream(portico, stub, dialect, { ...ask, preset: 'p' })).model, 'a')
+    await created(portico, 'p', dialect, { temperature: 0 })
+    for (const named of [{ preset: 'p' }, { model: '@preset/p' }]) {
+      const { status, json } = await send(portico, `/${dialect}`, { ...ask, ...named })
+      assert.equal(status, 400)
+      assert.match(json.error.message, /^Invalid request parameters: model: is required, since the preset names none/)
+    }
+    assert.equal((await send(portico, `/${dialect}`, { ...ask, preset: 'q' })).status, 404)
+    assert.equal(stub.seen.length, 1)
+  })
+
   test(`${dialect}: a preset limits a stream and a whole answer alike`, async () => {
     await using portico = await openPortico()
     await created(portico, 'short', 'chat/completions', { model: 'portico/echo', max_tokens: 3 })

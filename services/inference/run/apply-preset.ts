@@ -1,11 +1,14 @@
 import { Rejection } from '#shared/rejection.ts'
-import { invalid } from '#shared/rpc/parse.ts'
+import { check, invalid } from '#shared/rpc/parse.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
 import { withPreset } from '../domain/preset/apply-preset.ts'
 import { namedModel } from '../domain/preset/reference.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
-/** Fills in the settings of the preset where the request has none. The preset is read anew for each request. */
+/**
+ * Fills in the settings of the preset where the request has none. The preset is read anew for each request. Rejects
+ * with PRESET_NOT_FOUND, and with REQUEST_INVALID if neither names a model.
+ */
 export async function applyPreset(
   generation: Generation,
   { presets, readSettings }: Pick<GenerationDependencies, 'presets' | 'readSettings'>,
@@ -21,9 +24,11 @@ export async function applyPreset(
   if (found?.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
   const { presetId, version, systemPrompt } = found
   const { model, settings, message } = readSettings(found)
+  const chosen = named.model ?? model
+  check(chosen !== undefined, 'model', 'is required, since the preset names none')
   const left = input.wantsText ? { ...settings, responseFormat: undefined } : settings
   const request = withPreset(input.request, left, systemPrompt)
-  generation.input = { ...input, model: named.model ?? model, request }
+  generation.input = { ...input, model: chosen, request }
   generation.preset = { presetId, slug, version }
   if (input.showPreset) generation.shownPreset = { settings: message, systemPrompt }
   generation.warnings = notAppliedWarnings(request)

@@ -1125,7 +1125,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   requestId: string;
 
   /**
-   * `provider/model`, or the name of a configured model; absent: the default model.
+   * `provider/model`, or the name of a configured model; absent: the preset's, without one the default model.
    *
    * @generated from field: optional string model = 2;
    */
@@ -1251,7 +1251,8 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
 
   /**
    * Slug of a preset of the caller's workspace that completes the request's settings; absent: none. A model may also
-   * name one (`@preset/slug`, `model@preset/slug`); both at once are an error.
+   * name one (`@preset/slug`, `model@preset/slug`). Both at once are an error, and so is a preset without a model if
+   * the request has none.
    *
    * @generated from field: optional string preset = 20;
    */

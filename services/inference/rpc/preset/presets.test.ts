@@ -162,7 +162,7 @@ test('a request is served with its preset’s settings where it has none, from t
   const missing = await refusalOf(generate({ preset: 'a', toolChoice: { ...chosen, name: 'none' } }))
   assert.deepEqual([missing.reason, missing.metadata.field], ['REQUEST_INVALID', 'tool_choice'])
 
-  await make('a', { sampling: { temperature: 1.5 }, notApplied: ['models'] })
+  await make('a', { model: 'p/gpt', sampling: { temperature: 1.5 }, notApplied: ['models'] })
   const next = await upstream({ model: '@preset/a' })
   assert.deepEqual([next.seen.model, next.seen.temperature, next.generation?.preset?.version], ['gpt', 1.5, 2])
   assert.deepEqual(
