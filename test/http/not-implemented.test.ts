@@ -15,7 +15,11 @@ const MISSING: readonly (readonly [status: number, method: string, path: string,
   [400, 'POST', '/responses', { ...response, background: true }],
   [400, 'POST', '/chat/completions', { ...chat, n: 2 }],
   [404, 'GET', '/responses/resp_1'],
+  [404, 'POST', '/responses/compact', response],
+  [404, 'POST', '/responses/input_tokens', response],
   [404, 'POST', '/embeddings', response],
+  [404, 'GET', '/workspaces'],
+  [404, 'GET', '/generation/content?id=gen-1'],
   [404, 'POST', '/completions', { model, prompt: 'Hello' }],
   ...['/images/generations', '/audio/speech', '/files', '/batches', '/rerank', '/videos'].map(
     (path) => [404, 'POST', path, { model, prompt: 'Hello' }] as const,
@@ -24,6 +28,23 @@ const MISSING: readonly (readonly [status: number, method: string, path: string,
   [405, 'DELETE', '/presets/brief'],
   [404, 'POST', '/messages/batches', { requests: [] }],
 ]
+
+/** What it says of OpenCode's, of a session and of the server. */
+const OF_SESSIONS = ['revert/stage', 'form', 'question', 'shell', 'command', 'history', 'event'].concat([
+  'diff',
+  'generate',
+  'todo',
+  'children',
+  'share',
+  'background',
+])
+const OF_SERVERS = ['pty', 'command', 'fs/list', 'reference', 'credential', 'integration'].concat([
+  'project',
+  'vcs',
+  'worktree',
+  'config',
+  'tool',
+])
 
 test('what README says that clients of the gateway will miss is refused as it says', async () => {
   await using portico = await openPortico()
@@ -34,4 +55,31 @@ test('what README says that clients of the gateway will miss is refused as it sa
     const text = await answer.text()
     assert.equal(answer.status, status, `${method} ${path} ${JSON.stringify(body)}: ${text}`)
   }
+})
+
+test('what README says that clients of OpenCode will miss is refused as it says', async () => {
+  await using portico = await openPortico()
+  const { data } = (await (await portico.post('/api/session', { title: 'Test' })).json()) as { data: { id: string } }
+  const paths = [...OF_SESSIONS.map((path) => `session/${data.id}/${path}`), ...OF_SERVERS]
+  for (const path of paths) {
+    for (const answer of [await portico.fetch(`/api/${path}`), await portico.post(`/api/${path}`, {})]) {
+      assert.deepEqual(await answer.json(), { _tag: 'NotFoundError', message: 'No such route' }, path)
+    }
+  }
+  assert.equal((await portico.post(`/api/session/${data.id}/permission`, {})).status, 405)
+  await portico.post(`/api/session/${data.id}/prompt`, {
+    text: '/tool todowrite {}\n/tool question {}\n/tool webfetch {}',
+  })
+  await portico.post(`/api/experimental/session/${data.id}/wait`, undefined)
+  const said = await (await portico.fetch(`/api/session/${data.id}/message`)).text()
+  for (const tool of ['todowrite', 'question', 'webfetch'])
+    assert.match(said, new RegExp(`The tool ${tool} is not available`))
+})
+
+test('a password in the query lets nobody in', async () => {
+  await using portico = await openPortico({ PORTICO_AUTH: 'basic', PORTICO_BASIC_PASSWORD: 'correct horse' })
+  const token = Buffer.from('portico:correct horse').toString('base64')
+  const known = await portico.fetch('/api/info', { headers: { authorization: `Basic ${token}` } })
+  const unknown = await portico.fetch(`/api/info?auth_token=${encodeURIComponent(token)}`)
+  assert.deepEqual([known.status, unknown.status], [200, 401])
 })
