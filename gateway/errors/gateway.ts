@@ -165,7 +165,9 @@ function providerError(reason: Reason): PublicError {
   const { provider = '', code, retry_after: retryAfter = '' } = reason.metadata
   const metadata = { provider_name: provider, error_type: errorType, ...(code && { provider_code: code }) }
   const beginning = BEGINNINGS[status]
-  const message = beginning === undefined ? reason.message : `${beginning}: ${reason.message}`
+  // Another Portico, as a provider, begins its own message in the same way.
+  const said = reason.message.replace(`: ${beginning}: `, ': ')
+  const message = beginning === undefined ? said : `${beginning}: ${said}`
   return {
     status,
     body: { error: { code: status, message, metadata } },

@@ -93,6 +93,14 @@ test('a history with tools and pictures reaches the provider, and its answer the
   assert.equal(response.model, 'openai/gpt-x')
 })
 
+test('what another Portico refuses, as a provider, is said to be refused once', async () => {
+  const message = 'Invalid request parameters: model: There is no model "a"'
+  await using stub = await startStub(answers(400, { error: { code: 400, message, param: 'model' } }))
+  await using portico = await openWith(stub)
+  const { error } = (await (await post(portico, hello)).json()) as Json
+  assert.equal(error.message, 'Invalid request parameters: openai refused the request: model: There is no model "a"')
+})
+
 test("a provider's refusal becomes the client's status, with its message and when to come back", async () => {
   const [refused, unavailable] = ['openai refused the request: Because', 'openai is unavailable: Because']
   const cases: [number, number, string, string, string?][] = [
