@@ -160,7 +160,8 @@ export interface FinishDetails {
 
 /**
  * One event of a generation. Order: started; then for each part its start, its deltas and its end (parts may
- * interleave; sources come between); then finished. `usage` may come at any time, and repeatedly; the last one counts.
+ * interleave; sources come between); then finished. `usage` may come at any time, and repeatedly; the last one counts;
+ * `withheld` too, and all of them count.
  */
 export type GenerationEvent =
   | { readonly type: 'started'; readonly warnings: readonly Warning[] }
@@ -189,4 +190,6 @@ export type GenerationEvent =
       readonly cost?: ReportedCost | undefined
       readonly billed?: Billed | undefined
     }
+  /** Output that the provider has generated and nobody gets: its size, since it is charged for. */
+  | { readonly type: 'withheld'; readonly bytes: number }
   | ({ readonly type: 'finished'; readonly reason: FinishReason } & FinishDetails)

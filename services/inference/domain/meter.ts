@@ -9,7 +9,7 @@ type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
 /** An event as the caller gets it: usage and cost come once, at the end. */
 export type MeteredEvent =
-  | Exclude<GenerationEvent, { readonly type: 'usage' | 'finished' }>
+  | Exclude<GenerationEvent, { readonly type: 'usage' | 'withheld' | 'finished' }>
   | (Finished & {
       /** Estimated if the provider reported none. */
       readonly usage: Usage
@@ -35,7 +35,7 @@ export class Meter {
   readonly #factors: CostFactors
   #billed: Billed = {}
   #outputBytes = 0
-  /** Bytes of encrypted thoughts: nobody can read them, but they are charged for. */
+  /** Bytes of output that nobody can read, but that is charged for: encrypted thoughts, and what is withheld. */
   #hiddenBytes = 0
   #warnings: readonly Warning[] | undefined
   #end: Finished | undefined
@@ -108,11 +108,8 @@ export class Meter {
 
   /** The cost that the provider reports, if no price is configured for it; undefined: it is computed. */
   get #counted(): ReportedCost | undefined {
-    return saysAll(this.#configured, this.#terms) ? undefined : this.#reported
-  }
-
-  get #configured(): Pricing | undefined {
-    return this.#pricing?.listed ? undefined : this.#pricing
+    const configured = this.#pricing?.listed ? undefined : this.#pricing
+    return saysAll(configured, this.#terms) ? undefined : this.#reported
   }
 
   get #terms(): CostTerms {
@@ -137,7 +134,7 @@ export class Meter {
     for (const event of batch) {
       if (event.type === 'usage') this.#note(event)
       else if (event.type === 'finished') last = event
-      else events.push(event)
+      else if (event.type !== 'withheld') events.push(event)
     }
     if (last === undefined) return events
     this.#end = last
@@ -175,6 +172,10 @@ export class Meter {
           break
         case 'started':
           this.#warnings = event.warnings
+          break
+        case 'withheld':
+          this.#hiddenBytes += event.bytes
+          passes = false
           break
         case 'usage':
         case 'finished':

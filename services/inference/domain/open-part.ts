@@ -28,6 +28,8 @@ export interface OpenPart {
   format: string
   /** Log probabilities whose text is held back. */
   tokens: LogProbability[]
+  /** Whether it began when the answer was cut off, so that nobody gets it. */
+  isDropped: boolean
   /** What else the provider says about the part. */
   metadata: JsonObject | undefined
 }
@@ -40,7 +42,16 @@ export function openPart(index: number, kind: GrowingKind, called?: Called, phas
   const { signature = '', format = '' } = called ?? {}
   const proof = { signature, encrypted: '', id: '', format }
   const grown = { text: new GrowingText(), held: '', tokens: [] }
-  return { index, kind, called: called && shortened(called), phase, ...grown, ...proof, metadata: undefined }
+  return {
+    index,
+    kind,
+    called: called && shortened(called),
+    phase,
+    ...grown,
+    ...proof,
+    isDropped: false,
+    metadata: undefined,
+  }
 }
 
 /** The part that it has become. */

@@ -32,7 +32,7 @@ export class PartWriter {
   #tokenRoom = MAX_LOG_PROBABILITIES
   #full = false
 
-  /** Whether the answer was cut off; anything added now is dropped. */
+  /** Whether the answer was cut off; anything added now is dropped, and texts count as withheld. */
   get full(): boolean {
     return this.#full
   }
@@ -59,10 +59,13 @@ export class PartWriter {
    * about the part; undefined: nothing.
    */
   start(kind: GrowingKind, called?: Called, phase?: string, metadata?: JsonObject): OpenPart {
+    const isDropped = this.#full
     const index = this.#number()
     const fits = called?.signature === undefined || this.#fits(called.signature)
     const part = openPart(index, kind, fits ? called : { ...called, signature: undefined, format: undefined }, phase)
     part.metadata = metadata
+    part.isDropped = isDropped
+    if (isDropped) return part
     const said = phase === undefined ? {} : { phase }
     const besides = metadata === undefined ? {} : { providerMetadata: metadata }
     this.#events.push({ type: 'part-started', index, kind, ...part.called, ...said, ...besides })
@@ -74,6 +77,10 @@ export class PartWriter {
    * probabilities of the text.
    */
   extend(part: OpenPart, text: string, tokens: readonly LogProbability[] = NO_TOKENS): void {
+    if (this.#full) {
+      this.withhold(text)
+      return
+    }
     for (const token of this.#admit(tokens)) part.tokens.push(token)
     const whole = part.held + text
     part.held = endsInHalf(whole) ? whole.slice(-1) : ''
@@ -81,6 +88,7 @@ export class PartWriter {
   }
 
   end(part: OpenPart): void {
+    if (part.isDropped) return
     this.#extend(part, part.held)
     const isCounted = part.signature === (part.called?.signature ?? '')
     if (!isCounted && !this.#fits(part.signature)) part.signature = ''
@@ -92,6 +100,11 @@ export class PartWriter {
       index,
       part: metadata === undefined ? whole : { ...whole, providerMetadata: metadata },
     })
+  }
+
+  /** Counts a text that nobody gets. */
+  withhold(text: string): void {
+    if (text !== '') this.#events.push({ type: 'withheld', bytes: Buffer.byteLength(text) })
   }
 
   /** The last event. */
@@ -115,11 +128,13 @@ export class PartWriter {
 
   /** Adds a source of the text of a part. */
   cite(part: OpenPart, source: Omit<Source, 'partIndex'>): void {
+    if (part.isDropped) return
     this.#events.push({ type: 'source', source: { partIndex: part.index, ...source } })
   }
 
   /** Writes a part that comes whole; an item that is nested too deeply is left out. */
   whole(kind: 'image' | 'file' | 'reasoning' | 'foreign', part: Part): void {
+    if (this.#full) return
     if (part.type === 'reasoning' && !this.#fits(part.encrypted ?? '')) return
     if (part.type === 'foreign' && (isTooDeep(part.item) || !this.#fits(JSON.stringify(part.item)))) return
     const index = this.#number()
@@ -136,6 +151,7 @@ export class PartWriter {
     const room = this.#claim(text.length)
     const cut = room < text.length && endsInHalf(text.slice(0, room)) ? room - 1 : room
     const kept = text.slice(0, cut).toWellFormed()
+    if (cut < text.length) this.withhold(text.slice(cut))
     const { index, tokens } = part
     if (tokens.length === 0) {
       if (kept === '') return

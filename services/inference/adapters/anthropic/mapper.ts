@@ -10,22 +10,19 @@ import { cite } from './citations.ts'
 import { ANTHROPIC } from './extension.ts'
 import { collect, type OpenBlock, wholeBlock } from './open-block.ts'
 import { failureOf, reasonOf } from './outcome.ts'
-import { type AnthropicTools, customInput } from './tools.ts'
+import { AS_CALLED, customInput, type ToolNames } from './tools.ts'
 import { UsageSoFar } from './usage.ts'
 
 const MAX_BLOCKS = 4_096
 /** Maximum number of characters of a block that is passed on whole. */
 const MAX_COLLECTED = 1_000_000
 
-type Names = Pick<AnthropicTools, 'called'>
-const AS_CALLED: Names = { called: (callId, toolName) => ({ callId, toolName }) }
-
 /** Converts a message, whole or streamed, to events. Unknown events are ignored, and unknown blocks kept unchanged. */
 export class AnthropicMapper implements ProviderMapper {
   readonly #providerId: string
   readonly #warnings: readonly Warning[]
   readonly #writer = new PartWriter()
-  readonly #tools: Names
+  readonly #tools: ToolNames
   readonly #blocks = new Map<unknown, OpenBlock>()
   #count = 0
   #started = false
@@ -36,7 +33,7 @@ export class AnthropicMapper implements ProviderMapper {
   #tier = ''
   done = false
 
-  constructor(providerId: string, warnings: readonly Warning[], tools: Names = AS_CALLED) {
+  constructor(providerId: string, warnings: readonly Warning[], tools: ToolNames = AS_CALLED) {
     this.#providerId = providerId
     this.#tools = tools
     this.#warnings = warnings
@@ -84,17 +81,20 @@ export class AnthropicMapper implements ProviderMapper {
       case 'error':
         throw failureOf(this.#providerId, objectAt(event.error))
     }
-    if (this.#writer.full && !this.done) this.#finish()
+  }
+
+  get over(): boolean {
+    return this.#writer.full
   }
 
   take(): GenerationEvent[] {
     return this.#writer.take()
   }
 
-  /** The stop reason is required. */
+  /** The stop reason is required, unless the answer was over before. */
   end(): void {
     if (this.done) return
-    if (this.#rawReason === '') throw unavailable(this.#providerId, 'The answer was cut off')
+    if (this.#rawReason === '' && !this.over) throw unavailable(this.#providerId, 'The answer was cut off')
     this.#finish()
   }
 

@@ -10,6 +10,12 @@ import { ANTHROPIC, extensionOf } from './extension.ts'
 const INPUT = 'input'
 const CUSTOM_SCHEMA = { type: 'object', properties: { [INPUT]: { type: 'string' } }, required: [INPUT] }
 
+/** What the API's names of tools stand for. */
+export type ToolNames = Pick<AnthropicTools, 'called'>
+
+/** The names of tools that are the same here and there. */
+export const AS_CALLED: ToolNames = { called: (callId, toolName) => ({ callId, toolName }) }
+
 /** The tools of a request, as the API has and names them. */
 export class AnthropicTools {
   readonly #request: GenerationRequest

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import type { Sampling } from '#services/inference/domain/sampling.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
-import { eventsOf, wholeEventsOf } from '#test/support/generation.ts'
+import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
 import { startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -31,7 +33,7 @@ function saysThen(text: string, after: (response: ServerResponse) => unknown) {
 async function asked<T>(
   answer: (response: ServerResponse) => unknown,
   use: (provider: ModelProvider) => Promise<T>,
-  protocol: 'openai' | 'anthropic' = 'openai',
+  protocol: 'openai' | 'anthropic' | 'openai-responses' = 'openai',
 ): Promise<T> {
   await using stub = await startStub(answer)
   const config = { id: 'p', protocol, baseUrl: stub.url, apiKey: undefined, headers: {}, models: [] } as const
@@ -118,4 +120,29 @@ test('an answer that is too long is cut and hung up on, for its length, streamed
   }
   const cut = await asked(whole, wholeEventsOf)
   assert.deepEqual(cut.at(-1), { type: 'finished', reason: 'length', rawReason: 'stop' })
+})
+
+test('after a stop text a stream is read on for its usage, but not for longer than ten seconds', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const grown = said({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'One END two' })
+  const events = await asked(
+    saysThen(grown, () => {}),
+    async (provider) => {
+      const sampling = { stop: ['END'] } as unknown as Sampling
+      const request = generationRequest({ sampling })
+      const batches = provider.stream(request, new AbortController().signal)[Symbol.asyncIterator]()
+      const first = await batches.next()
+      const second = batches.next()
+      await nextTurn()
+      context.mock.timers.tick(10_000)
+      return [first, await second].flatMap(({ value }) => value as GenerationEvent[])
+    },
+    'openai-responses',
+  )
+  assert.equal(textOf(events), 'One ')
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'withheld'),
+    [{ type: 'withheld', bytes: 7 }],
+  )
+  assert.deepEqual(events.at(-1), { type: 'finished', reason: 'stop', rawReason: undefined, stopText: 'END' })
 })

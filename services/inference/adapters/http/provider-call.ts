@@ -1,6 +1,7 @@
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from './json.ts'
+import { Overtime } from './overtime.ts'
 import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
 import type { ResponseReader } from './response-reader.ts'
 import { SseReader } from './sse-reader.ts'
@@ -19,11 +20,13 @@ export const NOTHING_USED: GenerationEvent = {
 export interface ProviderMapper {
   /** Anything that follows is ignored. */
   readonly done: boolean
+  /** Nobody gets more of the answer: what follows only says what it used. */
+  readonly over: boolean
   /** Reads a whole answer. */
   whole(answer: JsonObject): void
   /** Reads the data of one event of a stream. */
   push(data: string): void
-  /** The stream is over; throws if the answer is incomplete. */
+  /** The stream has ended; throws if the answer is incomplete. */
   end(): void
   /** The model has no room for more: the answer, which may not have begun, ends because of its length. */
   overflow(rawReason: string): void
@@ -73,7 +76,7 @@ export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly 
 /**
  * Requests a stream and pulls the answer through the mapper, one batch for each read from the network, and returns the
  * connection to its pool at the end. Nothing is sent before the first pull. A connection that breaks after a complete
- * answer simply ends it.
+ * answer simply ends it, and so does whatever happens once it is over.
  */
 export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
   const { providerId, mapper, signal } = call
@@ -83,10 +86,16 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
     return
   }
   const events = new SseReader(reader, providerId)
+  using overtime = new Overtime(reader)
   try {
     while (!mapper.done) {
       const read = await next(events)
       let failure = read.batch === undefined ? end(mapper, signal, read) : push(mapper, read.batch)
+      if (mapper.over && !mapper.done && !signal.aborted && (overtime.isUp(read.batch) || failure !== undefined)) {
+        reader.close()
+        mapper.end()
+        failure = undefined
+      }
       if (failure !== undefined && endsForLength(call, failure.error)) failure = undefined
       const happened = mapper.take()
       if (mapper.done) reader.release()

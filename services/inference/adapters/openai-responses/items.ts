@@ -6,27 +6,12 @@ import { unavailable } from '../http/provider-errors.ts'
 import { annotate } from '../openai/annotations.ts'
 import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
 import { OPENAI_FORMAT } from './format.ts'
-import { phaseOf, textsOf } from './item-words.ts'
+import { phaseOf, textsOf, waits, wordsOf, writeImage } from './item-words.ts'
+import { LiveItem, type Place } from './live-item.ts'
 import { OwnTools } from './own-tools.ts'
 import { Stopper } from './stop-texts.ts'
 
 const MAX_ITEMS = 4_096
-/** Items that wait for the caller, like calls of functions. */
-const WAITING = new Set([
-  ...['function_call', 'custom_tool_call', 'local_shell_call', 'apply_patch_call', 'computer_call'],
-  'mcp_approval_request',
-])
-
-/** A place within an item: a content part by its number, the call, the summary, or the raw text of a thought. */
-type Place = number | 'call' | 'summary' | 'thought'
-
-/** An item in progress: its parts, and how many annotations each of them has. */
-interface LiveItem {
-  /** Phase of a message; undefined: the model gives none. */
-  phase: string | undefined
-  readonly parts: Map<Place, OpenPart>
-  readonly annotations: Map<Place, number>
-}
 
 /** Assembles the items of a response, and writes them as parts. OpenAI's own items are passed on unchanged. */
 export class ResponsesItems {
@@ -46,7 +31,7 @@ export class ResponsesItems {
     this.#stopper = new Stopper(writer, stop)
   }
 
-  /** The text before which the answer ended, so that everything after it is ignored. Undefined: there was none. */
+  /** The text before which the answer ended, so that nobody gets what follows. Undefined: there was none. */
   get stopText(): string | undefined {
     return this.#stopper.met
   }
@@ -67,11 +52,13 @@ export class ResponsesItems {
 
   /** A text of an item grows. */
   extend(key: unknown, place: Place, kind: GrowingKind, delta: string, logProbabilities?: unknown): void {
-    if (delta !== '') this.#grow(this.#live(key), place, kind, delta, logProbabilities)
+    if (this.stopText !== undefined) this.#withhold(key, delta)
+    else if (delta !== '') this.#grow(this.#live(key), place, kind, delta, logProbabilities)
   }
 
   /** The next paragraph of a summary begins. */
   paragraph(key: unknown): void {
+    if (this.stopText !== undefined) return
     const part = this.#items.get(key)?.parts.get('summary')
     if (part !== undefined && !part.text.isEmpty) this.#writer.extend(part, '\n\n')
   }
@@ -79,11 +66,13 @@ export class ResponsesItems {
   /** The arguments of a call grow; without its tool it is not a call yet. */
   extendCall(key: unknown, delta: string): void {
     const part = this.#items.get(key)?.parts.get('call')
-    if (part !== undefined && delta !== '') this.#writer.extend(part, delta)
+    if (this.stopText !== undefined) this.#withhold(key, delta)
+    else if (part !== undefined && delta !== '') this.#writer.extend(part, delta)
   }
 
   annotate(key: unknown, place: number, annotation: JsonObject | undefined): void {
     const live = this.#live(key)
+    if (this.stopText !== undefined && !live.parts.has(place)) return
     live.annotations.set(place, (live.annotations.get(place) ?? 0) + 1)
     annotate(this.#writer, this.#part(live, place, 'text'), annotation)
   }
@@ -91,9 +80,13 @@ export class ResponsesItems {
   /** An item is complete: what did not come in deltas is added. */
   end(key: unknown, item: JsonObject): void {
     this.ownTools.note(item)
-    if (this.stopText !== undefined) return
+    if (this.stopText === undefined) this.#complete(key, item)
+    else this.#endAfterStop(key, item)
+  }
+
+  #complete(key: unknown, item: JsonObject): void {
     const live = this.#live(key)
-    if (WAITING.has(textAt(item.type))) this.waiting = true
+    if (waits(item)) this.waiting = true
     switch (item.type) {
       case 'message':
         this.#message(live, item)
@@ -108,12 +101,27 @@ export class ResponsesItems {
         break
       }
       case 'image_generation_call':
-        this.#image(item)
+        writeImage(this.#writer, item)
         break
       default:
         this.#writer.whole('foreign', { type: 'foreign', format: OPENAI_FORMAT, item })
     }
     this.#close(key, live)
+  }
+
+  /** Only what the answer contains of an item is completed; one of which nothing came before is withheld whole. */
+  #endAfterStop(key: unknown, item: JsonObject): void {
+    const live = this.#items.get(key)
+    if (live === undefined) this.#writer.withhold(wordsOf(item))
+    else {
+      if (item.type === 'message') this.#message(live, item)
+      this.#close(key, live)
+    }
+  }
+
+  #withhold(key: unknown, delta: string): void {
+    this.#live(key)
+    this.#writer.withhold(delta)
   }
 
   /** Ends everything that is open. */
@@ -133,6 +141,7 @@ export class ResponsesItems {
       const refused = content.type === 'refusal'
       const text = textAt(refused ? content.refusal : content.text)
       if (!live.parts.has(place)) this.#grow(live, place, refused ? 'refusal' : 'text', text, content.logprobs)
+      if (this.stopText !== undefined && !live.parts.has(place)) continue
       const annotations = listAt(content.annotations).slice(live.annotations.get(place) ?? 0)
       for (const annotation of annotations) {
         annotate(this.#writer, this.#part(live, place, 'text'), objectAt(annotation))
@@ -141,6 +150,7 @@ export class ResponsesItems {
   }
 
   #grow(live: LiveItem, place: Place, kind: GrowingKind, text: string, logProbabilities?: unknown): void {
+    if (this.stopText !== undefined) this.#writer.withhold(text)
     if (text === '' || this.stopText !== undefined) return
     const tokens = logProbabilities === undefined ? undefined : logProbabilitiesOf(logProbabilities)
     this.#stopper.extend(this.#part(live, place, kind), text, tokens)
@@ -157,13 +167,6 @@ export class ResponsesItems {
     if (part === undefined) {
       this.#writer.whole('reasoning', { type: 'reasoning', encrypted, id: id || undefined, format: OPENAI_FORMAT })
     } else Object.assign(part, { encrypted, id, format: OPENAI_FORMAT })
-  }
-
-  #image(item: JsonObject): void {
-    const data = textAt(item.result)
-    if (data === '') return
-    const mime = `image/${wordAt(item.output_format) ?? 'png'}`
-    this.#writer.whole('image', { type: 'image', source: { data: Buffer.from(data, 'base64') }, mime })
   }
 
   #call(live: LiveItem, item: JsonObject): OpenPart {
@@ -190,7 +193,7 @@ export class ResponsesItems {
     const known = this.#items.get(key)
     if (known !== undefined) return known
     if (++this.#count > MAX_ITEMS) throw unavailable(this.#providerId, 'It sent too many items')
-    const live = { phase: undefined, parts: new Map<Place, OpenPart>(), annotations: new Map<Place, number>() }
+    const live = new LiveItem()
     this.#items.set(key, live)
     return live
   }

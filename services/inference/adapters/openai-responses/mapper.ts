@@ -39,9 +39,10 @@ export class ResponsesMapper implements ProviderMapper {
     const text = this.#template.match(data)
     if (text !== undefined) this.#grow(text)
     else if (data !== '[DONE]') this.#event(data)
-    if (this.done) return
-    if (this.#writer.full) this.#end('length', '')
-    else if (this.#items.stopText !== undefined) this.#end('stop', 'stop')
+  }
+
+  get over(): boolean {
+    return this.#writer.full || this.#items.stopText !== undefined
   }
 
   #event(data: string): void {
@@ -99,10 +100,11 @@ export class ResponsesMapper implements ProviderMapper {
     return this.#writer.take()
   }
 
-  /** The event that ends a response is required. */
+  /** The event that ends a response is required, unless the answer was over before. */
   end(): void {
-    if (!this.done)
-      throw unavailable(this.#providerId, this.#started ? 'The answer was cut off' : 'The answer is empty')
+    if (this.done) return
+    if (this.over) this.#end('stop', '')
+    else throw unavailable(this.#providerId, this.#started ? 'The answer was cut off' : 'The answer is empty')
   }
 
   overflow(rawReason: string): void {

@@ -7,6 +7,8 @@ interface Piece {
   readonly tokens: readonly LogProbability[]
   /** The stop text before which the whole answer ends here; undefined: it continues. */
   readonly met?: string | undefined
+  /** What came from there on. */
+  readonly rest?: string
 }
 
 /**
@@ -34,6 +36,7 @@ export class Stopper {
       const piece = watch.push(text, tokens)
       this.#pass(part, piece)
       this.met = piece.met
+      this.#writer.withhold(piece.rest ?? '')
     }
   }
 
@@ -69,7 +72,7 @@ class StopTexts {
       const met = this.#step(delta.charCodeAt(at))
       if (met === undefined) continue
       const text = this.#text.slice(0, this.#text.length - (delta.length - at - 1) - met.length)
-      return { text, tokens: this.#within(text.length), met }
+      return { text, tokens: this.#within(text.length), met, rest: this.#text.slice(text.length) }
     }
     const held = this.#seekers.reduce((most, { found }) => Math.max(most, found), 0)
     if (held > 0 && this.#tokens.length > 0) return { text: '', tokens: [] }

@@ -62,7 +62,10 @@ export class OpenaiMapper implements ProviderMapper {
     if (data === '[DONE]') this.#finish()
     else if (text === undefined) this.#chunk(data)
     else this.#deltas.grow('text', text)
-    if (this.#writer.full && !this.done) this.#finish()
+  }
+
+  get over(): boolean {
+    return this.#writer.full
   }
 
   #chunk(data: string): void {
@@ -80,10 +83,10 @@ export class OpenaiMapper implements ProviderMapper {
     return this.#writer.take()
   }
 
-  /** A finish reason or `[DONE]` is required: some servers omit the one, others the other. */
+  /** A finish reason or `[DONE]` is required, unless the answer was over before: some servers omit one of them. */
   end(): void {
     if (this.done) return
-    if (this.#reason === '') throw unavailable(this.#providerId, 'The answer was cut off')
+    if (this.#reason === '' && !this.over) throw unavailable(this.#providerId, 'The answer was cut off')
     this.#finish()
   }
 
@@ -148,7 +151,7 @@ export class OpenaiMapper implements ProviderMapper {
       throw this.#failed(chunk, unavailable(this.#providerId, 'It ended the answer with an error'))
   }
 
-  #finish(cut = false): void {
+  #finish(cut = this.over): void {
     this.#deltas.close()
     this.#calls.end(cut)
     this.done = true

@@ -1,0 +1,12 @@
+import type { OpenPart } from '#services/inference/domain/parts.ts'
+
+/** A place within an item: a content part by its number, the call, the summary, or the raw text of a thought. */
+export type Place = number | 'call' | 'summary' | 'thought'
+
+/** An item in progress: its parts, and how many annotations each of them has. */
+export class LiveItem {
+  /** Phase of a message; undefined: the model gives none. */
+  phase: string | undefined
+  readonly parts = new Map<Place, OpenPart>()
+  readonly annotations = new Map<Place, number>()
+}
