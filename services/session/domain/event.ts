@@ -25,7 +25,7 @@ export interface Usage {
 export type DurableEventData =
   | { readonly type: 'session-created'; readonly session: Session }
   | { readonly type: 'session-forked'; readonly fork: ForkOrigin }
-  /** The last event of its session; `above`: the sessions that it lay below, nearest first, if there were any. */
+  /** The last event of its session; `above`: the ids of its ancestors, nearest first, if there were any. */
   | { readonly type: 'session-deleted'; readonly above?: readonly string[] }
   | { readonly type: 'agent-selected'; readonly agent: string; readonly previous: string | undefined }
   | { readonly type: 'model-selected'; readonly model: ModelRef; readonly previous: ModelRef | undefined }

@@ -73,7 +73,7 @@ export interface ActivityQuery {
 /** Read-only access to sessions. */
 export interface SessionLists {
   getSession(workspace: string, sessionId: string): Promise<Session | undefined>
-  /** The session above another one, also of one that cannot be read. Undefined: there is none, or no such session. */
+  /** The parent of a session, also of one that cannot be read. Undefined: there is none, or no such session. */
   parentOf(workspace: string, sessionId: string): Promise<string | undefined>
   /**
    * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which

@@ -4,12 +4,12 @@ import type { Message, StructuredError } from '../domain/message.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'
 import type { Rules } from '../domain/permission/permission-rules.ts'
 import type { ModelRef, Session } from '../domain/session.ts'
-import { rulesAbove } from '../domain/subagent/rules-above.ts'
+import { ancestorRules } from '../domain/subagent/ancestor-rules.ts'
 import { callableAgents, TASK, taskTool } from '../domain/subagent/task-tool.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
 import { locationProblem } from './location-problem.ts'
 import { isPassing, type RunContext, RunFailure, runCall, tryPeer } from './run-context.ts'
-import { readSuperiors } from './subagents/superiors.ts'
+import { readAncestors } from './subagents/ancestors.ts'
 
 type CallPeer = <T>(call: () => Promise<T>) => Promise<T>
 
@@ -42,10 +42,14 @@ export async function planStep(run: RunContext, conversation: readonly Message[]
   const call = runCall(run)
   const callPeer: CallPeer = (peer) => tryPeer(run, tenure.signal, peer)
   try {
-    const above = await readSuperiors(run, call, session.parentId, callPeer)
-    const mayDelegate = above.length < run.subagents.depth
+    const ancestors = await readAncestors(run, call, session.parentId, callPeer)
+    const mayDelegate = ancestors.length < run.subagents.depth
     const { agent, location, subagents, tools: others } = await pinLocation(run, call, callPeer, mayDelegate)
-    const rules = { agent: agent.permissions, session: session.permissions ?? [], above: rulesAbove(agent.id, above) }
+    const rules = {
+      agent: agent.permissions,
+      session: session.permissions ?? [],
+      ancestors: ancestorRules(agent.id, ancestors),
+    }
     const tools = withTask(others, callableAgents(subagents, rules))
     const wanted = session.model ?? agent.model
     const { model, contextLength } = await callPeer(() => inference.findModel(call, wanted))

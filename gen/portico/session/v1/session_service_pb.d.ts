@@ -1249,7 +1249,7 @@ export declare const ListPermissionRequestsResponseSchema: GenMessage<ListPermis
  */
 export declare type GetPermissionRequestRequest = Message<"portico.session.v1.GetPermissionRequestRequest"> & {
   /**
-   * The session in which it waits, or one above that.
+   * The session in which it waits, or an ancestor of that session.
    *
    * @generated from field: string session_id = 1;
    */
@@ -1312,7 +1312,7 @@ export declare const ReloadLocationsResponseSchema: GenMessage<ReloadLocationsRe
  */
 export declare type ReplyPermissionRequestRequest = Message<"portico.session.v1.ReplyPermissionRequestRequest"> & {
   /**
-   * The session in which it waits, or one above that.
+   * The session in which it waits, or an ancestor of that session.
    *
    * @generated from field: string session_id = 1;
    */
@@ -2342,7 +2342,7 @@ export declare const SessionService: GenService<{
   /**
    * Begins an import: a session that nobody sees before it is committed. If AppendImportedMessages does not extend it
    * for a minute, it is removed. Rejects with SESSION_EXISTS, with SESSION_NOT_FOUND if the parent does not exist, and
-   * with REQUEST_INVALID if more than 100 sessions would be above it. Called again, it begins anew, and the previous
+   * with REQUEST_INVALID if it would have more than 100 ancestors. Called again, it begins anew, and the previous
    * import is abandoned.
    *
    * @generated from rpc portico.session.v1.SessionService.BeginSessionImport

@@ -7,8 +7,8 @@ interface Session {
 }
 
 /** What is found below a session of a family. */
-function below(id: string, above: readonly string[], childrenOf: (id: string) => readonly string[]) {
-  const reading = readBelow<Session>(id, above)
+function below(id: string, ancestors: readonly string[], childrenOf: (id: string) => readonly string[]) {
+  const reading = readBelow<Session>(id, ancestors)
   let step: IteratorResult<string, readonly Below<Session>[]> = reading.next()
   while (!step.done)
     step = reading.next(
@@ -19,11 +19,11 @@ function below(id: string, above: readonly string[], childrenOf: (id: string) =>
   return step.value
 }
 
-test('children come before their parents, each with those above it', () => {
+test('children come before their parents, each with those ancestors it', () => {
   const family: Record<string, string[]> = { a: ['b', 'c'], b: ['d', 'e'], e: ['f'] }
   const found = below('a', ['x', 'y'], (id) => family[id] ?? [])
   assert.deepEqual(
-    found.map(({ session, above }) => [session.id, above.join('')]),
+    found.map(({ session, ancestors }) => [session.id, ancestors.join('')]),
     [
       ['d', 'baxy'],
       ['f', 'ebaxy'],
@@ -40,7 +40,7 @@ test('children come before their parents, each with those above it', () => {
 
 test('a family of any depth and width is read, some at a time, and no parent before all of its children', () => {
   const deep = below('0', [], (id) => (Number(id) < 100_000 ? [String(Number(id) + 1)] : []))
-  assert.deepEqual([deep.length, deep[0]?.session.id, deep[0]?.above.length], [MOST_BELOW, '100000', 100_000])
+  assert.deepEqual([deep.length, deep[0]?.session.id, deep[0]?.ancestors.length], [MOST_BELOW, '100000', 100_000])
   const wide = below('0', [], (id) => (id === '0' ? Array.from({ length: 50 }, (_, n) => `${n + 1}`) : []))
   assert.equal(wide.length, MOST_BELOW)
 })

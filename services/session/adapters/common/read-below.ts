@@ -1,7 +1,7 @@
-/** A session below another one, and the ids of those above it, nearest first. */
+/** A session below another one, and the ids of its ancestors, nearest first. */
 export interface Below<T> {
   readonly session: T
-  readonly above: readonly string[]
+  readonly ancestors: readonly string[]
 }
 
 /** Maximum number of children to be read at once. */
@@ -21,7 +21,7 @@ interface Level<T> {
  */
 export function* readBelow<T extends { readonly id: string }>(
   id: string,
-  above: readonly string[],
+  ancestors: readonly string[],
 ): Generator<string, readonly Below<T>[], readonly T[]> {
   const found: Below<T>[] = []
   const path: Level<T>[] = [{ id, session: undefined, children: yield id, next: 0 }]
@@ -34,7 +34,7 @@ export function* readBelow<T extends { readonly id: string }>(
     path.pop()
     const { session } = last
     if (session === undefined) break
-    found.push({ session, above: [...path.map((level) => level.id).reverse(), ...above] })
+    found.push({ session, ancestors: [...path.map((level) => level.id).reverse(), ...ancestors] })
   }
   return found
 }

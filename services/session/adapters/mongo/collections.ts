@@ -34,7 +34,7 @@ export interface HiddenDocument {
   readonly seq: number
   /** JSON; of a removal. */
   readonly tools: string | null
-  /** Of a removal below which sessions may still be there: the ids of those above it, nearest first. */
+  /** Of a removal below which sessions may still be there: the ids of the session's ancestors, nearest first. */
   readonly above?: readonly string[]
   /** When a staged session becomes a removal, and a removal may be acquired; by the server's clock. */
   readonly until: number

@@ -22,10 +22,10 @@ export function leftTools({ running, leaseUntil, fence, lastAdmitter }: RemovedS
   return { fence: fence + 1, admitter: lastAdmitter }
 }
 
-/** The event of a removal: the last one of its session, which outlives it; `above` as in the event. */
+/** The event of a removal: the last one of its session, which outlives it. */
 export function deletedEvent(
   state: RemovedState,
-  above: readonly string[],
+  ancestors: readonly string[],
   now: number,
   newId: NewId,
 ): Extract<Write, { type: 'event' }> {
@@ -35,7 +35,7 @@ export function deletedEvent(
     seq: state.seq + 1,
     directory: state.directory,
     timeCreated: now,
-    data: { type: 'session-deleted', ...(above.length === 0 ? {} : { above }) },
+    data: { type: 'session-deleted', ...(ancestors.length === 0 ? {} : { above: ancestors }) },
     part: undefined,
   }
 }

@@ -7,8 +7,8 @@ export interface Rules {
   readonly agent: readonly PermissionRule[]
   /** Follow the agent's. */
   readonly session: readonly PermissionRule[]
-  /** Of the sessions above: a `deny` in any of these lists denies, and an `ask` in any of them rules out `allow`. */
-  readonly above?: readonly (readonly PermissionRule[])[]
+  /** Of the ancestors: a `deny` in any of these lists denies, and an `ask` in any of them rules out `allow`. */
+  readonly ancestors?: readonly (readonly PermissionRule[])[]
 }
 
 /** The result of the rules for an access. */
@@ -23,13 +23,13 @@ export interface Judgement {
  * facts 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but not allow one: that
  * needs a rule of the session for each resource, or an approval of this very path, word for word.
  */
-export function judgeAccess({ agent, session, above = [] }: Rules, access: ToolAccess): Judgement {
+export function judgeAccess({ agent, session, ancestors = [] }: Rules, access: ToolAccess): Judgement {
   const { action, resources, guardedPath } = access
   // An access without resources is an access to everything.
   const all = resources.length === 0 ? ['*'] : resources
   const rules = [...agent, ...session]
   const isBound = (effect: Effect, resource: string): boolean =>
-    above.some((list) => ruleFor(list, action, resource)?.effect === effect)
+    ancestors.some((list) => ruleFor(list, action, resource)?.effect === effect)
   const effects = all.map((resource) => (isBound('deny', resource) ? 'deny' : effectOf(rules, action, resource)))
   if (effects.includes('deny')) return { effect: 'deny', asking: [] }
   const allowed = (resource: string, i: number): boolean => {

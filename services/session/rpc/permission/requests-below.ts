@@ -16,9 +16,13 @@ export async function* requestsBelow(
 
   async function isBelow(id: string): Promise<boolean> {
     const seen = new Set<string>()
-    for (let above = await parentOf(id); above !== undefined && !seen.has(above); above = await parentOf(above)) {
-      if (above === sessionId) return true
-      seen.add(above)
+    for (
+      let ancestor = await parentOf(id);
+      ancestor !== undefined && !seen.has(ancestor);
+      ancestor = await parentOf(ancestor)
+    ) {
+      if (ancestor === sessionId) return true
+      seen.add(ancestor)
     }
     return false
   }

@@ -7,8 +7,8 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { parseImportedSession } from './parse-import.ts'
 
-/** Maximum number of sessions above one: each removal, and each reader of events, goes through all of them. */
-const MOST_ABOVE = 100
+/** Maximum number of ancestors of a session: each removal, and each reader of events, goes through all of them. */
+const MOST_ANCESTORS = 100
 
 /**
  * Begins an import. This is the first of the calls that import a session; any process can handle each of them (ADR 17).
@@ -28,8 +28,8 @@ export function beginSessionImport(dependencies: {
 
 async function checkParent(store: SessionStore, workspace: string, parentId: string): Promise<void> {
   let id: string | undefined = parentId
-  for (let above = 0; id !== undefined; above++) {
-    check(above < MOST_ABOVE, 'parent_id', `must have fewer than ${MOST_ABOVE} sessions above it`)
+  for (let count = 0; id !== undefined; count++) {
+    check(count < MOST_ANCESTORS, 'parent_id', `must have fewer than ${MOST_ANCESTORS} ancestors`)
     const session: Session | undefined = await store.getSession(workspace, id)
     if (session === undefined && id === parentId) throw sessionNotFound(parentId)
     id = session?.parentId

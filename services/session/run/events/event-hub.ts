@@ -112,7 +112,7 @@ export class EventHub {
 /** Yields earlier events up to the position where the feed continues, and returns that position. */
 async function* replay(
   tail: AsyncIterator<TailItem>,
-  { stream, lineage }: WorkspaceFeed,
+  { stream, ancestors }: WorkspaceFeed,
   filter: EventFilter,
   signal: AbortSignal,
 ): AsyncGenerator<HubItem, string> {
@@ -121,8 +121,8 @@ async function* replay(
   /** What is not known concerns everybody. */
   const loses = async (lost: readonly LostEvent[] | undefined): Promise<boolean> => {
     for (const { sessionId, data, ...event } of lost ?? []) {
-      const above = data === undefined ? await lineage.aboveSession(sessionId, signal) : (data.above ?? [])
-      if (concerns({ ...event, sessionId }, data !== undefined, above)) return true
+      const ids = data === undefined ? await ancestors.ofSession(sessionId, signal) : (data.above ?? [])
+      if (concerns({ ...event, sessionId }, data !== undefined, ids)) return true
     }
     return lost === undefined
   }
@@ -131,7 +131,7 @@ async function* replay(
     const { done, value: item } = await tail.next()
     if (done === true) return stream.last
     if (item.type === 'event') {
-      const event = { ...item, above: await lineage.aboveOf(item.event, signal) }
+      const event = { ...item, ancestors: await ancestors.of(item.event, signal) }
       if (wants(event)) yield event
     } else if (item.type !== 'missed' || (await loses(item.lost))) yield item
     if (item.type === 'caught-up') caughtUp = true
@@ -148,14 +148,14 @@ function wanted(filter: EventFilter): (item: FeedItem) => boolean {
   const concerns = concerning(filter)
   return (item) => {
     if (item.type !== 'event' && item.type !== 'volatile') return true
-    return concerns(item.event, item.event.data.type === 'session-deleted', item.above)
+    return concerns(item.event, item.event.data.type === 'session-deleted', item.ancestors)
   }
 }
 
-/** Whether a subscriber gets an event, given the ids above its session. */
+/** Whether a subscriber gets an event, given the ids of its session's ancestors. */
 function concerning({ sessionId, directory }: EventFilter) {
-  return (event: Omit<LostEvent, 'data'>, isDeletion: boolean, above: readonly string[]): boolean => {
+  return (event: Omit<LostEvent, 'data'>, isDeletion: boolean, ancestors: readonly string[]): boolean => {
     if (directory !== undefined && event.directory !== directory && !isDeletion) return false
-    return sessionId === undefined || event.sessionId === sessionId || above.includes(sessionId)
+    return sessionId === undefined || event.sessionId === sessionId || ancestors.includes(sessionId)
   }
 }

@@ -4,16 +4,16 @@ import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { SharedStream } from '#shared/broadcast/shared-stream.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { Lineage } from './lineage.ts'
+import { Ancestors } from './ancestors.ts'
 import { PendingEvents } from './pending-events.ts'
 
 /** The overhead of an event, in characters. */
 const BASE = 300
 
-/** An event with the ids of the sessions above its own. */
+/** An event with the ids of the ancestors of its session. */
 export type FeedEvent =
-  | { readonly type: 'event'; readonly event: DurableEvent; readonly above: readonly string[] }
-  | { readonly type: 'volatile'; readonly event: VolatileEvent; readonly above: readonly string[] }
+  | { readonly type: 'event'; readonly event: DurableEvent; readonly ancestors: readonly string[] }
+  | { readonly type: 'volatile'; readonly event: VolatileEvent; readonly ancestors: readonly string[] }
 
 /** What a feed consists of: `ready` first, `missed` where events are lost. */
 export type FeedItem = FeedEvent | Exclude<TailItem, { readonly type: 'event' | 'caught-up' }>
@@ -27,7 +27,7 @@ export type FeedStore = Pick<SessionStore, 'tailEvents' | 'getSession'>
  */
 export class WorkspaceFeed {
   readonly pending = new PendingEvents()
-  readonly lineage: Lineage
+  readonly ancestors: Ancestors
   readonly stream: SharedStream<FeedItem>
   readonly #closing = new AbortController()
   readonly #tail: AsyncIterator<TailItem>
@@ -36,7 +36,7 @@ export class WorkspaceFeed {
    * `stands` numbers the moment at which the log's reader is ready; `closed` is called when the feed is no longer used.
    */
   constructor(store: FeedStore, workspace: string, { stands, closed }: { stands: () => number; closed: () => void }) {
-    this.lineage = new Lineage(store, workspace)
+    this.ancestors = new Ancestors(store, workspace)
     this.#tail = store.tailEvents(workspace, undefined, this.#closing.signal)[Symbol.asyncIterator]()
     this.stream = new SharedStream<FeedItem>({
       source: this.#merge(stands),
@@ -61,7 +61,7 @@ export class WorkspaceFeed {
   }
 
   async *#merge(stands: () => number): AsyncGenerator<FeedItem, undefined> {
-    const { pending, lineage } = this
+    const { pending, ancestors } = this
     const { signal } = this.#closing
     let pulled: IteratorResult<TailItem> | undefined
     let failure: { readonly error: unknown } | undefined
@@ -79,7 +79,7 @@ export class WorkspaceFeed {
         .finally(() => pending.wake())
     }
     const volatile = async (event: VolatileEvent): Promise<FeedItem> => {
-      return { type: 'volatile', event, above: await lineage.aboveOf(event, signal) }
+      return { type: 'volatile', event, ancestors: await ancestors.of(event, signal) }
     }
     pull()
     while (!signal.aborted) {
@@ -96,7 +96,7 @@ export class WorkspaceFeed {
       const item = pulled.value
       if (item.type === 'ready') pending.stand(stands())
       for (const event of pending.merge.takeBefore(item)) yield await volatile(event)
-      if (item.type === 'event') yield { ...item, above: await lineage.aboveOf(item.event, signal) }
+      if (item.type === 'event') yield { ...item, ancestors: await ancestors.of(item.event, signal) }
       else if (item.type !== 'caught-up') yield item
       pulled = undefined
       pull()

@@ -1,6 +1,6 @@
 import { forkedMessages, forkedSession } from '#services/session/domain/lifetime/fork-session.ts'
 import type { ForkOrigin, Session } from '#services/session/domain/session.ts'
-import { ownRules, rulesAbove } from '#services/session/domain/subagent/rules-above.ts'
+import { ancestorRules, ownRules } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import type { MessagePage } from '#services/session/ports/session-lists.ts'
@@ -16,7 +16,7 @@ import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { PAGE_BYTES } from '../history/read-messages.ts'
 import { pause } from '../pause.ts'
 import { RunFailure } from '../run-context.ts'
-import { readSuperiors } from '../subagents/superiors.ts'
+import { readAncestors } from '../subagents/ancestors.ts'
 import type { Remover } from './remover.ts'
 
 export interface ForkDependencies {
@@ -83,12 +83,12 @@ async function findPermissions(
   call: PeerCall,
 ): Promise<Session['permissions']> {
   if (parentId === undefined) return permissions
-  const found = readSuperiors(given, call, id, (question) => question())
-  const [own, ...above] = await found.catch((error: unknown): never => {
+  const found = readAncestors(given, call, id, (question) => question())
+  const [own, ...ancestors] = await found.catch((error: unknown): never => {
     throw error instanceof RunFailure ? sessionNotFound(id) : error
   })
   if (own === undefined) throw sessionNotFound(id)
-  return ownRules(own, rulesAbove(own.agentId, above))
+  return ownRules(own, ancestorRules(own.agentId, ancestors))
 }
 
 /** The message before which the history ends, and the place of the last message to copy. */

@@ -62,7 +62,7 @@ test('an agent lets another one work in a session of its own, and gets its last 
   assert.deepEqual([session?.costNanos, child.costNanos], [14n, 7n])
 })
 
-test('a fork of a child stays bound by the sessions above it, and what the child was denied is refused without a question', async () => {
+test('a fork of a child stays bound by the ancestors of that child, and what the child was denied is refused without a question', async () => {
   const peers = peersWithAgents()
   peers.rules.push({ action: 'peek', resource: '*', effect: Effect.DENY })
   Object.assign(peers.tools, { peek: peers.tools.look })

@@ -35,13 +35,13 @@ export class MongoRemoval implements SessionRemoval {
       // It was committed, and the answer was lost.
       if (document === null && tried !== undefined) return tried
       if (document === null) throw sessionNotFound(sessionId)
-      const above: string[] = []
+      const ancestors: string[] = []
       for (let id = document.parentId; id !== null; ) {
-        above.push(id)
+        ancestors.push(id)
         id = (await this.#read(batch, workspace, id))?.parentId ?? null
       }
       const hasBelow = (await this.#children(batch, workspace, sessionId, 1)).length > 0
-      tried = await this.#remove(batch, workspace, [{ session: document, above }], hasBelow)
+      tried = await this.#remove(batch, workspace, [{ session: document, ancestors }], hasBelow)
       return tried
     })
     return removed as Removal
@@ -51,9 +51,9 @@ export class MongoRemoval implements SessionRemoval {
     const { hiddenSessions } = this.#parts.collections
     return this.#run({ workspace, sessionId }, async (batch) => {
       const options = { ...LIMIT, session: batch.session }
-      const { above } = (await hiddenSessions.findOne({ _id }, options)) ?? {}
-      if (above === undefined) return []
-      const found = await this.#below(batch, workspace, sessionId, above)
+      const { above: ancestors } = (await hiddenSessions.findOne({ _id }, options)) ?? {}
+      if (ancestors === undefined) return []
+      const found = await this.#below(batch, workspace, sessionId, ancestors)
       if (found.length > 0) return this.#remove(batch, workspace, found, false)
       await hiddenSessions.updateOne({ _id }, { $unset: { above: 1 } }, options)
       return []
@@ -100,22 +100,29 @@ export class MongoRemoval implements SessionRemoval {
   async #remove(
     batch: MongoBatch,
     workspace: string,
-    family: readonly Found[],
+    found: readonly Found[],
     hasBelow: boolean,
   ): Promise<readonly Removal[]> {
     const { collections, clock, newId } = this.#parts
     const { sessions, hiddenSessions, requests, events } = collections
     const options = { ...LIMIT, session: batch.session }
-    const hidden = family.map(({ session: document, above }) => {
+    const hidden = found.map(({ session: document, ancestors }) => {
       const { id: sessionId, base = 0, seq } = document
-      const own = { workspace, sessionId, kind: 'removal', base, seq, ...(hasBelow ? { above } : {}) } as const
+      const own = {
+        workspace,
+        sessionId,
+        kind: 'removal',
+        base,
+        seq,
+        ...(hasBelow ? { above: ancestors } : {}),
+      } as const
       return hiddenDocument(own, leftTools(toRemoved(document)))
     })
-    const deleted = family.map(({ session: document, above }) => {
-      const event = deletedEvent(toRemoved(document), above, clock.now(), newId)
+    const deleted = found.map(({ session: document, ancestors }) => {
+      const event = deletedEvent(toRemoved(document), ancestors, clock.now(), newId)
       return { _id: keyOf(workspace, event.id), ...eventRecord(workspace, document.id, event) }
     })
-    const ids = family.map(({ session }) => session.id)
+    const ids = found.map(({ session }) => session.id)
     await sessions.deleteMany({ _id: { $in: ids.map((id) => keyOf(workspace, id)) } }, options)
     await hiddenSessions.insertMany(hidden, options)
     await requests.deleteMany({ workspace, sessionId: { $in: ids }, reply: null }, options)
@@ -125,8 +132,13 @@ export class MongoRemoval implements SessionRemoval {
   }
 
   /** Some sessions below one, children before their parents. */
-  async #below(batch: MongoBatch, workspace: string, id: string, above: readonly string[]): Promise<readonly Found[]> {
-    const reading = readBelow<SessionDocument>(id, above)
+  async #below(
+    batch: MongoBatch,
+    workspace: string,
+    id: string,
+    ancestors: readonly string[],
+  ): Promise<readonly Found[]> {
+    const reading = readBelow<SessionDocument>(id, ancestors)
     let step = reading.next()
     while (!step.done) step = reading.next(await this.#children(batch, workspace, step.value, MOST_BELOW))
     return step.value

@@ -15,7 +15,7 @@ export interface HiddenRow {
   readonly seq: number
   /** JSON; of a removal. */
   readonly tools: string | null
-  /** JSON; of a removal below which sessions may still be there: the ids of those above it, nearest first. */
+  /** JSON; of a removal below which sessions may still be there: the ids of the session's ancestors, nearest first. */
   readonly above: string | null
   /** When a staged session becomes a removal, and a removal may be taken up. */
   readonly until: number
@@ -108,8 +108,8 @@ export class HiddenSessions {
     this.#file.statement(sql).run(number, workspace, id, kind, seq, left as string | null, ids as string | null, until)
   }
 
-  /** The sessions above a removed one, while some may be below it. */
-  above(number: number): readonly string[] | undefined {
+  /** The ancestors of a removed session, while some may be below it. */
+  ancestors(number: number): readonly string[] | undefined {
     const row = this.#file.statement('SELECT above FROM hiddenSessions WHERE number = ?').get(number)
     return typeof row?.above === 'string' ? (JSON.parse(row.above) as string[]) : undefined
   }

@@ -20,9 +20,9 @@ export class SqliteRemoval implements SessionRemoval {
   async removeSession(workspace: string, sessionId: string): Promise<Removal> {
     const { file } = this.#parts
     const removed = await file.write(() => {
-      const above = aboveOf(file, workspace, sessionId)
+      const ancestors = ancestorsOf(file, workspace, sessionId)
       const rest = childrenOf(file, workspace, sessionId, 1).length > 0
-      return this.#remove(workspace, sessionId, above, rest)
+      return this.#remove(workspace, sessionId, ancestors, rest)
     })
     this.#announce(workspace, [removed])
     return removed
@@ -31,11 +31,11 @@ export class SqliteRemoval implements SessionRemoval {
   async removeBelow({ workspace, sessionId, key }: Removal): Promise<readonly Removal[]> {
     const { file, hidden } = this.#parts
     const removed = await file.write(() => {
-      const above = hidden.above(Number(key))
-      if (above === undefined) return []
-      const found = allBelow(file, workspace, sessionId, above)
+      const ancestors = hidden.ancestors(Number(key))
+      if (ancestors === undefined) return []
+      const found = allBelow(file, workspace, sessionId, ancestors)
       if (found.length === 0) hidden.endBelow(Number(key))
-      return found.map(({ session, above }) => this.#remove(workspace, session.id, above, false))
+      return found.map(({ session, ancestors }) => this.#remove(workspace, session.id, ancestors, false))
     })
     this.#announce(workspace, removed)
     return removed
@@ -61,7 +61,7 @@ export class SqliteRemoval implements SessionRemoval {
     hidden.forget(Number(key))
   }
 
-  #remove(workspace: string, id: string, above: readonly string[], hasBelow: boolean): Removal {
+  #remove(workspace: string, id: string, ancestors: readonly string[], hasBelow: boolean): Removal {
     const { file, log, hidden, clock, newId } = this.#parts
     const found = readRemoved(file, workspace, id)
     if (found === undefined) throw sessionNotFound(id)
@@ -69,9 +69,9 @@ export class SqliteRemoval implements SessionRemoval {
     const tools = leftTools(state)
     file.statement('DELETE FROM sessions WHERE number = ?').run(number)
     file.statement('DELETE FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL').run(workspace, id)
-    const family = hasBelow ? { above } : {}
-    hidden.add({ number, workspace, id, kind: 'removal', seq: state.seq, tools, until: 0, ...family })
-    log.append([eventRecord(workspace, id, deletedEvent(state, above, clock.now(), newId))], null)
+    const below = hasBelow ? { above: ancestors } : {}
+    hidden.add({ number, workspace, id, kind: 'removal', seq: state.seq, tools, until: 0, ...below })
+    log.append([eventRecord(workspace, id, deletedEvent(state, ancestors, clock.now(), newId))], null)
     return { workspace, sessionId: id, tools, key: String(number) }
   }
 
@@ -85,8 +85,13 @@ export class SqliteRemoval implements SessionRemoval {
 }
 
 /** Some sessions below one, children before their parents. */
-function allBelow(file: SqliteFile, workspace: string, id: string, above: readonly string[]): readonly Below<Child>[] {
-  const reading = readBelow<Child>(id, above)
+function allBelow(
+  file: SqliteFile,
+  workspace: string,
+  id: string,
+  ancestors: readonly string[],
+): readonly Below<Child>[] {
+  const reading = readBelow<Child>(id, ancestors)
   let step = reading.next()
   while (!step.done) step = reading.next(childrenOf(file, workspace, step.value, MOST_BELOW))
   return step.value
@@ -101,11 +106,11 @@ function childrenOf(file: SqliteFile, workspace: string, id: string, limit: numb
   return file.statement(sql).all(workspace, id, limit) as unknown as Child[]
 }
 
-/** The sessions that one lies below, nearest first. */
-function aboveOf(file: SqliteFile, workspace: string, sessionId: string): string[] {
-  const above: string[] = []
+/** The ancestors of a session, nearest first. */
+function ancestorsOf(file: SqliteFile, workspace: string, sessionId: string): string[] {
+  const ancestors: string[] = []
   const sql = 'SELECT parentId FROM sessions WHERE workspace = ? AND id = ?'
   const parentOf = (id: string) => file.statement(sql).get(workspace, id)?.parentId as string | null | undefined
-  for (let id = parentOf(sessionId); id != null; id = parentOf(id)) above.push(id)
-  return above
+  for (let id = parentOf(sessionId); id != null; id = parentOf(id)) ancestors.push(id)
+  return ancestors
 }

@@ -9,44 +9,47 @@ const RETRY_MS = 1_000
 const NOBODY: readonly string[] = []
 
 /** The ancestors of sessions. A session's parent never changes, so each session is read once, until it is removed. */
-export class Lineage {
+export class Ancestors {
   readonly #store: Pick<SessionStore, 'getSession'>
   readonly #workspace: string
-  readonly #above = new Map<string, readonly string[]>()
+  readonly #known = new Map<string, readonly string[]>()
 
   constructor(store: Pick<SessionStore, 'getSession'>, workspace: string) {
     this.#store = store
     this.#workspace = workspace
   }
 
-  /** The ids above the session of an event, nearest first. Waits for a store that is away until the signal aborts. */
-  async aboveOf({ sessionId, data }: DurableEvent | VolatileEvent, signal: AbortSignal): Promise<readonly string[]> {
+  /**
+   * The ids of the ancestors of an event's session, nearest first. Waits for a store that is away until the signal
+   * aborts.
+   */
+  async of({ sessionId, data }: DurableEvent | VolatileEvent, signal: AbortSignal): Promise<readonly string[]> {
     if (data.type === 'session-deleted') {
-      this.#above.delete(sessionId)
-      // The store cannot say it any more.
+      this.#known.delete(sessionId)
+      // The store does not know the session any more.
       return data.above ?? NOBODY
     }
     if (data.type === 'session-created') return this.#read(sessionId, data.session.parentId, signal)
     // Another session may have had the id before.
-    if (data.type === 'session-forked') this.#above.delete(sessionId)
-    return this.aboveSession(sessionId, signal)
+    if (data.type === 'session-forked') this.#known.delete(sessionId)
+    return this.ofSession(sessionId, signal)
   }
 
-  /** The ids above a session, nearest first. Waits as well. */
-  async aboveSession(sessionId: string, signal: AbortSignal): Promise<readonly string[]> {
-    return this.#above.get(sessionId) ?? this.#read(sessionId, await this.#parentOf(sessionId, signal), signal)
+  /** The ids of the ancestors of a session, nearest first. Waits as well. */
+  async ofSession(sessionId: string, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#known.get(sessionId) ?? this.#read(sessionId, await this.#parentOf(sessionId, signal), signal)
   }
 
   async #read(sessionId: string, first: string | undefined, signal: AbortSignal): Promise<readonly string[]> {
-    const above: string[] = []
+    const ancestors: string[] = []
     let parent = first
-    while (parent !== undefined && !above.includes(parent)) {
-      above.push(parent)
+    while (parent !== undefined && !ancestors.includes(parent)) {
+      ancestors.push(parent)
       parent = await this.#parentOf(parent, signal)
     }
-    if (this.#above.size >= MOST) this.#above.clear()
-    this.#above.set(sessionId, above.length === 0 ? NOBODY : above)
-    return above
+    if (this.#known.size >= MOST) this.#known.clear()
+    this.#known.set(sessionId, ancestors.length === 0 ? NOBODY : ancestors)
+    return ancestors
   }
 
   async #parentOf(sessionId: string, signal: AbortSignal): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
-import type { Superior } from '#services/session/domain/subagent/rules-above.ts'
+import type { Ancestor } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -15,24 +15,24 @@ const UNKNOWN: readonly PermissionRule[] = [{ action: '*', resource: '*', effect
  * sessions below. A root has no ancestors (`first` is undefined). Throws RunFailure if one of them was removed, since
  * the sessions below it are removed, too.
  */
-export async function readSuperiors(
+export async function readAncestors(
   { store, catalog }: Pick<RunContext, 'store' | 'catalog'>,
   call: PeerCall,
   first: string | undefined,
   callPeer: <T>(call: () => Promise<T>) => Promise<T>,
-): Promise<readonly Superior[]> {
-  const above: Session[] = []
-  for (let id = first; id !== undefined; id = above.at(-1)?.parentId) {
+): Promise<readonly Ancestor[]> {
+  const ancestors: Session[] = []
+  for (let id = first; id !== undefined; id = ancestors.at(-1)?.parentId) {
     const found = await store.getSession(call.principal.workspaceId, id)
     if (found === undefined) {
       throw new RunFailure({ type: 'session.parent_removed', message: `The parent session was removed: ${id}` })
     }
-    above.push(found)
+    ancestors.push(found)
   }
-  return Promise.all(above.map((session) => callPeer(() => readSuperior(catalog, call, session))))
+  return Promise.all(ancestors.map((session) => callPeer(() => readAncestor(catalog, call, session))))
 }
 
-async function readSuperior(catalog: Catalog, call: PeerCall, session: Session): Promise<Superior> {
+async function readAncestor(catalog: Catalog, call: PeerCall, session: Session): Promise<Ancestor> {
   const { agent, permissions = [], location } = session
   try {
     const found = await catalog.getAgent(call, location.directory, agent)

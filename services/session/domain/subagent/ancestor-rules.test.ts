@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PermissionRule } from '../permission/permission.ts'
+import { judgeAccess } from '../permission/permission-rules.ts'
+import { type Ancestor, ancestorRules } from './ancestor-rules.ts'
+
+/** Rules as `action resource effect`. */
+function rules(...lines: string[]): PermissionRule[] {
+  return lines.map((line) => {
+    const [action = '', resource = '', effect] = line.split(' ')
+    return { action, resource, effect: effect as PermissionRule['effect'] }
+  })
+}
+
+const ALL = '* * allow'
+const ancestor = (agentId: string, agent: string[], session: string[] = []): Ancestor => ({
+  ...{ agentId, agent: rules(ALL, ...agent), session: rules(...session) },
+})
+
+/** What an agent `child` that may everything may do, below others. */
+const table: readonly [title: string, ancestors: Ancestor[], access: string, effect: string][] = [
+  ['there are no ancestors', [], 'edit a', 'allow'],
+  ['an allow of an ancestor binds nobody', [ancestor('build', [])], 'edit a', 'allow'],
+  [
+    'what no rule of an ancestor mentions is not asked for',
+    [{ ...ancestor('build', []), agent: [] }],
+    'edit a',
+    'allow',
+  ],
+  ['a deny of an ancestor', [ancestor('build', [], ['edit * deny'])], 'edit a', 'deny'],
+  ['an ask of an ancestor', [ancestor('build', [], ['edit * ask'])], 'edit a', 'ask'],
+  ['a deny of an ancestor’s agent', [ancestor('plan', ['edit * deny'])], 'edit a', 'deny'],
+  ['an ask of an ancestor’s agent', [ancestor('plan', ['bash * ask'])], 'bash ls', 'ask'],
+  [
+    'of an ancestor’s rules, the last that matches counts',
+    [ancestor('plan', ['edit * deny', 'edit a allow'])],
+    'edit a',
+    'allow',
+  ],
+  [
+    'the rules of an ancestor follow those of its agent',
+    [ancestor('plan', ['edit * deny'], ['edit a allow'])],
+    'edit a',
+    'allow',
+  ],
+  [
+    'a child that was allowed by name is free of the agent',
+    [ancestor('plan', ['edit * deny', 'task child allow'])],
+    'edit a',
+    'allow',
+  ],
+  ['but not of the session', [ancestor('plan', ['task child allow'], ['edit * deny'])], 'edit a', 'deny'],
+  ['a pattern names nobody', [ancestor('plan', ['edit * deny', 'task chil* allow'])], 'edit a', 'deny'],
+  ['nor does a rule for any action', [ancestor('plan', ['edit * deny', '* child allow'])], 'edit a', 'deny'],
+  [
+    'nor one that a later one takes back',
+    [ancestor('plan', ['edit * deny', 'task child allow', 'task * ask'])],
+    'edit a',
+    'deny',
+  ],
+  ['nor an ask', [ancestor('plan', ['edit * deny', 'task child ask'])], 'edit a', 'deny'],
+  ['nor that of a session', [ancestor('plan', ['edit * deny'], ['task child allow'])], 'edit a', 'deny'],
+  ['it goes down two', [ancestor('middle', []), ancestor('plan', ['edit * deny'])], 'edit a', 'deny'],
+  [
+    'who was named may call others',
+    [ancestor('middle', []), ancestor('plan', ['edit * deny', 'task middle allow'])],
+    'edit a',
+    'allow',
+  ],
+  [
+    'who was not gives nobody more',
+    [ancestor('middle', []), ancestor('plan', ['edit * deny', 'task child allow'])],
+    'edit a',
+    'deny',
+  ],
+  [
+    'the strictest of several counts',
+    [ancestor('middle', ['edit * ask']), ancestor('plan', ['edit * deny'])],
+    'edit a',
+    'deny',
+  ],
+]
+
+for (const [title, ancestors, access, effect] of table) {
+  test(`rules of those ancestors: ${title}`, () => {
+    const [action = '', resource = ''] = access.split(' ')
+    const given = { agent: rules(ALL), session: [], ancestors: ancestorRules('child', ancestors) }
+    assert.equal(judgeAccess(given, { action, resources: [resource] }).effect, effect)
+  })
+}
+
+test('the rules of ancestors do not weaken a session’s own rules, not even for guarded files', () => {
+  const bound = [ancestor('plan', ['edit * ask'])]
+  const own = { agent: rules('* * deny'), session: [], ancestors: ancestorRules('child', bound) }
+  assert.equal(judgeAccess(own, { action: 'edit', resources: ['a'] }).effect, 'deny')
+  const session = rules('edit * allow')
+  const guarded = { action: 'edit', resources: ['a'], guardedPath: '/a' }
+  assert.equal(judgeAccess({ agent: [], session, ancestors: [] }, guarded).effect, 'allow')
+  assert.deepEqual(judgeAccess({ agent: [], session, ancestors: ancestorRules('child', bound) }, guarded).asking, ['a'])
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DurableEvent, DurableEventData } from '#services/session/domain/event.ts'
+import type { Session } from '#services/session/domain/session.ts'
+import { Ancestors } from './ancestors.ts'
+
+const { signal } = new AbortController()
+
+/** The ancestors of sessions with these parents, which a test changes, and the ids that were read. */
+function ancestorsOf(parents: Record<string, string | undefined>) {
+  const read: string[] = []
+  const getSession = async (_: string, id: string) => {
+    read.push(id)
+    return id in parents ? ({ id, parentId: parents[id] } as Session) : undefined
+  }
+  const ancestors = new Ancestors({ getSession }, 'wrk_1')
+  const of = (sessionId: string, data: DurableEventData = { type: 'execution-started' }) =>
+    ancestors.of({ sessionId, data } as DurableEvent, signal)
+  return { of, read }
+}
+
+const created = (id: string, parentId: string | undefined): DurableEventData => {
+  return { type: 'session-created', session: { id, parentId } as Session }
+}
+
+test('each session is read once', async () => {
+  const { of, read } = ancestorsOf({ ses_c: 'ses_b', ses_b: 'ses_a', ses_a: undefined })
+  assert.deepEqual(await of('ses_c'), ['ses_b', 'ses_a'])
+  assert.deepEqual(await of('ses_c'), ['ses_b', 'ses_a'])
+  assert.deepEqual(read, ['ses_c', 'ses_b', 'ses_a'])
+})
+
+test('a session that was created again under its id is below its new parent, or none', async () => {
+  const parents: Record<string, string | undefined> = { ses_a: undefined, ses_b: undefined, ses_1: 'ses_a' }
+  const { of } = ancestorsOf(parents)
+  assert.deepEqual(await of('ses_1', created('ses_1', 'ses_a')), ['ses_a'])
+  delete parents.ses_1
+  assert.deepEqual(await of('ses_1', { type: 'session-deleted', above: ['ses_a'] }), ['ses_a'])
+  // Of a run that was cut off.
+  assert.deepEqual(await of('ses_1'), [])
+  parents.ses_1 = 'ses_b'
+  assert.deepEqual(await of('ses_1', created('ses_1', 'ses_b')), ['ses_b'])
+  assert.deepEqual(await of('ses_1'), ['ses_b'])
+  const fork = { sessionId: 'ses_a', boundary: { type: 'through', messageId: 'msg_1' } } as const
+  assert.deepEqual(await of('ses_1', { type: 'session-deleted', above: ['ses_b'] }), ['ses_b'])
+  parents.ses_1 = undefined
+  assert.deepEqual(await of('ses_1', { type: 'session-forked', fork }), [])
+})
