@@ -18,42 +18,42 @@ type Init = MessageInitShape<typeof MessageSchema>
 type Kind = NonNullable<Init['kind']>
 
 /** A message of an import; its files name content that was kept before. */
-export function toMessage(said: MessageJson): Init {
-  const metadata = said.type === 'user' || said.type === 'synthetic' ? {} : { metadata: said.metadata }
-  return { messageId: said.id, createTime: toTime(said.time.created), kind: toKind(said), ...metadata } as Init
+export function toMessage(json: MessageJson): Init {
+  const metadata = json.type === 'user' || json.type === 'synthetic' ? {} : { metadata: json.metadata }
+  return { messageId: json.id, createTime: toTime(json.time.created), kind: toKind(json), ...metadata } as Init
 }
 
-function toKind(said: MessageJson): Kind {
-  switch (said.type) {
+function toKind(json: MessageJson): Kind {
+  switch (json.type) {
     case 'user':
-      return toUser(said)
+      return toUser(json)
     case 'assistant':
-      return { case: 'assistant', value: toStep(said) }
+      return { case: 'assistant', value: toStep(json) }
     case 'synthetic': {
-      const { text, description, metadata } = said
+      const { text, description, metadata } = json
       return { case: 'synthetic', value: { text, description, metadata } } as Kind
     }
     case 'system':
-      return { case: 'system', value: { text: said.text, description: said.description } }
+      return { case: 'system', value: { text: json.text, description: json.description } }
     case 'skill':
-      return { case: 'skill', value: { skillId: said.skill, name: said.name, text: said.text } }
+      return { case: 'skill', value: { skillId: json.skill, name: json.name, text: json.text } }
     case 'shell':
-      return toShell(said)
+      return toShell(json)
     case 'compaction':
-      return toCompaction(said)
+      return toCompaction(json)
     case 'agent-switched':
-      return { case: 'agentSwitched', value: { agent: said.agent, previous: said.previous } }
+      return { case: 'agentSwitched', value: { agent: json.agent, previous: json.previous } }
     case 'model-switched': {
-      const previous = said.previous === undefined ? {} : { previous: toModelRef(said.previous) }
-      return { case: 'modelSwitched', value: { model: toModelRef(said.model), ...previous } }
+      const previous = json.previous === undefined ? {} : { previous: toModelRef(json.previous) }
+      return { case: 'modelSwitched', value: { model: toModelRef(json.model), ...previous } }
     }
     case 'location-switched': {
-      const previous = said.previous === undefined ? {} : { previous: toLocation(said.previous) }
-      return { case: 'locationSwitched', value: { location: toLocation(said), ...previous } }
+      const previous = json.previous === undefined ? {} : { previous: toLocation(json.previous) }
+      return { case: 'locationSwitched', value: { location: toLocation(json), ...previous } }
     }
     case 'idle': {
-      const error = said.error === undefined ? {} : { error: toError(said.error) }
-      return { case: 'idle', value: { outcome: outcomes.toProto(said.outcome), ...error } }
+      const error = json.error === undefined ? {} : { error: toError(json.error) }
+      return { case: 'idle', value: { outcome: outcomes.toProto(json.outcome), ...error } }
     }
   }
 }
@@ -86,8 +86,8 @@ function contentOf(data: string) {
   throw new Rejection('BODY_INVALID', { field: 'messages.files.data', problem: 'must be written without escapes' })
 }
 
-function toShell(said: Of<'shell'>): Kind {
-  const { shellID: shellId, command, status, exit, output, time } = said
+function toShell(json: Of<'shell'>): Kind {
+  const { shellID: shellId, command, status, exit, output, time } = json
   const completeTime = time.completed === undefined ? {} : { completeTime: toTime(time.completed) }
   const printed = output && { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) }
   const value = {
@@ -100,14 +100,14 @@ function toShell(said: Of<'shell'>): Kind {
   return { case: 'shell', value: { ...value, ...completeTime } }
 }
 
-function toCompaction(said: Of<'compaction'>): Kind {
-  const begun = { status: compactionStatuses.toProto(said.status), manual: said.reason === 'manual' }
-  if (said.status === 'running') {
-    return { case: 'compaction', value: { ...begun, summary: said.summary, recent: said.recent } }
+function toCompaction(json: Of<'compaction'>): Kind {
+  const begun = { status: compactionStatuses.toProto(json.status), manual: json.reason === 'manual' }
+  if (json.status === 'running') {
+    return { case: 'compaction', value: { ...begun, summary: json.summary, recent: json.recent } }
   }
-  const spent = { ...toCost(said.cost), tokens: said.tokens && toTokens(said.tokens) }
-  if (said.status === 'failed') return { case: 'compaction', value: { ...begun, ...spent, error: toError(said.error) } }
-  const { summary, recent, model, providerState, providerContext } = said
+  const spent = { ...toCost(json.cost), tokens: json.tokens && toTokens(json.tokens) }
+  if (json.status === 'failed') return { case: 'compaction', value: { ...begun, ...spent, error: toError(json.error) } }
+  const { summary, recent, model, providerState, providerContext } = json
   const made = { summary, recent, model: model && toModelRef(model), providerState, providerContext }
   return { case: 'compaction', value: { ...begun, ...spent, ...made } } as Kind
 }

@@ -14,16 +14,16 @@ type ToolJson = Extract<PartJson, { type: 'tool' }>
 type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
 
 /** A step of an import. */
-export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessageSchema> {
-  const { agent, model, content, time, finish, rawFinish, error, retry, tokens, snapshot } = said
+export function toStep(json: StepJson): MessageInitShape<typeof AssistantMessageSchema> {
+  const { agent, model, content, time, finish, rawFinish, error, retry, tokens, snapshot } = json
   const value = {
     agent,
     model: toModelRef(model),
     parts: content.map((part) => ({ part: toPart(part) })),
     finish,
     rawFinish,
-    ...toCost(said.cost),
-    providerState: said.providerState,
+    ...toCost(json.cost),
+    providerState: json.providerState,
     tokens: tokens && toTokens(tokens),
     error: error && toError(error),
     retry: retry && { attempt: retry.attempt, startTime: toTime(retry.at), error: toError(retry.error) },
@@ -34,17 +34,17 @@ export function toStep(said: StepJson): MessageInitShape<typeof AssistantMessage
   return value as MessageInitShape<typeof AssistantMessageSchema>
 }
 
-function toPart(said: PartJson): Part {
-  switch (said.type) {
+function toPart(json: PartJson): Part {
+  switch (json.type) {
     case 'text':
-      return { case: 'text', value: { text: said.text, state: said.state } } as Part
+      return { case: 'text', value: { text: json.text, state: json.state } } as Part
     case 'reasoning': {
-      const { text, state, time } = said
+      const { text, state, time } = json
       const times = { createTime: ifTime(time?.created), completeTime: ifTime(time?.completed) }
       return { case: 'reasoning', value: { text, state, ...times } } as Part
     }
     case 'tool':
-      return toTool(said)
+      return toTool(json)
   }
 }
 
@@ -68,9 +68,9 @@ function toTool({ id: callId, name, executed, providerState, providerResultState
 
 type ContentJson = Extract<ToolJson['state'], { status: 'completed' }>['content'][number]
 
-function toContent(said: ContentJson): MessageInitShape<typeof ToolContentSchema> {
-  if (said.type === 'text') return { content: { case: 'text', value: said.text } }
-  const { uri, mime, name } = said
+function toContent(json: ContentJson): MessageInitShape<typeof ToolContentSchema> {
+  if (json.type === 'text') return { content: { case: 'text', value: json.text } }
+  const { uri, mime, name } = json
   return { content: { case: 'file', value: { ...(placedContent(uri) ?? { uri }), mime, name } } }
 }
 
