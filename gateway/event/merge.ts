@@ -15,7 +15,7 @@ export interface EventStreams<T> {
 }
 
 /** How long a client waits for an unresponsive catalog before its stream begins without it, in milliseconds. */
-const STAND_MS = 500
+const READY_MS = 500
 
 /** How long until a catalog that is away is called again, in milliseconds; at random up to twice that. */
 const AGAIN_MS = 1_000
@@ -35,7 +35,7 @@ export function mergeEvents<T>(streams: EventStreams<T>): AsyncIterator<T, undef
 class EventMerge<T> implements AsyncIterator<T, undefined> {
   readonly #streams: EventStreams<T>
   readonly #session: AsyncIterator<SessionMessage>
-  /** The client's stream stands: it has been sent its first frame. */
+  /** The client's stream is ready: it has been sent its first frame. */
   #begun = false
   /** What the session's stream yielded while nobody waited for it. */
   #held: Promise<IteratorResult<T, undefined>> | undefined
@@ -69,10 +69,10 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
   }
 
   async #begin(): Promise<IteratorResult<T, undefined>> {
-    const stands = Promise.withResolvers<void>()
-    void this.#follow(stands.resolve)
+    const ready = Promise.withResolvers<void>()
+    void this.#follow(ready.resolve)
     const first = await this.#session.next()
-    await Promise.race([stands.promise, sleep(STAND_MS, undefined, { ref: false })])
+    await Promise.race([ready.promise, sleep(READY_MS, undefined, { ref: false })])
     this.#begun = true
     return this.#frame(first)
   }
@@ -100,23 +100,23 @@ class EventMerge<T> implements AsyncIterator<T, undefined> {
     waiting?.resolve(result)
   }
 
-  /** Follows the catalog for as long as the client is there. `stands` is called once it stands, or fails to. */
-  async #follow(stands: () => void): Promise<void> {
+  /** Follows the catalog for as long as the client is there. `ready` is called once its stream is ready, or fails. */
+  async #follow(ready: () => void): Promise<void> {
     const { catalog, signal } = this.#streams
-    if (catalog === undefined) return stands()
+    if (catalog === undefined) return ready()
     while (!signal.aborted) {
-      await this.#readCatalog(catalog(), stands).catch(() => {})
-      stands()
+      await this.#readCatalog(catalog(), ready).catch(() => {})
+      ready()
       const again = AGAIN_MS * (1 + Math.random())
       await sleep(again, undefined, { signal, ref: false }).catch(() => {})
     }
   }
 
-  async #readCatalog(messages: AsyncIterable<CatalogMessage>, stands: () => void): Promise<void> {
+  async #readCatalog(messages: AsyncIterable<CatalogMessage>, ready: () => void): Promise<void> {
     for await (const message of messages) {
       if (message.message.case !== 'connected') await this.#offer(message)
       else if (this.#begun) await this.#offer(MISSED)
-      else stands()
+      else ready()
     }
   }
 

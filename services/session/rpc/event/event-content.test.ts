@@ -39,7 +39,7 @@ function open({ client, as }: SessionRpc, position?: string) {
   return { word, leave: () => stream.return?.() }
 }
 
-/** Where a stream stands that begins now. */
+/** The position of a stream that begins now. */
 async function positionOf({ client, as }: SessionRpc): Promise<string> {
   for await (const { message } of client.streamEvents({}, as())) {
     if (message.case === 'connected') return message.value.position

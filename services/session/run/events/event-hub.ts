@@ -103,7 +103,7 @@ export class EventHub {
       if (this.#feeds.get(workspace) === feed) this.#feeds.delete(workspace)
     }
     // It outlives the call that opens it.
-    const feed = detached(() => new WorkspaceFeed(this.#store, workspace, { stands: () => ++this.#mark, closed }))
+    const feed = detached(() => new WorkspaceFeed(this.#store, workspace, { ready: () => ++this.#mark, closed }))
     this.#feeds.set(workspace, feed)
     return feed
   }

@@ -16,7 +16,7 @@ export class PendingEvents {
   #changed = Promise.withResolvers<void>()
 
   /** The stream is ready: everything written from now on will arrive. */
-  stand(mark: Mark): void {
+  ready(mark: Mark): void {
     this.#since = mark
   }
 

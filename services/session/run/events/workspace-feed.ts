@@ -33,13 +33,14 @@ export class WorkspaceFeed {
   readonly #tail: AsyncIterator<TailItem>
 
   /**
-   * `stands` numbers the moment at which the log's reader is ready; `closed` is called when the feed is no longer used.
+   * `ready` is called when the log's reader is ready, and numbers that moment; `closed` is called when the feed is no
+   * longer used.
    */
-  constructor(store: FeedStore, workspace: string, { stands, closed }: { stands: () => number; closed: () => void }) {
+  constructor(store: FeedStore, workspace: string, { ready, closed }: { ready: () => number; closed: () => void }) {
     this.ancestors = new Ancestors(store, workspace)
     this.#tail = store.tailEvents(workspace, undefined, this.#closing.signal)[Symbol.asyncIterator]()
     this.stream = new SharedStream<FeedItem>({
-      source: this.#merge(stands),
+      source: this.#merge(ready),
       begins: (item) => (item.type === 'ready' ? item.position : ''),
       positionOf: (item) => (item.type === 'event' ? item.event.position : undefined),
       isGap: ({ type }) => type === 'missed',
@@ -60,7 +61,7 @@ export class WorkspaceFeed {
     this.#tail.return?.().catch(() => {})
   }
 
-  async *#merge(stands: () => number): AsyncGenerator<FeedItem, undefined> {
+  async *#merge(ready: () => number): AsyncGenerator<FeedItem, undefined> {
     const { pending, ancestors } = this
     const { signal } = this.#closing
     let pulled: IteratorResult<TailItem> | undefined
@@ -94,7 +95,7 @@ export class WorkspaceFeed {
       }
       if (pulled.done === true) return
       const item = pulled.value
-      if (item.type === 'ready') pending.stand(stands())
+      if (item.type === 'ready') pending.ready(ready())
       for (const event of pending.merge.takeBefore(item)) yield await volatile(event)
       if (item.type === 'event') yield { ...item, ancestors: await ancestors.of(item.event, signal) }
       else if (item.type !== 'caught-up') yield item
