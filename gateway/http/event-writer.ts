@@ -1,13 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
+import { ownTurn } from '#shared/own-turn.ts'
 
 /** How much text is buffered before it is written, in characters. */
 const COLLECTED_LIMIT = 16_384
 
 const LAST_CHUNK = '0\r\n\r\n'
-
-/** Long frames take turns of the event loop, since all others would wait while many clients are written one at once. */
-let longTurn: Promise<unknown> = Promise.resolve()
 
 /**
  * Collects the text of one turn of the event loop and writes it at once: in the first turn together with the headers.
@@ -38,10 +35,9 @@ export class EventWriter {
     else this.#flush ??= setImmediate(() => this.#write())
   }
 
-  /** Resolves once it is written. */
+  /** Resolves once it is written: all others would wait while many clients are written one at once. */
   async addLong(bytes: Buffer): Promise<void> {
-    longTurn = longTurn.then(() => nextTurn())
-    await longTurn
+    await ownTurn()
     if (this.#collected !== '') this.#write()
     const response = this.#response
     if (response.destroyed || response.writableEnded) return

@@ -130,7 +130,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
   const resources = opening.move()
   return {
     routes: {
-      ...createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, logger, promptHooks }),
+      ...createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, health, clock, logger, promptHooks }),
       store: health,
       draining: draining.signal,
     },

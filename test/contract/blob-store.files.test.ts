@@ -60,6 +60,16 @@ test('what a crash left half written is gone after the next opening', async () =
   assert.equal((await readdir(join(fixture.directory, 'wrk_one'))).length, 1)
 })
 
+test('a folder that was removed is made again with the next content', async () => {
+  await using fixture = await open()
+  const { store, directory } = fixture
+  const lost = await store.put('wrk_one', Buffer.from('content'), newHold())
+  await rm(directory, { recursive: true })
+  assert.equal(await store.get('wrk_one', lost.hash), undefined)
+  await store.put('wrk_one', Buffer.from('content'), newHold())
+  assert.equal((await store.get('wrk_one', lost.hash))?.toString(), 'content')
+})
+
 for (const size of [5, 100_000, 3_000_000]) {
   test(`${size} bytes that were damaged are missing until the same content is put again`, async () => {
     await using fixture = await open()

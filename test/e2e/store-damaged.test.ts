@@ -44,6 +44,8 @@ test('a server whose store was lost in part, or is damaged, does not start, or a
     const reader = new InstanceClient(again.url)
     assert.deepEqual(await reader.messages('ses_1'), messages)
 
+    await reader.prompt('ses_1', { text: '/slow 500\n/length 1000' })
+    const waiting = fetch(`${again.url}/api/session/ses_1/wait`, { method: 'POST' })
     rmSync(path)
     const send = () => reader.prompt('ses_1', { text: 'lost' })
     const isRefused = () =>
@@ -53,6 +55,7 @@ test('a server whose store was lost in part, or is damaged, does not start, or a
       )
     await waitFor('nothing is accepted any more', isRefused)
     await waitFor('it says so', async () => (await fetch(`${again.url}/readyz`)).status === 503)
+    assert.equal((await waiting).status, 503)
   } finally {
     await again.stop()
   }

@@ -22,6 +22,7 @@ import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
 import { createClient } from '#shared/rpc/client.ts'
 import type { Server } from '#shared/rpc/serve.ts'
+import type { StoreState } from '#shared/stores/store-health.ts'
 import { type UseCases, withUseCases } from '#test/support/session-use-cases.ts'
 import { type Connect, silentLogger } from '#test/support/transports.ts'
 
@@ -44,6 +45,8 @@ export interface SessionRpc extends AsyncDisposable {
   readonly plugins: FakePlugins
   /** Log lines of its handlers. */
   readonly warnings: readonly Readonly<Record<string, unknown>>[]
+  /** From now on the store counts as damaged. */
+  damage(): void
   /** Options of a call by a key of `wrk_1`, or of another workspace. */
   as(workspaceId?: string): CallOptions
 }
@@ -76,7 +79,10 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
   const logger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
   const promptHooks = new PromptHooks({ catalog, clock, logger })
   const remover = new Remover({ store, blobs, catalog, logger: silentLogger, pause, pollMs: HOUR_MS })
-  const routes = createRoutes({ store, blobs, catalog, hub, watchers, remover, titles, clock, logger, promptHooks })
+  let state: StoreState = { ok: true }
+  const health = { state: () => state, onChange: () => ({ [Symbol.dispose]() {} }) }
+  const given = { store, blobs, catalog, hub, watchers, remover, titles, health, clock, logger, promptHooks }
+  const routes = createRoutes(given)
   const connection = await connect(routes)
   return {
     store: withUseCases(store),
@@ -87,6 +93,9 @@ export async function openSessionRpc(connect: Connect): Promise<SessionRpc> {
     hub,
     plugins,
     warnings,
+    damage: () => {
+      state = { ok: false, kind: 'damaged' }
+    },
     client: createClient(SessionService, connection.transport),
     server: connection.server,
     as: (workspaceId = 'wrk_1') =>

@@ -12,6 +12,7 @@ import {
   catalogTest,
   openCatalog,
   rejection,
+  runTool,
   writeFiles,
 } from '#test/support/catalog.ts'
 import { heldDuring } from '#test/support/held.ts'
@@ -50,6 +51,17 @@ catalogTest('a directory is a sorted listing', async (catalog) => {
   await mkdir(join(catalog.project, 'dir/aa'))
   const uri = pathToFileURL(join(catalog.project, 'dir')).href
   assert.deepEqual(await read(catalog, uri), ['application/x-directory', 'dir', 'a\naa/\nb'])
+})
+
+test('a file that can be opened but not read is ATTACHMENT_INVALID', {
+  skip: process.platform === 'linux' ? false : 'no such file is known here',
+}, async () => {
+  const directory = `/proc/${process.pid}`
+  await using catalog = await openCatalog({ directory })
+  const problem = 'it cannot be read (EIO)'
+  await assert.rejects(read(catalog, `file://${directory}/mem`), rejection('ATTACHMENT_INVALID', { problem }))
+  const { failure } = await runTool(catalog, 'read', { path: 'mem' })
+  assert.deepEqual(failure, { type: 'io', message: 'mem cannot be read (EIO)' })
 })
 
 catalogTest('what cannot be read is ATTACHMENT_INVALID', async (catalog) => {

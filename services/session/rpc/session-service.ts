@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
+import type { StoreHealth } from '#shared/stores/store-health.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Catalog } from '../ports/catalog.ts'
@@ -59,6 +60,7 @@ export interface SessionDependencies {
   readonly watchers: SessionWatchers
   readonly remover: Remover
   readonly titles: Pick<Titles, 'find' | 'underWay'>
+  readonly health: StoreHealth
   readonly clock: Clock
   readonly logger: Logger
   readonly promptHooks: PromptHooks

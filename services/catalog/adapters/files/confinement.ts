@@ -3,6 +3,7 @@ import { type FileHandle, lstat, open, readdir, readlink, realpath, stat } from 
 import { basename, dirname, join, resolve } from 'node:path'
 import { ToolError } from '../tools/tool.ts'
 import { codeOf, isInside, subpathOf } from './paths.ts'
+import { FileTooLargeError, UnreadableFileError } from './read-bounded.ts'
 
 /** Where a path leads at one moment. */
 export interface Target {
@@ -79,6 +80,8 @@ export function handlePath(handle: FileHandle, path: string): string {
 
 /** Converts an error of the file system to one for the model; any other error is returned unchanged. */
 export function toToolError(error: unknown, name: string): unknown {
+  if (error instanceof FileTooLargeError) return new ToolError('too_large', `${name}: ${error.message}`)
+  if (error instanceof UnreadableFileError) return new ToolError('io', `${name}: ${error.message}`)
   switch (codeOf(error)) {
     case 'ENOENT':
       return new ToolError('not_found', `${name} does not exist`)
@@ -99,8 +102,12 @@ export function toToolError(error: unknown, name: string): unknown {
     case 'EFBIG':
       return new ToolError('io', `${name}: ${codeOf(error)}`)
     default:
-      return error
+      return isReadFailure(error) ? new ToolError('io', `${name} cannot be read (${codeOf(error)})`) : error
   }
+}
+
+function isReadFailure(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'read'
 }
 
 async function isStill(real: string, file: FileHandle): Promise<boolean> {

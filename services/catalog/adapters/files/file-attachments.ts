@@ -67,7 +67,7 @@ function pathOf(url: URL): string {
 }
 
 function toRejection(error: unknown): unknown {
-  const failure = toToolError(error, 'the file')
+  const failure = error instanceof UnreadableFileError ? error : toToolError(error, 'the file')
   if (failure instanceof ToolError || failure instanceof AttachmentUriError || failure instanceof UnreadableFileError) {
     return new Rejection('ATTACHMENT_INVALID', { problem: failure.message }, { cause: error })
   }

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { codeOf } from './paths.ts'
 
-/** A file is not regular, or too large. */
+/** A file is not regular, too large, or cannot be read. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError'
 }
@@ -30,7 +31,9 @@ export async function readHandle(file: FileHandle, limit: number, into?: Buffer)
   const buffer = into?.subarray(0, room) ?? Buffer.allocUnsafe(room)
   let length = 0
   while (length < buffer.length) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length)
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length).catch((error) => {
+      throw new UnreadableFileError(`it cannot be read (${codeOf(error)})`, { cause: error })
+    })
     if (bytesRead === 0) return buffer.subarray(0, length)
     length += bytesRead
   }

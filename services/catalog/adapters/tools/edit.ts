@@ -1,8 +1,8 @@
 import { isText } from '#services/catalog/domain/mime.ts'
 import { MAX_REPLACED_LENGTH, replaceText } from '#services/catalog/domain/replace-text.ts'
-import { locate, nameIn, openInside } from '../files/confinement.ts'
+import { locate, nameIn, openInside, toToolError } from '../files/confinement.ts'
 import { exclusively } from '../files/exclusively.ts'
-import { readHandle, UnreadableFileError } from '../files/read-bounded.ts'
+import { readHandle } from '../files/read-bounded.ts'
 import { replaceFile } from '../files/replace-file.ts'
 import {
   FILE_TOOL_TIMEOUT_MS,
@@ -80,7 +80,6 @@ async function readText(directory: string, real: string, name: string) {
     if (!isText(data)) throw new ToolError('binary_file', `${name} is not a text file`)
     return { text: data.toString(), version: { ino: stats.ino, mtimeMs: stats.mtimeMs, size: stats.size } }
   } catch (error) {
-    if (error instanceof UnreadableFileError) throw new ToolError('too_large', `${name}: ${error.message}`)
-    throw error
+    throw toToolError(error, name)
   }
 }

@@ -2,8 +2,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { detectMime, isText } from '#services/catalog/domain/mime.ts'
 import { MAX_BYTES, MAX_LINES } from '#services/catalog/domain/truncate.ts'
-import { locate, nameIn, openInside } from '../files/confinement.ts'
-import { readHandle, UnreadableFileError } from '../files/read-bounded.ts'
+import { locate, nameIn, openInside, toToolError } from '../files/confinement.ts'
+import { readHandle } from '../files/read-bounded.ts'
 import { readLines } from '../files/read-lines.ts'
 import {
   FILE_TOOL_TIMEOUT_MS,
@@ -52,7 +52,12 @@ export const readTool: Tool<Input> = {
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         await using file = await openInside(directory, real)
-        return await readFile(file, nameIn(directory, real), { offset, limit }, signal)
+        const name = nameIn(directory, real)
+        try {
+          return await readFile(file, name, { offset, limit }, signal)
+        } catch (error) {
+          throw toToolError(error, name)
+        }
       },
     }
   },
@@ -70,7 +75,7 @@ async function readFile(
   const { buffer, bytesRead } = await file.read(Buffer.alloc(PROBE_BYTES), 0, PROBE_BYTES, 0)
   const probe = buffer.subarray(0, bytesRead)
   const mime = detectMime(probe)
-  if (mime.startsWith('image/')) return image(await readImage(file, name), mime, basename(name))
+  if (mime.startsWith('image/')) return image(await readHandle(file, MAX_IMAGE_BYTES), mime, basename(name))
   if (!isText(probe, true)) throw new ToolError('binary_file', `${name} is a binary file (${mime})`)
   const { lines, more } = await readLines(file, { offset, limit, maxBytes: MAX_BYTES }, signal)
   if (lines.length === 0 && offset > 1) throw new ToolError('out_of_range', `${name} has fewer than ${offset} lines`)
@@ -78,15 +83,6 @@ async function readFile(
   const note = `(more lines follow; read on with offset ${offset + lines.length})`
   const text = [...numbered, ...(more ? ['', note] : [])].join('\n') || '(the file is empty)'
   return textOf(text, { path: name, lines: lines.length, truncated: more })
-}
-
-async function readImage(file: FileHandle, name: string): Promise<Uint8Array> {
-  try {
-    return await readHandle(file, MAX_IMAGE_BYTES)
-  } catch (error) {
-    if (error instanceof UnreadableFileError) throw new ToolError('too_large', `${name}: ${error.message}`)
-    throw error
-  }
 }
 
 function image(data: Uint8Array, mime: string, name: string): ToolSuccess {

@@ -82,7 +82,8 @@ class FileBlobStore implements BlobStore {
     // So that it is found if nothing ever uses it.
     if (!this.#uses.isUsed(key)) await this.#uses.note(key)
     if (!(await isIntact(path, data))) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      // Somebody may have removed the folder.
+      for (const folder of [this.#unfinished, dirname(path)]) await mkdir(folder, { recursive: true, mode: 0o700 })
       await syncDirectory(this.#directory)
       const unfinished = join(this.#unfinished, randomText(16))
       try {

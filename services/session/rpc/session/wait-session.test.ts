@@ -40,6 +40,16 @@ forEachTransport((name, connect) => {
     await assert.rejects(waiting, (error) => error instanceof ConnectError && error.code === Code.Canceled)
   })
 
+  test(`in a damaged store, nobody waits for a run that cannot end (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    await service.client.createSession({ sessionId }, service.as())
+    service.damage()
+    await service.client.waitSession({ sessionId }, service.as())
+    await service.client.promptSession({ sessionId, messageId: 'msg_1', text: 'a' }, service.as())
+    const refused = await refusalOf(service.client.waitSession({ sessionId }, service.as()))
+    assert.equal(refused.reason, 'STORE_UNAVAILABLE')
+  })
+
   test(`an unknown session is not found (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     assert.equal((await refusalOf(service.client.waitSession({ sessionId }, service.as()))).reason, 'SESSION_NOT_FOUND')
