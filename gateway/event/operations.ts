@@ -16,10 +16,10 @@ const seq = z
   .regex(/^\d{1,15}$/, 'must be the number of an event')
   .optional()
 
-/** Ids with a comma are possible, but a list of them is what is meant. */
+/** An id may contain a comma, but a client that sends one means a list of ids. */
 const oneSession = sessionID.regex(/^[^,]*$/, 'must be one session id: a stream covers one session, or all')
 
-/** Which events are wanted; both together: what both admit. */
+/** Which events are wanted; with both filters, those that pass both. */
 const filter = {
   sessionID: oneSession
     .optional()

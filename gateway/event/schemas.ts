@@ -33,7 +33,7 @@ function sessionEvent<const T extends string, const S extends z.core.$ZodLooseSh
 
 const mcpServer = { server: z.string() }
 
-/** An event of a location, which is never kept and says nothing but that something changed, and of what. */
+/** An event of a location. It is never stored, and only reports that something has changed. */
 function locationEvent<const T extends string>(type: T) {
   return locationEventOf(type, {})
 }

@@ -7,16 +7,16 @@ import type { DurableEvent, DurableEventData } from '../domain/event.ts'
 export interface EventLog {
   /**
    * Events of a workspace in log order: after a position, or from now on; then live, until the signal aborts or the
-   * store is disposed. Pulled: a slow reader holds nothing but its place. The first item is `ready`: everything written
-   * after it was seen will come. `missed` follows at once when the position is unknown or too old, and stands later
-   * where a gap can't be filled, once for all events in a row that are lost. A reader that gave a position gets
+   * store is disposed. The reader pulls, so a slow one costs no memory. The first item is `ready`: everything that is
+   * written after the reader has received it will come. `missed` follows at once if the position is unknown or too old;
+   * later, one `missed` takes the place of each run of events that are lost. A reader that gave a position gets
    * `caught-up` once, when it has everything that was written before it began. Positions of one log sort as their texts
    * do, in log order.
    */
   tailEvents(workspace: string, position: string | undefined, signal: AbortSignal): AsyncIterable<TailItem>
   /**
    * Events of a session after a number of it (0: from the first on), in order: at most `limit`, and fewer where they
-   * are large, but not none unless there are none.
+   * are large, but at least one if there are any.
    */
   listEvents(
     workspace: string,
@@ -25,7 +25,7 @@ export interface EventLog {
   ): Promise<SessionEvents>
   /**
    * Removes some of the events that were written before a time, so few that others hardly wait; returns how many. 0:
-   * there are no others.
+   * none are left.
    */
   expireEvents(before: number): Promise<number>
 }
@@ -33,7 +33,7 @@ export interface EventLog {
 export type TailItem =
   /** `position`: the reader's position; all further events come after it. */
   | { readonly type: 'ready'; readonly position: string }
-  /** `lost`: the events, one for all that are alike; undefined: they are not known. */
+  /** `lost`: the lost events, equal ones only once; undefined: they are not known. */
   | { readonly type: 'missed'; readonly lost?: readonly LostEvent[] }
   /** `position`: as with `ready`. */
   | { readonly type: 'caught-up'; readonly position: string }

@@ -1,10 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { FIRST_INPUT } from '#services/session/domain/session-state.ts'
 import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
-
 import { type ApprovalRecord, approvalRecord } from '../common/records.ts'
 import { countBlobs } from './steps/count-blobs.ts'
-
 import { countMessages } from './steps/count-messages.ts'
 import { foldTitles } from './steps/fold-titles.ts'
 import { indexLists } from './steps/index-lists.ts'
@@ -18,8 +16,9 @@ import { splitMessages } from './steps/split-messages.ts'
  * in the conversation yet. Columns carry the names of `records.ts`. `claimableAt` says from when on the session's lease
  * may be given.
  *
- * A write costs what it dirties: each index more is another page or two, and one that is kept by session is a page for
- * each session of a transaction, the fewer the smaller its keys are. So messages are indexed by the session's number.
+ * A write costs as much as the pages that it changes. Each index adds one or two; an index that begins with the session
+ * adds one for each session of the transaction, fewer if its keys are small. So messages are indexed by the session's
+ * number.
  */
 const FIRST = [
   `CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT`,

@@ -14,19 +14,18 @@ interface Source {
   readonly where: Condition
 }
 
-/** How a list is read: what each of these indexes has, and of that what else the query wants. */
+/** How a list is read: from which indexes, and by which further condition. */
 export interface SessionPlan {
   readonly sources: readonly Source[]
-  /** Undefined: everything. */
+  /** Undefined: all entries of the indexes are in the list. */
   readonly rest: Condition | undefined
 }
 
 type Filter = 'parentId' | 'directory' | 'projectId' | 'subpath' | 'search'
 
 /**
- * Every single filter has an index of its own. Sessions with a subpath have indexes of their own, and roots and
- * children likewise, so that one that moves up in the lists moves in as few of them as possible: most are roots without
- * a subpath.
+ * Every single filter has an index. Roots and children, and sessions with a subpath, have separate ones, so that a
+ * session that moves up in the lists moves in as few indexes as possible: most are roots without a subpath.
  */
 export function planOf(workspace: string, query: SessionQuery): SessionPlan {
   const { names, covered } = wayOf(query)
@@ -63,7 +62,7 @@ function wayOf(query: SessionQuery): {
   return parentId === null ? { names: [roots], covered: ['parentId'] } : { names: [roots, children], covered: [] }
 }
 
-/** What a query wants, but for the order. */
+/** The filters of a query. */
 export function filtersOf(query: SessionQuery): (readonly [Filter, Condition])[] {
   const { parentId, directory, projectId, subpath, search } = query
   const is = (sql: string, value: string): Condition => ({ sql, values: [value] })
@@ -80,7 +79,7 @@ function isParent(parentId: string | null): Condition {
   return parentId === null ? literally('parentId IS NULL') : { sql: 'parentId = ?', values: [parentId] }
 }
 
-/** What lies after a place, and up to another one, in the direction that is read. */
+/** The condition for places after one and up to another, in the direction of reading. */
 export function between(
   { order, until }: Pick<SessionQuery, 'order' | 'until'>,
   after: Place | undefined,

@@ -1,7 +1,7 @@
 import { type PublicRecord, SESSION_FIELDS, STATE_FIELDS, type StateRecord } from '../common/session-record.ts'
 
-// Sessions are read as arrays (`SqliteFile.rows`): of the objects that node:sqlite makes, each look at a member is a
-// search, with which a page of sessions takes twice as long.
+// Sessions are read as arrays (`SqliteFile.rows`): with the objects that node:sqlite makes, whose members are slow to
+// read, a page of sessions takes twice as long.
 
 type RowOf<R, F extends readonly (keyof R)[]> = { readonly [I in keyof F]: R[F[I]] }
 

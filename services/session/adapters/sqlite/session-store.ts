@@ -25,7 +25,7 @@ interface Found extends SessionView {
   readonly number: number
 }
 
-/** See SessionStore; what is left out has objects of its own. */
+/** See SessionStore; other classes implement the methods that are left out here. */
 export class SqliteSessionStore
   implements Omit<SessionStore, keyof SessionLists | keyof SessionRemoval | keyof SessionStaging>
 {

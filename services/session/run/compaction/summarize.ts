@@ -19,8 +19,8 @@ import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 /** The agent that summarizes. */
 const AGENT = 'compaction'
 /**
- * Bytes that a model is shown first for each token of its context: of plain text that leaves room for the answer, and
- * of other text less is shown then.
+ * How many bytes a model is shown at first for each token of its context. With plain text this leaves room for the
+ * answer; other text takes more tokens, and is shortened after the first attempt.
  */
 const BYTES = 3.5
 /** How many bytes to send first if the model's context length is unknown. */
@@ -29,8 +29,8 @@ const FIRST_ROOM = 400_000
 const MOST_SHRINKS = 8
 const SHRUNK = 2 / 3
 /**
- * Most words of a summary, and most bytes; both also by the context of the model that summarizes, and of the one that
- * goes on.
+ * Maximum size of a summary, in words and in bytes; the contexts of the model that writes it, and of the one that
+ * continues with it, may reduce both.
  */
 const MOST_WORDS = 1_000
 const MOST_BYTES = 32_000

@@ -14,8 +14,9 @@ export type { Mark } from './pending-events.ts'
 export type HubItem = FeedItem | Extract<TailItem, { readonly type: 'caught-up' }>
 
 /**
- * Which events a subscriber gets: those of a session and of all below it, and those of a directory; left out: of any.
- * A directory has the removals of all sessions, since one that has moved away may have left events there.
+ * Which events a subscriber gets: those of a session and all sessions below it, in a directory; absent: of any session,
+ * or in any directory. A directory has the removals of all sessions, since one that has moved away may have left events
+ * there.
  */
 export interface EventFilter {
   readonly sessionId?: string | undefined

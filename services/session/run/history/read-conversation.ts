@@ -5,13 +5,13 @@ import { Rejection } from '#shared/rejection.ts'
 import { type Conversation, isTooLarge, isTurn, sizeOf } from './conversation.ts'
 import { readMessages } from './read-messages.ts'
 
-/** So many messages are looked through at most for the last turn before a summary. */
+/** How many messages before a summary are searched for its last turn. */
 const MOST_BEHIND = 1_000
 
 /**
- * Reads what a model is shown of a session, from its newest message back to the last summary, with turns for others
- * between; and the last turn before that, which says how the run goes on. Of one that is too large (`isTooLarge`) the
- * newest messages are read.
+ * Reads what a model is shown of a session: from the newest message back to the last summary, and the last turn before
+ * that, which determines how the run continues. Others have their turns in between. If the conversation is too large
+ * (`isTooLarge`), only its newest messages are read.
  */
 export async function readConversation(
   store: Pick<SessionStore, 'listMessages'>,

@@ -9,7 +9,7 @@ const PAGE = 100
 /** How many bytes are read at once, which takes a few milliseconds. */
 export const PAGE_BYTES = 1_048_576
 
-/** What reads a session more than once gives each reader the same object: what is read is of one session then. */
+/** Several reads with the same object all read the same session: if another one has the id by then, they reject. */
 export interface SameSession {
   /** See MessagePage; undefined: nothing was read yet. */
   incarnation?: string

@@ -45,14 +45,14 @@ const REST_MS = 5
 
 /**
  * Copies the history of a session into a new one in batches; the new session becomes visible when it is complete.
- * Rejects with SESSION_NOT_FOUND, also when the session is removed meanwhile, MESSAGE_NOT_FOUND and SESSION_EMPTY, what
- * the catalog rejects with, and throws the signal's reason; then nothing stays.
+ * Rejects with SESSION_NOT_FOUND (also if the session is removed meanwhile), MESSAGE_NOT_FOUND, SESSION_EMPTY or a
+ * reason of the catalog, and throws the signal's reason; then nothing of the new session remains.
  */
 export async function forkSession(given: ForkDependencies, fork: Fork, call: PeerCall): Promise<Session> {
   const { store, remover, clock } = given
   const { workspace, sessionId, id } = fork
   const { origin, last, incarnation } = await findBoundary(store, fork)
-  // After that: when it is another one's by now, the first page that is copied knows.
+  // Read after the boundary: if the id has meanwhile passed to another session, reading the first page to copy rejects.
   const source = await store.getSession(workspace, sessionId)
   if (source === undefined) throw sessionNotFound(sessionId)
   const permissions = await findPermissions(given, source, call)
@@ -67,7 +67,7 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
       .giveUpStaged(staged)
       .catch(() => {})
       .then(() => remover.wake())
-    // A store that is away lets nobody wait for it twice: the time of what was staged ends by itself.
+    // Nobody has to wait a second time for an unavailable store: the staged session expires by itself.
     if (!isStoreUnavailable(error)) await givenUp
     throw error
   }

@@ -105,7 +105,7 @@ export class SqliteEventLog implements Disposable {
         yield { type: 'event', event: { ...this.#complete(workspace, record), position: this.#positionOf(row) } }
       }
       if (this.#hidden.forgotten !== forgotten) continue
-      // Nothing of the workspace lies before that, be it kept or not.
+      // The workspace has no other events up to `end`.
       if (records.length < BATCH) {
         row = Math.max(row, end)
         if (behind) yield { type: 'caught-up', position: this.#positionOf(row) }

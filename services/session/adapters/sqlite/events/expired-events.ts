@@ -3,17 +3,17 @@ import type { WorkspaceNumbers } from './workspace-numbers.ts'
 
 const NEXT_WORKSPACE = 'SELECT min(workspace) AS workspace FROM events WHERE workspace > ?'
 const OLDEST = 'SELECT position, timeCreated FROM events WHERE workspace = ? ORDER BY position LIMIT ?'
-/** So many events expire in one transaction, and so many workspaces are looked at: others wait for it. */
+/** How many events are deleted, and workspaces inspected, in one transaction, for which others wait. */
 const EXPIRED = 500
 const LOOKED = 100
 
-/** Which events of a log have expired, by workspace: one in which nothing happens misses nothing of the others. */
+/** Which events of a log have expired, by workspace: what expires in one is no gap in the others. */
 export class ExpiredEvents {
   readonly #file: SqliteFile
   /** What had expired in files of older versions, of any workspace. */
   readonly #floor: number
   readonly #workspaces: WorkspaceNumbers
-  /** By the number of the workspace, as far as it was read. */
+  /** The last expired position of each workspace (by its number) that was read. */
   readonly #positions = new Map<number, number>()
   /** The workspace that was looked at last. */
   #looked = 0
@@ -56,7 +56,7 @@ export class ExpiredEvents {
     return { count: 0, done: false }
   }
 
-  /** All workspaces were looked at: where something had expired there may be more. */
+  /** All workspaces were inspected: if anything had expired, there may be more. */
   #endRound(): { readonly count: number; readonly done: boolean } {
     const done = !this.#found
     this.#found = false
@@ -70,7 +70,7 @@ export class ExpiredEvents {
     if (last === undefined) return 0
     this.#file.statement('DELETE FROM events WHERE workspace = ? AND position <= ?').run(workspace, last.position)
     this.#file.statement('REPLACE INTO expired (workspace, position) VALUES (?, ?)').run(workspace, last.position)
-    // The job may be undone, and is read again.
+    // Read again later, since the job may be undone.
     this.#positions.delete(workspace)
     return kept < 0 ? rows.length : kept
   }

@@ -2,17 +2,17 @@ import { systemClock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { releaseBlobs } from '../blob-uses.ts'
 
-/** For so long, in milliseconds, a batch holds up everybody else. */
+/** How long a batch may hold up everybody else, in milliseconds. */
 const BATCH_MS = 5
-/** So many rows are deleted between two looks at the clock. */
+/** How many rows are deleted before the clock is read again. */
 const ROWS = 50
 
-/** What a session's rows hang on: each deletes some of them, and returns how many. To be called in a job. */
+/** Deletes some of a session's rows of one kind, and returns how many. To be called in a job. */
 type Emptier = (file: SqliteFile, session: number) => number
 
 /**
- * The rows of a session, but for its own. Whoever adds a table with rows of sessions adds it here. A message goes last
- * of what is found by it.
+ * One for each kind of row that a session has, except its row in `sessions`. Whoever adds a table with rows of sessions
+ * adds it here. A message is deleted after everything that is found through it.
  */
 const EMPTIERS: readonly Emptier[] = [
   byRow('requests', 'session = ? AND reply IS NOT NULL'),

@@ -26,7 +26,7 @@ const OF_STAGED = `number = ? AND workspace = ? AND id = ? AND ${STAGED}`
 const OLDEST = 'SELECT number FROM hiddenSessions WHERE until <= ? ORDER BY until LIMIT 1'
 const LAST = `SELECT max(coalesce((SELECT max(number) FROM sessions), 0), coalesce((SELECT max(number) FROM hiddenSessions), 0)) AS last`
 
-/** In one statement, since each new session asks. */
+/** One statement, since it runs for each new session. */
 const EARLIER = `SELECT EXISTS (SELECT 1 FROM hiddenSessions WHERE workspace = ?1 AND id = ?2) AS hidden,
   (SELECT max(seq) FROM events INDEXED BY eventsOfRemoved WHERE workspace = ?3 AND sessionId = ?2 AND session IS NULL) AS lastSeq`
 
@@ -35,19 +35,19 @@ interface EarlierRow {
   readonly lastSeq: number | null
 }
 
-/** What sessions that had an id before have left. */
+/** What earlier sessions with the same id have left. */
 export interface EarlierSessions {
   /**
-   * The number above which a new session of that id has its own: that of the last removal's event, while it is kept.
+   * The number of the last removal's event, while it is kept; the numbers of a new session with the id are above it.
    */
   readonly lastSeq: number
-  /** There are rows of staged or removed ones. */
+  /** Whether there are rows of staged or removed ones. */
   readonly isHidden: boolean
 }
 
 /**
- * The hidden sessions of a file, and the numbers of all: no session gets one while there are rows of another that has
- * it.
+ * The hidden sessions of a file, and the numbers of all sessions: no session gets a number that rows of another one
+ * still have.
  */
 export class HiddenSessions {
   readonly #file: SqliteFile
@@ -66,7 +66,7 @@ export class HiddenSessions {
     this.#last = file.statement(LAST).get()?.last as number
   }
 
-  /** How many removed sessions are not known any more. */
+  /** How many removed sessions have been forgotten. */
   get forgotten(): number {
     return this.#forgotten
   }
@@ -82,7 +82,7 @@ export class HiddenSessions {
     return number !== null && this.#removed.has(number)
   }
 
-  /** The event log is read without its sessions: it asks here. To be called when the transaction is committed. */
+  /** From now on, the event log leaves out these sessions. To be called when the transaction is committed. */
   removed(numbers: readonly number[]): void {
     for (const number of numbers) this.#removed.add(number)
   }

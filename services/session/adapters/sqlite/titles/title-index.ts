@@ -8,9 +8,9 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 /** Sessions that are read, and terms that are written, in one piece: a millisecond or two. */
 const SESSIONS = 128
 const TERMS = 512
-/** Sessions of a block that goes which get new places in one piece. */
+/** How many sessions of a block that is given up get new places at once. */
 const MOVED = 64
-/** Blocks that are looked at for what is left of them, for each new one. */
+/** For each new block, so many older ones are inspected: those with few sessions left are given up. */
 const LOOKS = 8
 
 const LAST = 'SELECT max(titlePlace) AS last FROM sessions WHERE titlePlace IS NOT NULL'
@@ -42,11 +42,11 @@ export function lastPlace(file: SqliteFile): number {
 }
 
 /**
- * The index of titles. Each session with a title has a place, and gets another one, after all others, when what it is
- * found by changes, or its time does by the hour. The places lie in blocks. A block that is complete is indexed, in the
- * background, and never changed: for each term its places, and between which times its sessions lie for as long as they
- * have a place in it. What lies after the indexed blocks is searched by itself. A block of which less than half is left
- * goes, and what is left gets new places.
+ * The index of titles. Each session with a title has a place. It gets a new place, after all others, when its title or
+ * a member that lists filter by changes, or when it is active in another hour. Places lie in blocks. A complete block
+ * is indexed in the background, and that index never changes: it has the places of each term, and the range of times of
+ * the sessions that have places in the block. Sessions after the indexed blocks are searched one by one. A block that
+ * has lost more than half of its sessions is given up, and those that are left get new places.
  */
 export class TitleIndex {
   readonly #file: SqliteFile
@@ -99,7 +99,7 @@ export class TitleIndex {
         await this.#clear()
       }
     } catch {
-      // The file is closed, or cannot be written: what waits is searched as it is, and looked at again.
+      // The file is closed or cannot be written: until the next attempt, the sessions are searched without an index.
     } finally {
       this.#running = false
     }
@@ -110,8 +110,7 @@ export class TitleIndex {
   }
 
   /**
-   * In pieces, between which others have turns. A session that changes meanwhile loses its place, and one that was
-   * removed, too.
+   * Works in pieces, between which others have turns. A session that changes meanwhile, or is removed, loses its place.
    */
   async #indexBlock(block: number): Promise<void> {
     const first = block * BLOCK
@@ -138,7 +137,7 @@ export class TitleIndex {
     await this.#file.write(() => this.#file.statement(ADD_BLOCK).run(block, oldest, end))
   }
 
-  /** Looks at some blocks, all in turns, and clears those that less than half is left of. */
+  /** Inspects the next few blocks, and gives up those that have lost more than half of their sessions. */
   async #clear(): Promise<void> {
     const blocks = this.#file.statement(FULL_BLOCKS).all(this.#looked)
     this.#looked = blocks.length < LOOKS ? -1 : (blocks.at(-1)?.block as number)

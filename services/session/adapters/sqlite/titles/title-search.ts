@@ -8,9 +8,9 @@ import { all, between, type Condition, filtersOf } from '../session-plan.ts'
 import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from '../session-rows.ts'
 import { endOfIndex, lastPlace } from './title-index.ts'
 
-/** Places after the index that are looked at in one piece. */
+/** How many places after the index are searched at once. */
 const WAITING = 512
-/** Blocks that have nothing follow each other for so long before others have a turn. */
+/** How long blocks without results are searched before others have a turn. */
 const TURN_MS = 5
 
 const ROW = `SELECT ${SESSION_COLUMNS} FROM sessions WHERE number = ?`
@@ -18,7 +18,7 @@ const PLACES = 'SELECT places FROM titleTerms WHERE block = ? AND term = ?'
 
 type Search = SessionQuery & { readonly search: string }
 
-/** Between which times the sessions of a block lie, without the last one. */
+/** The range of times of a block's sessions; `newest` is no longer in it. */
 interface Block {
   readonly block: number
   readonly oldest: number
@@ -26,10 +26,9 @@ interface Block {
 }
 
 /**
- * Finds sessions by the grams of a title and by their filters, piece by piece: candidates of which the first ones of
- * the list are kept, block by block of the index, until none of those that are left can have any that comes before. A
- * block and a candidate count as a row each, less than they cost: this way is mostly the shorter one. To be used for
- * searches that have grams.
+ * Finds sessions by the grams of a title and by filters, for searches that have grams. It goes through the index block
+ * by block, and keeps the candidates that are first in the list, until no block that is left can have an earlier one. A
+ * block and a candidate count as one row each, although they cost more: this way is mostly the shorter one.
  */
 export function* searchTitles(
   file: SqliteFile,
@@ -41,14 +40,14 @@ export function* searchTitles(
     const blocks = blocksOf(file, query)
     const waited = yield* takeWaiting(file, best, endOfIndex(file))
     yield* takeBlocks(file, best, blocks, termsOf({ ...query, workspace }, query.search))
-    // What has lost the place that it would have been found at has got another one.
+    // Sessions that have lost their place meanwhile have a new one after the others.
     yield* takeWaiting(file, best, waited)
     const records = best.records()
     if (records !== undefined) return records
   }
 }
 
-/** Takes what is not in the index yet, or not as it is; returns the place after it. */
+/** Takes the sessions whose current places are not indexed yet; returns the place after the last one. */
 function* takeWaiting(file: SqliteFile, best: Best, from: number): Generator<number, number> {
   for (let next = from; ; ) {
     const end = lastPlace(file) + 1
@@ -78,8 +77,8 @@ function* takeBlocks(file: SqliteFile, best: Best, blocks: readonly Block[], ter
 }
 
 /**
- * The places in a block of what has all of some terms. The term that nothing was left with moves to the front: it is
- * likely to be the rarest in the next block, too.
+ * The places in a block that have all of these terms. The term that leaves no places moves to the front: it is likely
+ * to be the rarest one in the next block, too.
  */
 function candidatesOf(file: SqliteFile, block: number, terms: number[]): number[] {
   let common: ReturnType<typeof commonPlaces>
