@@ -12,10 +12,12 @@ interface Called {
  * call by that name is converted back to a call of the tool in its namespace.
  */
 export class FlatTools {
+  readonly #tools: readonly Tool[]
   readonly #flat = new Map<string, string>()
   readonly #called = new Map<string, Called>()
 
   constructor(tools: readonly Tool[]) {
+    this.#tools = tools
     if (tools.every(({ namespace }) => namespace === undefined)) return
     const counts = new Map<string, number>()
     for (const { name } of tools) counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -30,6 +32,20 @@ export class FlatTools {
   /** The name of a tool at the provider. */
   nameOf(name: string, namespace: string | undefined): string {
     return namespace === undefined ? name : (this.#flat.get(keyOf(name, namespace)) ?? name)
+  }
+
+  /** Whether a provider's name is the name of a tool. */
+  has(flat: string): boolean {
+    return this.#names().some((name) => name === flat)
+  }
+
+  /** Whether a provider's name is only the beginning of the name of a tool. */
+  mayGoOn(flat: string): boolean {
+    return this.#names().some((name) => name !== flat && name.startsWith(flat))
+  }
+
+  #names(): string[] {
+    return this.#tools.map(({ name, namespace }) => this.nameOf(name, namespace?.name))
   }
 
   /** The tool that a provider's name stands for. */

@@ -63,3 +63,34 @@ test('a call without an id gets one, since its result must name it; without a na
   const nameless = { content: [{ type: 'tool_use', id: 'c', input: {} }], stop_reason: 'tool_use' }
   assert.throws(() => new AnthropicMapper('p', []).whole(nameless), reasonOfRejection('PROVIDER_UNAVAILABLE'))
 })
+
+const endedParts = (mapper: AnthropicMapper) =>
+  mapper.take().flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+
+test('an input in a text, a content that is a text, and a text that was not announced are taken; anything else is malformed', () => {
+  const whole = (content: unknown) => {
+    const mapper = new AnthropicMapper('p', [])
+    mapper.whole({ content, stop_reason: 'end_turn' } as JsonObject)
+    return endedParts(mapper)
+  }
+  const call = (input: unknown) => [{ type: 'tool_use', id: 'c', name: 'f', input }]
+  const called = (json: string) => [{ type: 'tool-call', callId: 'c', name: 'f', arguments: json }]
+  assert.deepEqual(whole(call('{"a":1}')), called('{"a":1}'))
+  for (const none of [null, undefined, '', {}]) assert.deepEqual(whole(call(none)), called('{}'))
+  assert.deepEqual(whole('plain'), [{ type: 'text', text: 'plain' }])
+  const malformed = reasonOfRejection('PROVIDER_UNAVAILABLE')
+  for (const input of ['{"a":', '[1]', 7, [1]]) assert.throws(() => whole(call(input)), malformed)
+  for (const content of [42, { type: 'text', text: 'a' }]) assert.throws(() => whole(content), malformed)
+
+  const streamed = (delta: object) => {
+    const mapper = new AnthropicMapper('p', [])
+    mapper.push('{"type":"message_start","message":{}}')
+    mapper.push(JSON.stringify({ type: 'content_block_delta', index: 7, delta }))
+    mapper.push('{"type":"message_delta","delta":{"stop_reason":"end_turn"}}')
+    mapper.push('{"type":"message_stop"}')
+    return endedParts(mapper)
+  }
+  assert.deepEqual(streamed({ type: 'text_delta', text: 'a' }), [{ type: 'text', text: 'a' }])
+  assert.deepEqual(streamed({ type: 'thinking_delta', thinking: 'b' }), [{ type: 'reasoning', text: 'b' }])
+  assert.throws(() => streamed({ type: 'input_json_delta', partial_json: '{}' }), malformed)
+})

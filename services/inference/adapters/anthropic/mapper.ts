@@ -8,7 +8,7 @@ import { unavailable } from '../http/provider-errors.ts'
 import { Besides, besidesOf } from './besides.ts'
 import { cite } from './citations.ts'
 import { ANTHROPIC } from './extension.ts'
-import { collect, type OpenBlock, wholeBlock } from './open-block.ts'
+import { blocksOf, collect, inputOf, type OpenBlock, unannounced, wholeBlock } from './open-block.ts'
 import { failureOf, reasonOf } from './outcome.ts'
 import { AS_CALLED, customInput, type ToolNames } from './tools.ts'
 import { UsageSoFar } from './usage.ts'
@@ -42,7 +42,7 @@ export class AnthropicMapper implements ProviderMapper {
   whole(message: JsonObject): void {
     if (objectAt(message.error) !== undefined) throw failureOf(this.#providerId, objectAt(message.error))
     this.#start(message)
-    for (const [index, block] of listAt(message.content).entries()) {
+    for (const [index, block] of blocksOf(this.#providerId, message.content).entries()) {
       this.#begin(index, objectAt(block) ?? {})
       this.#end(index)
     }
@@ -145,6 +145,8 @@ export class AnthropicMapper implements ProviderMapper {
   }
 
   #extend(index: unknown, delta: JsonObject): void {
+    const block = this.#blocks.has(index) ? undefined : unannounced(this.#providerId, delta)
+    if (block !== undefined) this.#begin(index, block)
     const open = this.#blocks.get(index)
     if (open === undefined) return
     const { part } = open
@@ -171,7 +173,7 @@ export class AnthropicMapper implements ProviderMapper {
       if (textAt(item.type) !== '') this.#writer.whole('foreign', { type: 'foreign', format: ANTHROPIC, item })
       return
     }
-    const input = objectAt(item.input) ?? {}
+    const input = inputOf(this.#providerId, part, item.input)
     if (part.called?.custom) this.#writer.extend(part, customInput(input))
     else if (part.kind === 'tool-call' && part.text.isEmpty) this.#writer.extend(part, JSON.stringify(input))
     if (part.signature !== '') part.format = ANTHROPIC
@@ -188,9 +190,8 @@ export class AnthropicMapper implements ProviderMapper {
     for (const index of [...this.#blocks.keys()]) this.#end(index)
     this.done = true
     if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
-    const reason = known ?? reasonOf(this.#rawReason)
     const { metadata } = this.#besides
-    this.#writer.finish(reason, this.#rawReason, {
+    this.#writer.finish(known ?? reasonOf(this.#rawReason), this.#rawReason, {
       ...(this.#stopText === '' ? {} : { stopText: this.#stopText }),
       ...(this.#tier === '' ? {} : { serviceTier: this.#tier }),
       ...(metadata === undefined ? {} : { providerMetadata: metadata }),

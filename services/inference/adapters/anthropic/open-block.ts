@@ -2,6 +2,7 @@ import { isTooDeep } from '#services/inference/domain/nesting.ts'
 import type { OpenPart } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt, textAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
 
 /** A block in progress. */
 export interface OpenBlock {
@@ -28,16 +29,38 @@ export function collect(open: OpenBlock, { type: _, partial_json: json, ...said 
   return open.json.length + open.size
 }
 
-/** The finished block. */
+/** The finished block; a model may have written broken JSON. */
 export function wholeBlock({ block, json }: OpenBlock): JsonObject {
-  return json === '' ? block : { ...block, input: parsed(json) }
+  return json === '' ? block : { ...block, input: parsed(json) ?? {} }
 }
 
-/** A model may have written broken JSON. */
-function parsed(json: string): JsonObject {
+/** The blocks of a message. Some servers send a text as it is. */
+export function blocksOf(providerId: string, content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  throw unavailable(providerId, 'It sent a content that is neither text nor a list')
+}
+
+/** The block that a delta of none begins: some servers do not announce texts. Undefined: it begins none. */
+export function unannounced(providerId: string, { type }: JsonObject): JsonObject | undefined {
+  if (type === 'input_json_delta') throw unavailable(providerId, 'It sent a tool call without a name')
+  if (type === 'text_delta') return { type: 'text' }
+  return type === 'thinking_delta' ? { type: 'thinking' } : undefined
+}
+
+/** The input of a finished call: empty if none was given. Some servers send its JSON in a text. */
+export function inputOf(providerId: string, { kind, text }: OpenPart, given: unknown): JsonObject {
+  const isText = typeof given === 'string' && given !== ''
+  const input = isText ? parsed(given) : objectAt(given || {})
+  if (input !== undefined || kind !== 'tool-call' || !text.isEmpty) return input ?? {}
+  throw unavailable(providerId, 'It sent an input that is not an object')
+}
+
+function parsed(json: string): JsonObject | undefined {
   try {
-    return objectAt(JSON.parse(json)) ?? {}
+    return objectAt(JSON.parse(json))
   } catch {
-    return {}
+    return undefined
   }
 }

@@ -3,17 +3,22 @@ import type { GrowingKind, OpenPart, PartWriter } from '#services/inference/doma
 import type { JsonObject } from '#shared/json.ts'
 import { fromUrl } from '../http/data-url.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
 import { annotate } from './annotations.ts'
 import { logProbabilitiesOf } from './log-probabilities.ts'
 import type { OpenaiToolCalls } from './tool-calls.ts'
 
 /** Writes the deltas of a message as parts, each of which begins where the kind of content changes. */
 export class OpenaiDeltas {
+  readonly #providerId: string
   readonly #writer: PartWriter
   readonly #calls: OpenaiToolCalls
   #open: OpenPart | undefined
+  /** Whether a text has begun. */
+  begun = false
 
-  constructor(writer: PartWriter, calls: OpenaiToolCalls) {
+  constructor(providerId: string, writer: PartWriter, calls: OpenaiToolCalls) {
+    this.#providerId = providerId
     this.#writer = writer
     this.#calls = calls
   }
@@ -25,13 +30,18 @@ export class OpenaiDeltas {
     const tokens = probabilities && logProbabilitiesOf(probabilities.content)
     const said = textAt(content)
     if (said !== '' || tokens !== undefined) this.grow('text', said, tokens)
-    for (const piece of listAt(content)) this.#piece(objectAt(piece) ?? {})
+    else this.#pieces(content)
     const refused = textAt(refusal)
     if (refused !== '') this.grow('refusal', refused, probabilities && logProbabilitiesOf(probabilities.refusal))
     for (const annotation of listAt(delta.annotations)) annotate(this.#writer, this.#part('text'), objectAt(annotation))
     if (Array.isArray(calls)) {
       if (calls.length > 0) this.close()
       for (const call of calls) this.#calls.push(objectAt(call) ?? {})
+    }
+    const legacy = objectAt(delta.function_call)
+    if (legacy !== undefined) {
+      this.close()
+      this.#calls.pushLegacy(legacy)
     }
     for (const image of listAt(images)) {
       const url = textAt(objectAt(objectAt(image)?.image_url)?.url)
@@ -48,6 +58,14 @@ export class OpenaiDeltas {
   close(): void {
     if (this.#open !== undefined) this.#writer.end(this.#open)
     this.#open = undefined
+  }
+
+  /** A content in pieces, some of which some servers do not wrap. */
+  #pieces(content: unknown): void {
+    if (Array.isArray(content))
+      for (const piece of content) this.#piece(objectAt(piece) ?? { type: 'text', text: piece })
+    else if (typeof content !== 'string' && content !== undefined && content !== null)
+      throw unavailable(this.#providerId, 'It sent a content that is neither text nor a list')
   }
 
   /** A piece of a content in pieces, in which Mistral's models think. */
@@ -96,6 +114,7 @@ export class OpenaiDeltas {
   #part(kind: GrowingKind): OpenPart {
     if (this.#open?.kind === kind) return this.#open
     this.close()
+    this.begun = true
     this.#open = this.#writer.start(kind)
     return this.#open
   }

@@ -43,15 +43,13 @@ export class OpenaiMapper implements ProviderMapper {
     this.#providerId = providerId
     this.#warnings = warnings
     this.#calls = new OpenaiToolCalls(providerId, this.#writer, flat)
-    this.#deltas = new OpenaiDeltas(this.#writer, this.#calls)
+    this.#deltas = new OpenaiDeltas(providerId, this.#writer, this.#calls)
   }
 
   whole(completion: JsonObject): void {
     const choice = this.#take(completion)
-    // Each call in a whole message is a separate one, whatever its index and id.
-    const message = objectAt(choice?.message)
-    const calls = listAt(message?.tool_calls).map((call, index) => ({ ...objectAt(call), index }))
-    this.#choice({ ...choice, delta: { ...message, tool_calls: calls } }, completion)
+    const message = objectAt(choice?.message) ?? objectAt(choice?.delta) ?? {}
+    this.#choice({ ...choice, delta: deltaOf(message) }, completion)
     this.#usage(completion)
     this.end()
   }
@@ -105,13 +103,13 @@ export class OpenaiMapper implements ProviderMapper {
     this.#writer.push({ type: 'started', warnings: this.#warnings })
   }
 
-  /** The first choice of a completion or chunk, once it is known not to be an error. */
+  /** The only choice that was requested, once a completion or chunk is known not to be an error. */
   #take(chunk: JsonObject): JsonObject | undefined {
     const { error, choices, service_tier: tier } = chunk
     if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
     this.#begin()
     this.#serviceTier = wordAt(tier) ?? this.#serviceTier
-    return objectAt(listAt(choices)[0])
+    return firstOf(listAt(choices))
   }
 
   #usage(chunk: JsonObject): boolean {
@@ -137,7 +135,7 @@ export class OpenaiMapper implements ProviderMapper {
   }
 
   #choice(choice: JsonObject, chunk: JsonObject): void {
-    const delta = objectAt(choice.delta)
+    const delta = objectAt(choice.delta) ?? this.#message(choice)
     if (delta !== undefined) this.#deltas.push(delta, objectAt(choice.logprobs))
     const reason = textAt(choice.finish_reason)
     if (reason === '') return
@@ -149,6 +147,15 @@ export class OpenaiMapper implements ProviderMapper {
     if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
     if (reason === 'error')
       throw this.#failed(chunk, unavailable(this.#providerId, 'It ended the answer with an error'))
+  }
+
+  /** Some servers stream an answer as one whole message. */
+  #message(choice: JsonObject): JsonObject | undefined {
+    const message = objectAt(choice.message)
+    if (message === undefined) return undefined
+    if (this.#deltas.begun || this.#calls.count > 0)
+      throw unavailable(this.#providerId, 'It sent a whole message after a part of it')
+    return deltaOf(message)
   }
 
   #finish(cut = this.over): void {
@@ -164,6 +171,20 @@ export class OpenaiMapper implements ProviderMapper {
     const details = { ...(stopText && { stopText }), ...(serviceTier && { serviceTier }) }
     this.#writer.finish(reason, this.#rawReason, details)
   }
+}
+
+/** The choice with the index 0, or without one. */
+function firstOf(choices: readonly unknown[]): JsonObject | undefined {
+  for (const choice of choices) {
+    const found = objectAt(choice)
+    if (found !== undefined && Number(found.index ?? 0) === 0) return found
+  }
+  return undefined
+}
+
+/** A whole message as one delta. Each call in it is a separate one, whatever its index and id. */
+function deltaOf(message: JsonObject): JsonObject {
+  return { ...message, tool_calls: listAt(message.tool_calls).map((call, index) => ({ ...objectAt(call), index })) }
 }
 
 /** Whether a delta contains only a text. */

@@ -2,16 +2,19 @@ import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { objectAt, textAt } from '../http/json.ts'
+import { argumentsAt, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { readProof } from './call-proofs.ts'
 
 const MAX_CALLS = 512
+/** The index of the call of an answer in the form that OpenAI's first tools had. */
+const LEGACY = 'function_call'
 
 interface Call {
   readonly index: unknown
   readonly id: string
   name: string
+  custom: boolean
   held: string
   /** The provider's proof of the call; empty: none has come. */
   proof: ReturnType<typeof readProof>
@@ -20,7 +23,7 @@ interface Call {
 
 /**
  * Assembles tool calls from their deltas. Servers differ: some omit the index or the id, some give every call the index
- * 0, some repeat the name.
+ * 0, some repeat the name (MiniMax), and some send it in pieces (Gemini).
  */
 export class OpenaiToolCalls {
   readonly #providerId: string
@@ -43,28 +46,50 @@ export class OpenaiToolCalls {
     const custom = objectAt(delta.custom)
     const called = custom ?? objectAt(delta.function)
     const name = textAt(called?.name)
-    const text = textAt(called?.arguments) || textAt(custom?.input)
+    const text = this.#arguments(called?.arguments) || this.#arguments(custom?.input)
     const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
     call.proof = { ...call.proof, ...readProof(delta.extra_content) }
     if (call.part === undefined) {
-      if (call.name === '') call.name = name
+      if (name !== call.name) call.name = name.startsWith(call.name) ? name : call.name + name
       call.held += text
-      if (call.name === '') return
-      const tool = { callId: call.id, ...this.#flat.called(call.name), custom: custom !== undefined, ...call.proof }
-      call.part = this.#writer.start('tool-call', tool)
-      if (call.held !== '') this.#writer.extend(call.part, call.held)
-      call.held = ''
+      call.custom ||= custom !== undefined
+      if (call.name === '' || this.#mayGoOn(call)) return
+      this.#start(call)
     } else if (text !== '') this.#writer.extend(call.part, text)
-    Object.assign(call.part, call.proof)
+    Object.assign(call.part ?? {}, call.proof)
+  }
+
+  /** The only call of a server that knows no other form, or the same call in that form again. */
+  pushLegacy(called: JsonObject): void {
+    if (this.#calls.every(({ index }) => index === LEGACY)) this.push({ index: LEGACY, function: called })
   }
 
   /** Ends every call. `cut`: drops calls that have not shown their tool. */
   end(cut = false): void {
-    for (const { part } of this.#calls) {
-      if (part === undefined && cut) continue
-      if (part === undefined) throw unavailable(this.#providerId, 'It sent a tool call without a name')
-      this.#writer.end(part)
+    for (const call of this.#calls) {
+      if (call.part === undefined && cut) continue
+      if (call.name !== '') this.#writer.end(call.part ?? this.#start(call))
+      else throw unavailable(this.#providerId, 'It sent a tool call without a name')
     }
+  }
+
+  /** Whether more of the name may come: no arguments have, or there is no tool of that name. */
+  #mayGoOn({ name, held }: Call): boolean {
+    return (held === '' || !this.#flat.has(name)) && this.#flat.mayGoOn(name)
+  }
+
+  #start(call: Call): OpenPart {
+    const { id: callId, name, custom, proof, held } = call
+    call.part = this.#writer.start('tool-call', { callId, ...this.#flat.called(name), custom, ...proof })
+    if (held !== '') this.#writer.extend(call.part, held)
+    call.held = ''
+    return call.part
+  }
+
+  #arguments(value: unknown): string {
+    const text = argumentsAt(value)
+    if (text === undefined) throw unavailable(this.#providerId, 'It sent arguments that are neither text nor an object')
+    return text
   }
 
   #find(index: unknown, id: string): Call | undefined {
@@ -76,7 +101,15 @@ export class OpenaiToolCalls {
 
   #add(index: unknown, id: string): Call {
     if (this.#calls.length === MAX_CALLS) throw unavailable(this.#providerId, 'It sent too many tool calls')
-    const call = { index, id: id === '' ? randomId('call') : id, name: '', held: '', proof: {}, part: undefined }
+    const call = {
+      index,
+      id: id === '' ? randomId('call') : id,
+      name: '',
+      custom: false,
+      held: '',
+      proof: {},
+      part: undefined,
+    }
     this.#calls.push(call)
     return call
   }

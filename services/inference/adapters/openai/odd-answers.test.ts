@@ -1,0 +1,142 @@
+// Answers that differ from OpenAI's: what is clear is taken, and anything else is malformed.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FlatTools } from '#services/inference/domain/flat-tools.ts'
+import type { JsonObject } from '#shared/json.ts'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { OpenaiMapper } from './mapper.ts'
+
+const malformed = reasonOfRejection('PROVIDER_UNAVAILABLE')
+const tools = ['get', 'get_weather', 'put'].map((name) => ({
+  name,
+  description: '',
+  parameters: {},
+  strict: undefined,
+}))
+
+/** The parts and the reason of an answer. */
+function read(mapper: OpenaiMapper) {
+  const events = mapper.take()
+  const last = events.at(-1)
+  return {
+    parts: events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : [])),
+    reason: last?.type === 'finished' ? last.reason : undefined,
+  }
+}
+
+function whole(completion: JsonObject) {
+  const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
+  mapper.whole(completion)
+  return read(mapper)
+}
+
+function streamed(...chunks: (JsonObject | string)[]) {
+  const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
+  for (const chunk of chunks) mapper.push(typeof chunk === 'string' ? chunk : JSON.stringify(chunk))
+  mapper.end()
+  return read(mapper)
+}
+
+const message = (message: JsonObject, finish = 'stop') => ({ choices: [{ index: 0, message, finish_reason: finish }] })
+const delta = (delta: JsonObject, finish: string | null = null) => ({
+  choices: [{ index: 0, delta, finish_reason: finish }],
+})
+const call = (name: string, json: string, callId = 'c') => ({ type: 'tool-call', callId, name, arguments: json })
+const text = (text: string) => ({ type: 'text', text })
+
+test('arguments may be an object, and nothing else but a text', () => {
+  const called = (args: JsonObject[string]) => ({
+    tool_calls: [{ id: 'c', function: { name: 'put', arguments: args } }],
+  })
+  const one = { parts: [call('put', '{"a":1}')], reason: 'tool-calls' }
+  assert.deepEqual(whole(message(called({ a: 1 }), 'tool_calls')), one)
+  assert.deepEqual(streamed(delta(called({ a: 1 }), 'tool_calls')), one)
+  assert.deepEqual(whole(message(called(null))).parts, [call('put', '')])
+  for (const args of [7, true, ['a']]) {
+    assert.throws(() => whole(message(called(args))), malformed)
+    assert.throws(() => streamed(delta(called(args), 'stop')), malformed)
+  }
+})
+
+test('a call in the form of OpenAI’s first tools is a call, unless it is there in today’s form as well', () => {
+  const own = (parts: readonly object[]) => parts.map((part) => ({ ...part, callId: 'c' }))
+  const once = { name: 'put', arguments: '{"a":1}' }
+  for (const finish of ['function_call', 'stop']) {
+    const { parts, reason } = whole(message({ content: null, function_call: once }, finish))
+    assert.deepEqual([own(parts), reason], [[call('put', '{"a":1}')], 'tool-calls'])
+  }
+  const { parts, reason } = streamed(
+    delta({ role: 'assistant', function_call: { name: 'put', arguments: '' } }),
+    delta({ function_call: { arguments: '{"a"' } }),
+    delta({ function_call: { arguments: ':1}' } }),
+    delta({}, 'function_call'),
+  )
+  assert.deepEqual([own(parts), reason], [[call('put', '{"a":1}')], 'tool-calls'])
+  const both = { tool_calls: [{ id: 'c', function: once }], function_call: once }
+  assert.deepEqual(whole(message(both)).parts, [call('put', '{"a":1}')])
+})
+
+test('a content is a text, or a list of pieces, or none', () => {
+  for (const none of [null, '', []]) assert.deepEqual(whole(message({ content: none })).parts, [])
+  assert.deepEqual(whole(message({ content: ['a', { type: 'text', text: 'b' }] })).parts, [text('ab')])
+  for (const content of [42, true, { type: 'text', text: 'a' }]) {
+    assert.throws(() => whole(message({ content })), malformed)
+    assert.throws(() => streamed(delta({ content }, 'stop')), malformed)
+  }
+})
+
+test('a stream may be one whole message, once', () => {
+  const said = message({ role: 'assistant', content: 'a' })
+  assert.deepEqual(streamed(said), { parts: [text('a')], reason: 'stop' })
+  const tools = [{ function: { name: 'put', arguments: '{}' } }, { function: { name: 'put', arguments: '[]' } }]
+  const { parts } = streamed(message({ tool_calls: tools }, 'tool_calls'))
+  assert.deepEqual(parts.length, 2)
+  assert.throws(() => streamed(message({ content: 'a' }), said), malformed)
+})
+
+test('only the choice with the index 0 counts, wherever it is', () => {
+  const one = (index: number, said: object, finish: string | null) => ({ index, ...said, finish_reason: finish })
+  const pieces = ['A', 'B', 'B2', 'A2'].map((content) => ({ delta: { content } }))
+  const [a = {}, b = {}, b2 = {}, a2 = {}] = pieces
+  const chunks = [
+    { choices: [one(1, b, null), one(0, a, null)] },
+    { choices: [one(1, b2, 'length')] },
+    { choices: [one(0, a2, 'stop')] },
+    '[DONE]',
+  ]
+  assert.deepEqual(streamed(...chunks), { parts: [text('AA2')], reason: 'stop' })
+  const choices = ['B', 'A'].map((content, at) => one(1 - at, { message: { content } }, 'stop'))
+  assert.deepEqual(whole({ choices }).parts, [text('A')])
+})
+
+const named = (name: string, args = '') =>
+  delta({ tool_calls: [{ index: 0, id: 'c', function: { name, arguments: args } }] })
+const more = (args: string) => delta({ tool_calls: [{ index: 0, function: { arguments: args } }] })
+
+test('a name may come in pieces, or again with each delta', () => {
+  for (const [names, name] of [
+    [['get_', 'weather'], 'get_weather'],
+    [['get', '_weather'], 'get_weather'],
+    [['get', 'get_weather'], 'get_weather'],
+    [['get', 'get', 'get'], 'get'],
+    [['get_weather', 'get_weather'], 'get_weather'],
+    [['put', 'put'], 'put'],
+    [['unknown', 'unknown'], 'unknown'],
+    [['get_'], 'get_'],
+  ] as const) {
+    const { parts } = streamed(...names.map((piece) => named(piece)), more('{}'), delta({}, 'tool_calls'))
+    assert.deepEqual(parts, [call(name, '{}')], names.join(' + '))
+    const ended = streamed(...names.map((piece) => named(piece)), delta({}, 'tool_calls'))
+    assert.deepEqual(ended.parts, [call(name, '')], names.join(' + '))
+  }
+  const { parts } = streamed(named('get', '{'), named('get', '}'), delta({}, 'tool_calls'))
+  assert.deepEqual(parts, [call('get', '{}')])
+})
+
+test('a name that cannot go on shows its tool at once', () => {
+  const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
+  mapper.push(JSON.stringify(named('put')))
+  assert.equal(mapper.take().at(-1)?.type, 'part-started')
+  mapper.push(JSON.stringify(named('put')))
+  assert.deepEqual(mapper.take(), [])
+})
