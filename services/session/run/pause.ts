@@ -15,3 +15,11 @@ export const pause: Pause = (ms, signal) =>
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
   })
+
+/**
+ * Waits for the next turn of the event loop. Without that, a provider that sends a lot at once would leave readers of
+ * its events no time to receive it.
+ */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -7,6 +7,7 @@ import { StepDraft } from '../domain/generation/step-draft.ts'
 import type { AssistantMessage, StructuredError } from '../domain/message.ts'
 import type { Delegation } from '../domain/subagent/delegation.ts'
 import type { Mark } from './events/event-hub.ts'
+import { nextTurn } from './pause.ts'
 import type { RunContext } from './run-context.ts'
 
 const { most: MOST_PARTS } = limitOf(AssistantMessageSchema.field.parts)
@@ -154,9 +155,4 @@ export class StepRecorder {
     hub.publish(sent, mark)
     return true
   }
-}
-
-/** A provider that has much to say at once would leave its readers no time to take it. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -8,6 +8,7 @@ import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Mark } from '../events/event-hub.ts'
 import type { Conversation } from '../history/conversation.ts'
 import { StoreFault } from '../patient-port.ts'
+import { nextTurn } from '../pause.ts'
 import type { RunContext } from '../run-context.ts'
 import { isLeaseLost, Stopped } from '../stopped.ts'
 import { CompactionFailure, summarize } from './summarize.ts'
@@ -75,6 +76,5 @@ async function send(run: RunContext, messageId: string, delta: string, { seq, ma
   const { directory } = session.location
   const event = { id: newId('evt'), workspace, sessionId, directory, timeCreated: clock.now(), afterSeq: seq, data }
   hub.publish([event], mark)
-  // Without a pause, a provider that sends a lot at once would leave readers no time to receive it.
-  await new Promise((resolve) => setImmediate(resolve))
+  await nextTurn()
 }
