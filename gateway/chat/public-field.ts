@@ -35,6 +35,8 @@ function fieldOfMessage(body: CreateChatBody, message: number, part: number | un
     const at = `${origin}.content`
     return inner === undefined ? at : `${at}.${inner}${memberOf(ofInner)}`
   }
+  if (rest === 'text.sources') return origin.replace(/^(messages\.\d+).*/, '$1.annotations')
+  if (rest === 'image.detail') return origin.replace(/url$/, 'detail')
   return rest === 'file.name' ? origin.replace(/file_data$/, 'filename') : origin
 }
 
@@ -42,6 +44,8 @@ function memberOf(rest: string): string {
   switch (rest) {
     case 'image.data':
       return '.image_url.url'
+    case 'image.detail':
+      return '.image_url.detail'
     case 'video.data':
       return '.video_url.url'
     case 'file.data':
@@ -61,5 +65,5 @@ function fieldOfTool(body: CreateChatBody, callable: boolean, index: number, res
   const tool = offeredTools(body).filter(({ type }) => isCallable(type) === callable)[index]
   if (tool === undefined) return `tools.${index}${rest}`
   const at = `tools.${body.tools?.indexOf(tool)}`
-  return callable ? `${at}.${tool.type}${rest}` : at
+  return callable ? `${at}.${tool.type}${rest.replace(/^\.custom$/, '')}` : at
 }

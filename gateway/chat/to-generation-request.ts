@@ -16,11 +16,13 @@ export function toGenerationRequest(
     requestId,
     origin: 'chat',
     messages: toMessages(body),
-    notApplied: hasNames(body) ? [...notApplied, 'messages.name'] : notApplied,
+    notApplied: [...notApplied, ...messagesNotApplied(body)],
   }
 }
 
-/** Whether a message names who speaks, for which a generation has no place; that of a tool only repeats its call. */
-function hasNames({ messages }: CreateChatBody): boolean {
-  return messages?.some(({ role, name }) => role !== 'tool' && name != null) === true
+/** Members of messages for which a generation has no place; the name of a tool's only repeats its call. */
+function messagesNotApplied({ messages }: CreateChatBody): string[] {
+  const named = messages?.some(({ role, name }) => role !== 'tool' && name != null) === true
+  const spoken = messages?.findIndex((message) => message.role === 'assistant' && message.audio != null) ?? -1
+  return [...(named ? ['messages.name'] : []), ...(spoken < 0 ? [] : [`messages.${spoken}.audio`])]
 }

@@ -1,7 +1,15 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type HostedToolSchema, ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/request.ts'
-import { cleared, given, toCacheControl, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
+import {
+  cleared,
+  given,
+  picturesNotApplied,
+  toCacheControl,
+  toExclusion,
+  toReasoning,
+  toSharedSettings,
+} from '../generation/to-shared.ts'
 import { type ChatSettings, nameOf, wantedBy } from './body.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
@@ -26,7 +34,11 @@ export function toSettings(body: ChatSettings): GenerationInit {
     ...given('toolChoice', toChoice(body)),
     ...toTools(body),
     sampling: toSampling(body),
-    notApplied: transforms == null || transforms.length === 0 ? notApplied : [...notApplied, 'transforms'],
+    notApplied: [
+      ...notApplied,
+      ...(transforms == null || transforms.length === 0 ? [] : ['transforms']),
+      ...picturesNotApplied(body),
+    ],
   }
 }
 

@@ -50,6 +50,14 @@ export function toExclusion(exclude: boolean | null | undefined, include?: boole
   return exclude === false || include === true ? false : undefined
 }
 
+/** How pictures are made means nothing where none are wanted. */
+export function picturesNotApplied(body: {
+  readonly modalities?: readonly string[] | null | undefined
+  readonly image_config?: unknown
+}): string[] {
+  return body.image_config == null || body.modalities?.includes('image') === true ? [] : ['image_config']
+}
+
 /** The sampling settings that a request switches off, by field name; they stay off even if a preset sets them. */
 export function cleared(off: Readonly<Record<string, boolean>>): { readonly cleared?: string[] } {
   const names = Object.keys(off).filter((name) => off[name])

@@ -9,6 +9,8 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   'image.data': 'source.data',
   'file.data': 'source.data',
   'file.name': 'title',
+  'text.sources': 'citations',
+  'tool_result.failed': 'is_error',
 }
 
 /** Maps a field of the generation to the member of the request body that it was made from. */
@@ -19,7 +21,9 @@ export function publicField(field: string, body: CreateMessageBody, headers: Mes
     return withMember(at, rest)
   }
   const [, tool, ofTool = ''] = /^tools\[(\d+)\](.*)$/.exec(field) ?? []
-  if (tool !== undefined) return `tools.${placeOf(body, true, Number(tool))}${ofTool}`
+  if (tool !== undefined) {
+    return `tools.${placeOf(body, true, Number(tool))}${ofTool.replace(/^\.deferred$/, '.defer_loading')}`
+  }
   const [, hosted] = /^hosted_tools\[(\d+)\]/.exec(field) ?? []
   if (hosted !== undefined) return `tools.${placeOf(body, false, Number(hosted))}`
   if (/^extensions\[\d+\]\.headers/.test(field)) return 'anthropic-beta'

@@ -76,7 +76,7 @@ function bare(block: KnownBlock, field: string): Part {
     case 'tool_use': {
       const { id: callId, name, input, signature, format } = block
       const proof = { signature: signature ?? undefined, format: format ?? undefined }
-      return { part: { case: 'toolCall', value: { callId, name, arguments: JSON.stringify(input ?? {}), ...proof } } }
+      return { part: { case: 'toolCall', value: { callId, name, arguments: argumentsOf(input ?? {}), ...proof } } }
     }
     case 'tool_result': {
       const { tool_use_id: callId, content, is_error: failed } = block
@@ -84,6 +84,12 @@ function bare(block: KnownBlock, field: string): Part {
       return { part: { case: 'toolResult', value: { callId, content: parts, failed: failed === true } } }
     }
   }
+}
+
+/** Arguments that are no JSON object go back as the model wrote them (`inputOf` in from-part.ts). */
+function argumentsOf(input: object): string {
+  const [[name, text] = [], another] = Object.entries(input)
+  return another === undefined && name === 'INVALID_JSON' && typeof text === 'string' ? text : JSON.stringify(input)
 }
 
 const inner =

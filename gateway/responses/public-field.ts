@@ -15,6 +15,7 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   'audio.data': 'input_audio.data',
   'video.data': 'video_url',
   'text.sources': 'annotations',
+  'image.detail': 'detail',
 }
 
 /** Maps a field of the generation to the member of the request body that it was made from. */
@@ -32,6 +33,8 @@ export function publicField(
   if (tool !== undefined) {
     const { tools, hosted } = offerOf(body)
     const path = (list === 'tools' ? tools : hosted)[Number(tool)]?.path ?? 'tools'
+    if (ofTool === '.custom') return path
+    if (ofTool === '.deferred') return `${path}.defer_loading`
     return ofTool.startsWith('.namespace') ? path.replace(/\.tools\.\d+$/, ofTool.slice(10)) : `${path}${ofTool}`
   }
   if (field === 'user' && body.user == null) return 'safety_identifier'
@@ -49,6 +52,7 @@ function fieldOfInput(body: CreateResponseBody, message: number, part: number | 
   const item = body.input[origin.item]
   const at = `input.${origin.item}`
   if (item === undefined) return at
+  if (isMessage(item) && rest.endsWith('.phase')) return `${at}.phase`
   if (isMessage(item))
     return fieldOfContent(`${at}.content`, item.content, part === undefined ? part : origin.part, rest)
   if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return at

@@ -2,7 +2,14 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ResponseFormatSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/request.ts'
 import { namesPreset } from '../generation/routing.ts'
-import { cleared, given, toExclusion, toReasoning, toSharedSettings } from '../generation/to-shared.ts'
+import {
+  cleared,
+  given,
+  picturesNotApplied,
+  toExclusion,
+  toReasoning,
+  toSharedSettings,
+} from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
 import { offerOf, toHostedTools, toToolChoice, toTools } from './to-tools.ts'
@@ -43,7 +50,11 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
     ...given('verbosity', body.text?.verbosity),
     ...(own === undefined ? {} : { extensions: [{ format: NATIVE, body: own }] }),
     ...shared,
-    notApplied: body.x_search_filter == null ? notApplied : [...notApplied, 'x_search_filter'],
+    notApplied: [
+      ...notApplied,
+      ...(body.x_search_filter == null ? [] : ['x_search_filter']),
+      ...picturesNotApplied(body),
+    ],
   }
 }
 

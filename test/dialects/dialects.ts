@@ -29,7 +29,7 @@ export interface Answer {
 
 /** A public dialect: how a request is written in it, and how its answers are read. */
 export interface Dialect {
-  readonly name: string
+  readonly name: 'responses' | 'chat' | 'messages'
   /** The dialect's words for why an answer ended. */
   readonly reasons: { readonly tools: string; readonly stop: string; readonly length: string; readonly filter: string }
   /** Whether a request can name stop texts. */

@@ -6,6 +6,7 @@ import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
 import { type Answer, DIALECTS, type Dialect } from './dialects.ts'
+import { LOSSES } from './losses.ts'
 import { type Ending, SAID, type Upstream } from './upstreams/upstream.ts'
 import { UPSTREAMS } from './upstreams.ts'
 
@@ -125,6 +126,14 @@ for (const dialect of DIALECTS) {
         )
       })
 
+      test(`${name}: what the provider lacks is named, and the rest arrives`, async () => {
+        for (const { what, add, names, reaches } of LOSSES[dialect.name]) {
+          const { body, answer } = await ask(dialect, upstream, add(dialect.request), streamed)
+          assert.deepEqual(dialect.read(answer).leftOut, names[upstream.protocol] ?? [], what)
+          if (reaches !== undefined) assert.match(JSON.stringify(body), reaches[upstream.protocol], what)
+        }
+      })
+
       test(`${name}: an answer that ends before its time says why`, async (t) => {
         t.after(() => {
           ending = undefined
@@ -200,4 +209,15 @@ test('the proof of a call of Gemini goes back in the member that it came in, by 
       }
     }
   }
+})
+
+test('a conversation that is blank to its provider is refused before it is sent, by every dialect', async () => {
+  const sent = stub.seen.length
+  for (const dialect of DIALECTS) {
+    const got = await dialect.post(portico, { model: 'up-anthropic/claude', ...dialect.prompt(' ') }, {})
+    const { error } = (await got.json()) as Json
+    assert.equal(got.status, 400, dialect.name)
+    assert.match(error.message, /: (input|messages): must have content besides instructions and blank texts$/)
+  }
+  assert.equal(stub.seen.length, sent)
 })

@@ -1,6 +1,10 @@
 import { isObject, type JsonObject } from '#shared/json.ts'
-import type { Part } from './conversation.ts'
+import type { Message, Part } from './conversation.ts'
 import type { GenerationRequest, ProviderExtension, Warning } from './generation.ts'
+import type { Tool } from './tools.ts'
+
+/** Of a long conversation no more are needed. */
+const MAX_WARNINGS = 64
 
 /** Settings for which some provider has no member: by the name of their field, whether a request contains them. */
 const SETTINGS = {
@@ -30,13 +34,16 @@ const SETTINGS = {
   'provider_body.image_config': ({ providerBody }) => providerBody?.image_config !== undefined,
   max_tool_calls: ({ maxToolCalls }) => maxToolCalls !== undefined,
   parallel_tool_calls: ({ parallelToolCalls }) => parallelToolCalls !== undefined,
-  'tools.custom': ({ tools }) => tools.some(({ custom }) => custom !== undefined),
-  'tools.namespace': ({ tools }) => tools.some(({ namespace }) => namespace !== undefined),
-  'tools.deferred': ({ tools }) => tools.some(({ deferred }) => deferred === true),
 } as const satisfies Readonly<Record<string, (request: GenerationRequest) => boolean>>
 
+/** The same for settings of single tools. */
+const TOOL_SETTINGS = {
+  'tools.custom': ({ custom }) => custom !== undefined,
+  'tools.deferred': ({ deferred }) => deferred === true,
+} as const satisfies Readonly<Record<string, (tool: Tool) => boolean>>
+
 /** A setting, by the name of its field. */
-export type Setting = keyof typeof SETTINGS
+export type Setting = keyof typeof SETTINGS | keyof typeof TOOL_SETTINGS
 
 /** Settings that OpenAI's and Anthropic's models lack, where pictures are made by a tool. */
 export const OPEN_MODELS_ONLY = [
@@ -47,7 +54,51 @@ const LEFT_OUT = 'This provider has no such setting: it was left out'
 
 /** Warnings about settings of a request for which a provider has no member. */
 export function settingsLeftOut(request: GenerationRequest, without: readonly Setting[]): Warning[] {
-  return without.filter((name) => SETTINGS[name](request)).map((field) => ({ field, message: LEFT_OUT }))
+  return without.flatMap((name) => {
+    if (!isOfTools(name)) return SETTINGS[name](request) ? [{ field: name, message: LEFT_OUT }] : []
+    const [, member = ''] = name.split('.')
+    return request.tools.flatMap((tool, i) =>
+      TOOL_SETTINGS[name](tool) ? [{ field: `tools[${i}].${member}`, message: LEFT_OUT }] : [],
+    )
+  })
+}
+
+function isOfTools(name: Setting): name is keyof typeof TOOL_SETTINGS {
+  return name in TOOL_SETTINGS
+}
+
+/** Members of parts for which some provider has no place: by the name of their field, whether a part contains them. */
+const PART_MEMBERS = {
+  'text.phase': (part) => part.type === 'text' && part.phase !== undefined,
+  'refusal.phase': (part) => part.type === 'refusal' && part.phase !== undefined,
+  'text.sources': (part) => part.type === 'text' && (part.sources?.length ?? 0) > 0,
+  'image.detail': (part) => part.type === 'image' && (part.detail ?? 'auto') !== 'auto',
+  /** Without a proof, some providers do not take a thought back. */
+  reasoning: (part) => part.type === 'reasoning' && !part.signature && !part.encrypted,
+  'tool_result.failed': (part) => part.type === 'tool-result' && part.failed,
+} as const satisfies Readonly<Record<string, (part: Part) => boolean>>
+
+/** A member of a part, by the name of its field. */
+export type PartMember = keyof typeof PART_MEMBERS
+
+/** Warnings about members of parts for which a provider has no place. */
+export function partMembersLeftOut(messages: readonly Message[], without: readonly PartMember[]): Warning[] {
+  const warnings: Warning[] = []
+  const add = (part: Part, at: string): void => {
+    for (const name of without) {
+      if (!PART_MEMBERS[name](part)) continue
+      warnings.push({ field: `${at}.${name}`, message: 'This provider has no place for it: it was left out' })
+    }
+    if (part.type !== 'tool-result') return
+    for (const [k, inner] of part.content.entries()) add(inner, `${at}.tool_result.content[${k}]`)
+  }
+  for (const [i, { parts }] of messages.entries()) {
+    for (const [j, part] of parts.entries()) {
+      add(part, `messages[${i}].parts[${j}]`)
+      if (warnings.length >= MAX_WARNINGS) return warnings
+    }
+  }
+  return warnings
 }
 
 /** Further members of the body for a provider, except those that it lacks. */
@@ -101,9 +152,6 @@ function membersLeftOut({ headers, body = {} }: ProviderExtension, { reasoning }
   return Object.keys(headers).length === 0 ? names : ['headers', ...names]
 }
 
-/** A long conversation with another provider's thoughts needs no more. */
-const MAX_WARNINGS = 64
-
 /**
  * Whether a part contains opaque data that a provider does not understand, because another kind made it. A part of
  * unknown origin is sent to any provider.
@@ -115,7 +163,7 @@ export function isForeign(part: Part, ...formats: readonly string[]): boolean {
   return opaque !== undefined && part.format !== undefined && !formats.includes(part.format)
 }
 
-/** Warnings about members of the request that are not applied, since one endpoint serves each model. */
+/** Warnings about members of the request that are not applied to anything yet. */
 export function notAppliedWarnings({
   notApplied,
   routing,

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { CacheControl, MediaPart, Message, Part } from '#services/inference/domain/conversation.ts'
+import type { CacheControl, MediaPart, Message, Part, TextPart } from '#services/inference/domain/conversation.ts'
 import { isForeign } from '#services/inference/domain/left-out.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { base64, fromUrl } from '../http/data-url.ts'
 import { objectAt } from '../http/json.ts'
 import { callIdOf } from './call-ids.ts'
@@ -67,7 +68,7 @@ function blockOf(part: Part, tools: AnthropicTools): Block | undefined {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return part.text.trim() === '' ? undefined : { type: 'text', text: part.text }
+      return isBlank(part) ? undefined : { type: 'text', text: part.text }
     case 'foreign':
       return isForeign(part, ANTHROPIC) ? undefined : part.item
     case 'reasoning':
@@ -85,12 +86,17 @@ function blockOf(part: Part, tools: AnthropicTools): Block | undefined {
       return { type: 'tool_result', tool_use_id: callIdOf(part.callId), content, ...failed }
     }
     default:
-      return untakenIn(part) === undefined ? mediaBlock(part) : undefined
+      return unsupportedIn(part) === undefined ? mediaBlock(part) : undefined
   }
 }
 
+/** Whether a text has no content. */
+export function isBlank({ text }: TextPart): boolean {
+  return text.trim() === ''
+}
+
 /** What the API does not accept of a part, in words; undefined: nothing. */
-export function untakenIn(part: Part): string | undefined {
+export function unsupportedIn(part: Part): string | undefined {
   switch (part.type) {
     case 'audio':
     case 'video':
@@ -98,7 +104,7 @@ export function untakenIn(part: Part): string | undefined {
     case 'file':
       return isReadable(part) ? undefined : `file of the type ${part.mime?.slice(0, 64) || 'unknown'}`
     case 'tool-result':
-      return part.content.map(untakenIn).find((kind) => kind !== undefined)
+      return part.content.map(unsupportedIn).find((kind) => kind !== undefined)
     default:
       return undefined
   }
@@ -124,11 +130,12 @@ function mediaBlock(part: MediaPart): Block {
   return { type, source, ...title }
 }
 
-/** A model may have written broken JSON; the API accepts only objects. */
-function inputOf(text: string): unknown {
+/** A model may have written broken JSON, which goes back in the form that the makers of the API advise. */
+function inputOf(text: string): JsonObject {
+  if (text === '') return {}
   try {
-    return objectAt(JSON.parse(text)) ?? {}
-  } catch {
-    return {}
-  }
+    const input = objectAt(JSON.parse(text))
+    if (input !== undefined) return input
+  } catch {}
+  return { INVALID_JSON: text }
 }

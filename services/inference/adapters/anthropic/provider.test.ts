@@ -151,7 +151,7 @@ test('the body: system apart, results as the user’s, thoughts with their proof
           { type: 'thinking', thinking: 'hm', signature: 'sig' },
           { type: 'redacted_thinking', data: 'enc' },
           { type: 'tool_use', id: 'c1', name: 'list', input: { path: '.' } },
-          { type: 'tool_use', id: 'c2', name: 'list', input: {} },
+          { type: 'tool_use', id: 'c2', name: 'list', input: { INVALID_JSON: 'broken' } },
         ],
       },
       {

@@ -1,6 +1,7 @@
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits.ts'
 import { providerBodyFor } from '#services/inference/domain/left-out.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { objectAt } from '../http/json.ts'
 import { anthropicConversation } from './conversation.ts'
 import { extensionOf } from './extension.ts'
@@ -63,6 +64,10 @@ function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record
   const { messages, modelId, responseFormat } = request
   const conversation = anthropicConversation(messages, tools, stayingInstructions(request))
   const { system } = conversation
+  if (conversation.messages.length === 0) {
+    const problem = 'must have content besides instructions and blank texts'
+    throw new Rejection('REQUEST_INVALID', { field: 'messages', problem })
+  }
   if (responseFormat?.type === 'json-object') system.push({ type: 'text', text: JSON_ONLY })
   return {
     model: modelId,

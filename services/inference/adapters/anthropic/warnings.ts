@@ -1,7 +1,14 @@
-import type { Message } from '#services/inference/domain/conversation.ts'
+import type { Message, Part } from '#services/inference/domain/conversation.ts'
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
-import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
-import { untakenIn } from './conversation.ts'
+import {
+  foreignLeftOut,
+  OPEN_MODELS_ONLY,
+  partMembersLeftOut,
+  type Setting,
+  settingsLeftOut,
+} from '#services/inference/domain/left-out.ts'
+import { objectAt } from '../http/json.ts'
+import { isBlank, unsupportedIn } from './conversation.ts'
 import { ANTHROPIC } from './extension.ts'
 import { stayingInstructions } from './instructions.ts'
 import { models } from './known-models.ts'
@@ -25,7 +32,8 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   const warnings = [
     ...settingsLeftOut(request, ANTHROPIC_WITHOUT),
     ...foreignLeftOut(request, ANTHROPIC),
-    ...mediaLeftOut(messages),
+    ...partsLeftOut(messages),
+    ...partMembersLeftOut(messages, ['text.phase', 'refusal.phase', 'image.detail', 'reasoning']),
     ...samplingOf(request).warnings,
   ]
   const warn = (field: string, holds: boolean, message: string): void => {
@@ -58,23 +66,35 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
 
 function whyNoThoughts(request: GenerationRequest): string {
   if (!models.thinks(request.modelId)) return 'it cannot'
-  return demandsCall(request) ? 'a call is demanded' : 'max_output_tokens leaves no room'
+  return demandsCall(request) ? 'a call is demanded' : 'the maximum output leaves no room'
 }
 
-/** A long conversation about sounds needs no more. */
+/** Of a long conversation no more are needed. */
 const MAX_WARNINGS = 64
 
-/** The API accepts neither sound nor video, and of files only texts and PDFs. */
-function mediaLeftOut(messages: readonly Message[]): Warning[] {
+/** What the API does not accept of the parts of a conversation. */
+function partsLeftOut(messages: readonly Message[]): Warning[] {
   const warnings: Warning[] = []
-  for (const [i, { parts }] of messages.entries()) {
+  for (const [i, { role, parts }] of messages.entries()) {
     for (const [j, part] of parts.entries()) {
-      const untaken = untakenIn(part)
-      if (untaken === undefined) continue
-      const message = `This provider does not support ${untaken}: it was left out`
-      warnings.push({ field: `messages[${i}].parts[${j}]`, message })
+      const field = `messages[${i}].parts[${j}]`
+      const kind = unsupportedIn(part)
+      if (kind !== undefined)
+        warnings.push({ field, message: `This provider does not support ${kind}: it was left out` })
+      // What a model says beside calls may be nothing.
+      const said = part.type === 'text' && (role === 'user' || part.text !== '')
+      if (said && isBlank(part)) warnings.push({ field, message: 'This provider refuses blank texts: it was left out' })
+      if (part.type === 'text' && part.sources?.length && !hasCitations(part)) {
+        const message = 'This provider accepts only citations of its own: they were left out'
+        warnings.push({ field: `${field}.text.sources`, message })
+      }
       if (warnings.length >= MAX_WARNINGS) return warnings
     }
   }
   return warnings
+}
+
+/** Whether the citations of a text are the API's own. */
+function hasCitations({ providerMetadata }: Part): boolean {
+  return objectAt(providerMetadata?.[ANTHROPIC])?.citations !== undefined
 }

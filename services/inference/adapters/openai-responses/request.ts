@@ -2,6 +2,7 @@ import type { GenerationRequest, Warning } from '#services/inference/domain/gene
 import {
   foreignLeftOut,
   OPEN_MODELS_ONLY,
+  partMembersLeftOut,
   providerBodyFor,
   type Setting,
   settingsLeftOut,
@@ -27,7 +28,11 @@ export const RESPONSES_WITHOUT: readonly Setting[] = [
 
 /** The settings of a request for which the API has no member. */
 export function responsesWarnings(request: GenerationRequest): Warning[] {
-  return [...settingsLeftOut(request, RESPONSES_WITHOUT), ...foreignLeftOut(request, OPENAI_FORMAT)]
+  return [
+    ...settingsLeftOut(request, RESPONSES_WITHOUT),
+    ...foreignLeftOut(request, OPENAI_FORMAT),
+    ...partMembersLeftOut(request.messages, ['text.sources', 'tool_result.failed', 'reasoning']),
+  ]
 }
 
 /**

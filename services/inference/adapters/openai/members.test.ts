@@ -85,7 +85,7 @@ test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one 
   assert.deepEqual(Object(body.messages)[0].tool_calls, [{ id: 'c1', type: 'custom', custom }])
   for (const dialect of ['openrouter', 'compatible'] as const) {
     const { body, warnings } = requestOf(dialect, { tools: [patch], messages })
-    assert.deepEqual([body.tools, warnings], [undefined, ['tools']])
+    assert.deepEqual([body.tools, warnings], [undefined, ['tools[0].custom']])
     const [{ function: called }] = Object(body.messages)[0].tool_calls
     assert.deepEqual(called, { name: 'patch', arguments: '{"input":"diff"}' })
     assert.throws(() => requestOf(dialect, request), reasonOfRejection('REQUEST_INVALID'))

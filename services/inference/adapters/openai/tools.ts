@@ -8,12 +8,7 @@ type Item = Record<string, unknown>
 /** The members of a request that define the tools and how they are called. Only OpenAI accepts custom ones. */
 export function openaiTools(request: GenerationRequest, context: ChatContext): Item {
   const { toolChoice, parallelToolCalls } = request
-  const { omissions, profile } = context
-  const tools = request.tools.filter(({ name, custom }) => {
-    if (custom === undefined || profile.dialect === 'openai') return true
-    omissions.add('tools', `This provider does not support custom tools: ${name} was left out`)
-    return false
-  })
+  const tools = request.tools.filter(({ custom }) => custom === undefined || context.profile.dialect === 'openai')
   checkChoice(toolChoice, tools)
   if (tools.length === 0) return {}
   return {

@@ -1,5 +1,12 @@
 import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
-import { foreignLeftOut, OPEN_MODELS_ONLY, type Setting, settingsLeftOut } from '#services/inference/domain/left-out.ts'
+import {
+  foreignLeftOut,
+  OPEN_MODELS_ONLY,
+  type PartMember,
+  partMembersLeftOut,
+  type Setting,
+  settingsLeftOut,
+} from '#services/inference/domain/left-out.ts'
 import { proofFormats } from './call-proofs.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 
@@ -8,10 +15,16 @@ export const CHAT_WITHOUT: Readonly<Record<OpenaiDialect, readonly Setting[]>> =
   openai: [
     ...(['sampling.top_k', 'sampling.min_p', 'sampling.top_a', 'sampling.repetition_penalty'] as const),
     ...(['reasoning.summary', 'reasoning.max_tokens', 'max_tool_calls', ...OPEN_MODELS_ONLY] as const),
+    'tools.deferred',
   ],
-  compatible: ['sampling.top_a', 'reasoning.summary', 'reasoning.max_tokens', 'speed', 'max_tool_calls'],
-  openrouter: [],
+  compatible: [
+    ...(['sampling.top_a', 'reasoning.summary', 'reasoning.max_tokens', 'speed', 'max_tool_calls'] as const),
+    ...(['tools.custom', 'tools.deferred'] as const),
+  ],
+  openrouter: ['tools.custom', 'tools.deferred'],
 }
+
+const NO_PLACE: readonly PartMember[] = ['text.phase', 'refusal.phase', 'text.sources', 'tool_result.failed']
 
 /**
  * The settings of a request for which a dialect of chat completions has no member. OpenRouter accepts proofs of every
@@ -23,5 +36,6 @@ export function openaiWarnings(request: GenerationRequest, profile: ChatProfile)
   return [
     ...settingsLeftOut(request, CHAT_WITHOUT[dialect]),
     ...foreignLeftOut(opaque, ...proofFormats(profile, request.modelId)),
+    ...partMembersLeftOut(request.messages, NO_PLACE),
   ]
 }
