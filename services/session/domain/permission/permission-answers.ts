@@ -1,5 +1,6 @@
 import { parkInputs } from '../inbox/wake.ts'
 import type { Revision } from '../revision.ts'
+import { isLeaseLive } from '../session-state.ts'
 import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
 
 /** Writes a request that waits. */
@@ -33,7 +34,8 @@ export function rejectForReload(
 }
 
 /**
- * Answers one of the session's waiting requests; false when it is not among them or has expired. `always` saves its
+ * Answers one of the session's waiting requests; false when it is not among them or has expired, or nobody owns the
+ * session any more: then the run that asked was cut off, and whoever takes over ends the call. `always` saves its
  * patterns for the project; `reject` rejects the others too, with the same message, and without one ends the run as an
  * interrupt would, whatever other requests of the step were answered.
  */
@@ -45,7 +47,7 @@ export function answerRequest(
 ): boolean {
   const open = waiting.filter((request) => request.timeExpires > revision.now)
   const request = open.find(({ id }) => id === requestId)
-  if (request === undefined) return false
+  if (request === undefined || !isLeaseLive(revision.state, revision.leaseNow)) return false
   closeRequest(revision, requestId, answer.reply, answer.message)
   if (answer.reply === 'always') {
     const { projectId } = revision.state

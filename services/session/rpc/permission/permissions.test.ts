@@ -94,6 +94,18 @@ forEachTransport((name, connect) => {
     assert.equal((await refusalOf(get('per_2'))).reason, 'PERMISSION_REQUEST_NOT_FOUND')
   })
 
+  test(`a request of a run that was cut off takes no answer, since nobody would observe it (${name})`, async () => {
+    const { service, lease } = await asking(connect)
+    await using _ = service
+    const { client, store } = service
+    await store.releaseLease(lease)
+    const reply = client.replyPermissionRequest(
+      { sessionId, requestId: 'per_1', reply: PermissionReply.ONCE },
+      service.as(),
+    )
+    assert.equal((await refusalOf(reply)).reason, 'PERMISSION_REQUEST_NOT_FOUND')
+  })
+
   test(`an answer reaches the drain, is saved for good, and can be given once (${name})`, async () => {
     const { service, lease } = await asking(connect)
     await using _ = service
