@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Collection } from 'mongodb'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { recordStep } from '#services/session/domain/run.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
@@ -239,6 +240,44 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.deepEqual(plain(await reader.events(1)), plain([next]))
     await admit(store, 'steer', 'msg_2')
     await reader.events(1)
+  })
+
+  test('a reader that is behind costs a few queries for a hundred events, in the server’s log and in the feed', async (context) => {
+    await using fixture = await open()
+    const { store, second } = fixture
+    await store.createSession(W, newSession())
+    const ids = Array.from({ length: 120 }, (_, i) => `msg_${i}`)
+    // It keeps the feed of its process open, and reads nothing.
+    await using live = await tail(store)
+    const [first, ...rest] = await eventsOf(second, ids.length, () => admit(store, 'steer', ...ids))
+    const queries = (['find', 'findOne'] as const).map((name) => context.mock.method(Collection.prototype, name).mock)
+    for (const one of [second, store]) {
+      for (const mock of queries) mock.resetCalls()
+      await using reader = await tail(one, first?.position)
+      assert.deepEqual(plain(await reader.events(rest.length)), plain(rest))
+      const count = queries.reduce((sum, mock) => sum + mock.callCount(), 0)
+      assert.ok(count <= 20, `${count} queries`)
+    }
+    live.abort()
+  })
+
+  test('one that is on its way through the server’s log gets nothing more of a session once that is removed', async () => {
+    await using fixture = await open()
+    const { store, second } = fixture
+    const [first] = await eventsOf(store, 1, () => store.createSession(W, newSession('ses_0')))
+    await store.createSession(W, newSession())
+    await admit(store, 'steer', 'msg_1', 'msg_2')
+    await store.createSession(W, newSession('ses_2'))
+    await using live = await tail(second)
+    await using reader = await tail(second, first?.position)
+    assert.equal((await reader.events(1))[0]?.data.type, 'session-created')
+    await store.removeSession(W, 'ses_1')
+    assert.equal((await live.events(1))[0]?.data.type, 'session-deleted')
+    const types = (await reader.events(2)).map(({ sessionId, data }) => [sessionId, data.type])
+    assert.deepEqual(types, [
+      ['ses_2', 'session-created'],
+      ['ses_1', 'session-deleted'],
+    ])
   })
 
   test('one that reads the server’s log says once what has expired in a row', async () => {

@@ -1,21 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDeletion } from '#services/session/adapters/common/event-record.ts'
+import type { EventRecord } from '#services/session/adapters/common/event-record.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
-import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { changesAfter, endOfLog, isKnown, isLost, type LogPlace } from '../change-stream.ts'
+import { endOfLog, isKnown, isLost, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { EventFeed } from './event-feed.ts'
 import type { PlacedEvent } from './event-ring.ts'
 import { EventTexts } from './event-texts.ts'
+import { expireEvents } from './expire-events.ts'
 import { LostEvents } from './lost-events.ts'
+import { placedEvents } from './placed-events.ts'
 import { type EventQuery, listSessionEvents } from './session-events.ts'
 
 const PLACE = /^(?:[0-9A-F]{2}){1,500}$/
-/** How long a reader that catches up waits for more before it looks whether the feed has it, in milliseconds. */
-const CATCH_UP_MS = 50
 const RETRY_MS = 1_000
-/** How many events expire at once. */
-const EXPIRED = 1_000
+/** For how many events of the feed texts are read at once by a reader that is behind. */
+const AHEAD = 100
 
 /**
  * The position of a reader: its number in the feed's ring, while it has one, and its place in the server's log; and
@@ -39,6 +38,7 @@ export class MongoEventLog implements AsyncDisposable {
   readonly #texts: EventTexts
   /** Events that were written before this time have expired. */
   #expiredBefore = 0
+  readonly #isExpired = ({ timeCreated }: EventRecord): boolean => timeCreated < this.#expiredBefore
   #readers = 0
   #closed: Promise<void> | undefined
 
@@ -62,6 +62,7 @@ export class MongoEventLog implements AsyncDisposable {
       yield { type: 'ready', position: cursor.place }
       if (!known) yield { type: 'missed' }
       let behind = position !== undefined
+      let prepared = 0
       while (!signal.aborted) {
         cursor.number ??= ring.after(cursor.place)
         if (cursor.number === undefined || ring.isBehind(cursor.number)) {
@@ -76,6 +77,11 @@ export class MongoEventLog implements AsyncDisposable {
           else await feed.more(signal)
           behind = false
           continue
+        }
+        if (behind && next.number >= prepared) {
+          const ahead = ring.records(next.number, next.number + AHEAD)
+          prepared = next.number + ahead.length
+          this.#texts.prepare(ahead.filter((record) => record.workspace === workspace && !this.#isExpired(record)))
         }
         const items = next.record.workspace === workspace ? await this.#itemsOf(next, lost, signal) : []
         cursor.number = next.number + 1
@@ -100,23 +106,14 @@ export class MongoEventLog implements AsyncDisposable {
   }
 
   /** See EventLog.expireEvents. */
-  async expire(before: number): Promise<number> {
+  expire(before: number): Promise<number> {
     this.#expiredBefore = Math.max(this.#expiredBefore, before)
-    const { events } = this.#collections
-    const options = {
-      sort: { timeCreated: 1 },
-      projection: { _id: 1 },
-      limit: EXPIRED,
-      maxTimeMS: MAX_TIME_MS,
-    } as const
-    const ids = (await events.find({ timeCreated: { $lt: before } }, options).toArray()).map(({ _id }) => _id)
-    if (ids.length === 0) return 0
-    return (await events.deleteMany({ _id: { $in: ids } }, { maxTimeMS: MAX_TIME_MS })).deletedCount
+    return expireEvents(this.#collections, before)
   }
 
   /** The server's log may go back further than events are kept. None: it has expired, or the reader is gone. */
   async #itemsOf({ record, place }: PlacedEvent, lost: LostEvents, signal: AbortSignal): Promise<readonly TailItem[]> {
-    if (record.timeCreated < this.#expiredBefore) {
+    if (this.#isExpired(record)) {
       lost.add(record)
       return []
     }
@@ -139,14 +136,10 @@ export class MongoEventLog implements AsyncDisposable {
     signal: AbortSignal,
   ): AsyncGenerator<TailItem> {
     cursor.number = undefined
-    const pipeline = [{ $match: { operationType: 'insert', 'fullDocument.workspace': workspace } }]
-    const { events } = this.#collections
+    const asked = { collections: this.#collections, texts: this.#texts, ring, workspace, isExpired: this.#isExpired }
     try {
-      for await (const { place, change } of changesAfter(events, pipeline, cursor.place, signal, CATCH_UP_MS)) {
-        const record = change?.operationType === 'insert' ? change.fullDocument : undefined
-        // The server's log also contains the events of removed sessions.
-        const isSeen = record !== undefined && (isDeletion(record) || !(await this.#texts.isRemoved(record)))
-        const items = isSeen ? await this.#itemsOf({ record, place }, cursor.lost, signal) : []
+      for await (const { place, record } of placedEvents(asked, cursor.place, signal)) {
+        const items = record === undefined ? [] : await this.#itemsOf({ record, place }, cursor.lost, signal)
         cursor.place = place
         yield* items
         if (ring.after(place) !== undefined) return

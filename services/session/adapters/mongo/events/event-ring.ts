@@ -15,6 +15,8 @@ export interface PlacedEvent {
 export class EventRing {
   /** Events after this place are here. */
   floor: LogPlace
+  /** How many sessions were removed, as far as is known; a gap counts as well. */
+  removals = 0
   #events: PlacedEvent[] = []
   /** Number of the first event. */
   #start = 0
@@ -49,6 +51,7 @@ export class EventRing {
 
   /** Starts over after a gap, which readers have to fill from elsewhere. */
   reset(floor: LogPlace): void {
+    this.removals++
     this.#start = this.end + 1
     this.#events = []
     this.#characters = 0
@@ -67,8 +70,14 @@ export class EventRing {
     return undefined
   }
 
+  /** The records from a number on, up to another one. */
+  records(number: number, to: number): EventRecord[] {
+    return this.#events.slice(number - this.#start, to - this.#start).map(({ record }) => record)
+  }
+
   /** Hides the events of a removed session from readers that have not reached them yet. */
   #hide({ workspace, sessionId }: EventRecord): void {
+    this.removals++
     for (const event of this.#events) {
       const { record } = event
       if (record.workspace === workspace && record.sessionId === sessionId && !isDeletion(record))

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { FindCursor } from 'mongodb'
 import {
   completeEvent,
   type EventRecord,
@@ -10,10 +11,15 @@ import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import { type Collections, keyOf, partKey } from '../collections.ts'
 import { isOwned } from '../hidden/hidden-sessions.ts'
 
+type Held = { readonly _id: string; readonly data: string }
+type Keys = { readonly _id: { readonly $in: string[] } }
 type Complete = ReturnType<typeof completeEvent>
 
 const RETRY_MS = 1_000
+/** How many characters are read at once, about. */
+const PREPARED = 250_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
+const HELD = { ...LIMIT, projection: { data: 1 } } as const
 
 /**
  * Completes events with the content of parts and inbox items, once for all readers of this process that have the same
@@ -22,6 +28,8 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 export class EventTexts {
   readonly #collections: Collections
   readonly #known = new WeakMap<EventRecord, Promise<Complete | undefined>>()
+  /** What is read for events that are not complete yet; undefined: too much. */
+  readonly #held = new WeakMap<EventRecord, Promise<string | undefined>>()
 
   constructor(collections: Collections) {
     this.#collections = collections
@@ -38,6 +46,31 @@ export class EventTexts {
       }
     }
     return undefined
+  }
+
+  /** Begins to read what several events need at once. Where that is much, the rest is read for each event. */
+  prepare(records: readonly EventRecord[]): void {
+    const wanted = { part: new Map<string, EventRecord[]>(), item: new Map<string, EventRecord[]>() }
+    for (const record of records) {
+      const { source } = this.#known.has(record) || this.#held.has(record) ? {} : parseEvent(record)
+      if (source === undefined) continue
+      const of = wanted[source.type]
+      const key = keyOfSource(record.workspace, source)
+      of.set(key, [...(of.get(key) ?? []), record])
+    }
+    const { inbox, parts } = this.#collections
+    this.#prepare(wanted.item, (filter) => inbox.find<Held>(filter, HELD))
+    this.#prepare(wanted.part, (filter) => parts.find<Held>(filter, HELD))
+  }
+
+  #prepare(wanted: ReadonlyMap<string, readonly EventRecord[]>, find: (filter: Keys) => FindCursor<Held>): void {
+    if (wanted.size === 0) return
+    // What fails here is tried again for each event.
+    const reading = readSome(find({ _id: { $in: [...wanted.keys()] } })).catch(() => undefined)
+    for (const [key, records] of wanted) {
+      const held = reading.then((found) => found?.get(key))
+      for (const record of records) this.#held.set(record, held)
+    }
   }
 
   /** Whether the session of an event was removed, even if there is another one with the same id. */
@@ -57,14 +90,30 @@ export class EventTexts {
   async #complete(record: EventRecord): Promise<Complete | undefined> {
     const event = parseEvent(record)
     if (event.source === undefined) return completeEvent(record, event)
-    const held = await this.#held(record.workspace, event.source)
+    const held = (await this.#held.get(record)) ?? (await this.#readHeld(record.workspace, event.source))
+    this.#held.delete(record)
     if (held === undefined && (await this.isRemoved(record))) return undefined
     return completeEvent(record, event, held)
   }
 
-  async #held(workspace: string, source: EventSource): Promise<string | undefined> {
+  async #readHeld(workspace: string, source: EventSource): Promise<string | undefined> {
     const { inbox, parts } = this.#collections
-    if (source.type === 'item') return (await inbox.findOne({ _id: keyOf(workspace, source.id) }, LIMIT))?.data
-    return (await parts.findOne({ _id: partKey({ workspace, ...source }) }, LIMIT))?.data
+    const _id = keyOfSource(workspace, source)
+    return (await (source.type === 'item' ? inbox.findOne({ _id }, LIMIT) : parts.findOne({ _id }, LIMIT)))?.data
   }
+}
+
+function keyOfSource(workspace: string, source: EventSource): string {
+  return source.type === 'item' ? keyOf(workspace, source.id) : partKey({ workspace, ...source })
+}
+
+async function readSome(cursor: FindCursor<Held>): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  let characters = 0
+  for await (const { _id, data } of cursor) {
+    found.set(_id, data)
+    characters += data.length
+    if (characters >= PREPARED) break
+  }
+  return found
 }

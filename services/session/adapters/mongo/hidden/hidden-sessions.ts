@@ -77,14 +77,32 @@ export async function giveUpStaged(
 
 /** Whether a record belongs to a session that exists or is staged, and not to one that is being removed. */
 export async function isOwned(
-  { sessions, hiddenSessions }: Collections,
+  collections: Collections,
   workspace: string,
-  { sessionId, seq }: Belonging,
+  record: Belonging,
   session?: ClientSession,
 ): Promise<boolean> {
+  return (await ownedOf(collections, workspace, [record], session)).length > 0
+}
+
+/** Those of some records that belong to a session that exists or is staged, and not to one that is being removed. */
+export async function ownedOf<R extends Belonging>(
+  { sessions, hiddenSessions }: Collections,
+  workspace: string,
+  records: readonly R[],
+  session?: ClientSession,
+): Promise<R[]> {
   const options = { maxTimeMS: MAX_TIME_MS, ...(session && { session }) }
-  const found = await sessions.findOne({ _id: keyOf(workspace, sessionId) }, { ...options, projection: { base: 1 } })
-  if (found !== null && seq > (found.base ?? 0)) return true
-  const staged = { workspace, sessionId, ...STAGED, base: { $lt: seq } }
-  return (await hiddenSessions.findOne(staged, { ...options, projection: { _id: 1 } })) !== null
+  const keys = new Set(records.map(({ sessionId }) => keyOf(workspace, sessionId)))
+  const found = await sessions.find({ _id: { $in: [...keys] } }, { ...options, projection: { base: 1 } }).toArray()
+  const bases = new Map(found.map(({ _id, base = 0 }) => [_id, base]))
+  const isVisible = ({ sessionId, seq }: R): boolean => seq > (bases.get(keyOf(workspace, sessionId)) ?? seq)
+  const others = new Set(records.filter((record) => !isVisible(record)).map(({ sessionId }) => sessionId))
+  if (others.size === 0) return [...records]
+  const filter = { workspace, sessionId: { $in: [...others] }, ...STAGED }
+  const staged = await hiddenSessions.find(filter, { ...options, projection: { sessionId: 1, base: 1 } }).toArray()
+  return records.filter((record) => {
+    const { sessionId, seq } = record
+    return isVisible(record) || staged.some((one) => one.sessionId === sessionId && one.base < seq)
+  })
 }

@@ -1,0 +1,72 @@
+import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
+import { changesAfter, type LogPlace } from '../change-stream.ts'
+import type { Collections } from '../collections.ts'
+import { ownedOf } from '../hidden/hidden-sessions.ts'
+import type { EventRing, PlacedEvent } from './event-ring.ts'
+import type { EventTexts } from './event-texts.ts'
+
+/** How long to wait for more before it is looked whether the feed has it, in milliseconds. */
+const AWAIT_MS = 50
+/** How many events, and how many of their characters, are read at once. */
+const BATCH = 100
+const BATCH_CHARACTERS = 1_000_000
+
+/** Which events to read, and from where. */
+interface Asked {
+  readonly collections: Collections
+  readonly texts: EventTexts
+  readonly ring: EventRing
+  readonly workspace: string
+  /** The text of these is not needed. */
+  readonly isExpired: (record: EventRecord) => boolean
+}
+
+/** A place of the server's log, with the event there; undefined: none that anybody is to see. */
+type Placed = { readonly place: LogPlace; readonly record: EventRecord | undefined }
+
+/**
+ * The events of a workspace in the server's log after a place, without those of sessions that were removed, as far as
+ * the feed knows. They are read in batches, which end where nothing more waits or where the feed's ring begins.
+ */
+export async function* placedEvents(asked: Asked, after: LogPlace, signal: AbortSignal): AsyncGenerator<Placed> {
+  const { collections, ring, workspace } = asked
+  const pipeline = [{ $match: { operationType: 'insert', 'fullDocument.workspace': workspace } }]
+  let batch: PlacedEvent[] = []
+  let characters = 0
+  for await (const { place, change } of changesAfter(collections.events, pipeline, after, signal, AWAIT_MS)) {
+    if (change?.operationType === 'insert') {
+      batch.push({ place, record: change.fullDocument })
+      characters += change.fullDocument.data.length
+    }
+    const isFull = batch.length >= BATCH || characters >= BATCH_CHARACTERS
+    if (!isFull && change !== undefined && ring.after(place) === undefined) continue
+    yield* withoutRemoved(asked, batch)
+    yield { place, record: undefined }
+    batch = []
+    characters = 0
+  }
+}
+
+/** Whoever takes these may be slow, so what is removed in the meantime is noticed. */
+async function* withoutRemoved(asked: Asked, batch: readonly PlacedEvent[]): AsyncGenerator<Placed> {
+  const { texts, ring, isExpired } = asked
+  let owned: ReadonlySet<EventRecord> | undefined
+  let removals = ring.removals
+  for (const [i, { place, record }] of batch.entries()) {
+    const isFirst = owned === undefined
+    while (owned === undefined || removals !== ring.removals) {
+      removals = ring.removals
+      owned = await readOwned(asked, batch.slice(i))
+    }
+    if (isFirst) texts.prepare([...owned].filter((one) => !isExpired(one)))
+    yield { place, record: owned.has(record) ? record : undefined }
+  }
+}
+
+/** The server's log also contains the events of removed sessions. */
+async function readOwned({ collections, workspace }: Asked, batch: readonly PlacedEvent[]): Promise<Set<EventRecord>> {
+  const records = batch.map(({ record }) => record)
+  const deletions = records.filter(isDeletion)
+  const others = records.filter((record) => !isDeletion(record))
+  return new Set([...deletions, ...(await ownedOf(collections, workspace, others))])
+}
