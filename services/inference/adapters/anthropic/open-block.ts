@@ -34,14 +34,6 @@ export function wholeBlock({ block, json }: OpenBlock): JsonObject {
   return json === '' ? block : { ...block, input: parsed(json) ?? {} }
 }
 
-/** The blocks of a message. Some servers send a text as it is. */
-export function blocksOf(providerId: string, content: unknown): readonly unknown[] {
-  if (Array.isArray(content)) return content
-  if (content === undefined || content === null) return []
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  throw unavailable(providerId, 'It sent a content that is neither text nor a list')
-}
-
 /** The block that a delta of none begins: some servers do not announce texts. Undefined: it begins none. */
 export function unannounced(providerId: string, { type }: JsonObject): JsonObject | undefined {
   if (type === 'input_json_delta') throw unavailable(providerId, 'It sent a tool call without a name')

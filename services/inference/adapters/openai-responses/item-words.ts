@@ -1,6 +1,7 @@
-import type { PartWriter } from '#services/inference/domain/parts.ts'
+import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { argumentsAt, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { OPENAI_FORMAT } from './format.ts'
 
 /** The phases of a model's words. */
 const PHASES: ReadonlySet<unknown> = new Set(['commentary', 'final_answer'])
@@ -28,10 +29,24 @@ export function textsOf(parts: unknown): string {
     .join('\n\n')
 }
 
+/** The arguments of a call, or its input. */
+export function callTextOf(providerId: string, { arguments: call, input }: JsonObject): string {
+  return argumentsAt(providerId, call) || argumentsAt(providerId, input)
+}
+
 /** Everything that the model wrote in an item, as far as it is text. */
 export function wordsOf(item: JsonObject): string {
   const { content, summary, arguments: call, input, encrypted_content: hidden } = item
   return [textsOf(summary), textsOf(content), textAt(call), textAt(input), textAt(hidden)].join('')
+}
+
+/** Adds the encrypted form of a thought to a part of it; a thought without text has only that. */
+export function writeEncrypted(writer: PartWriter, part: OpenPart | undefined, item: JsonObject): void {
+  const encrypted = textAt(item.encrypted_content)
+  const id = textAt(item.id)
+  if (encrypted === '') return
+  if (part !== undefined) Object.assign(part, { encrypted, id, format: OPENAI_FORMAT })
+  else writer.whole('reasoning', { type: 'reasoning', encrypted, id: id || undefined, format: OPENAI_FORMAT })
 }
 
 /** Writes the picture that an item contains, if any. */

@@ -1,12 +1,13 @@
 import type { GrowingKind, OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { blocksOf, listAt, objectAt, textAt, wordAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { annotate } from '../openai/annotations.ts'
 import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
+import { restOf } from './final-form.ts'
 import { OPENAI_FORMAT } from './format.ts'
-import { phaseOf, textsOf, waits, wordsOf, writeImage } from './item-words.ts'
+import { callTextOf, phaseOf, textsOf, waits, wordsOf, writeEncrypted, writeImage } from './item-words.ts'
 import { LiveItem, type Place } from './live-item.ts'
 import { OwnTools } from './own-tools.ts'
 import { Stopper } from './stop-texts.ts'
@@ -95,11 +96,10 @@ export class ResponsesItems {
         this.#thought(live, item)
         break
       case 'function_call':
-      case 'custom_tool_call': {
-        const part = this.#call(live, item)
-        if (part.text.isEmpty) this.#writer.extend(part, textAt(item.arguments) || textAt(item.input))
+      case 'custom_tool_call':
+        this.#call(live, item)
+        this.#finish(live, 'call', 'tool-call', callTextOf(this.#providerId, item))
         break
-      }
       case 'image_generation_call':
         writeImage(this.#writer, item)
         break
@@ -136,17 +136,24 @@ export class ResponsesItems {
 
   #message(live: LiveItem, item: JsonObject): void {
     live.phase = phaseOf(item)
-    for (const [place, value] of listAt(item.content).entries()) {
+    for (const [place, value] of blocksOf(this.#providerId, item.content).entries()) {
       const content = objectAt(value) ?? {}
       const refused = content.type === 'refusal'
       const text = textAt(refused ? content.refusal : content.text)
-      if (!live.parts.has(place)) this.#grow(live, place, refused ? 'refusal' : 'text', text, content.logprobs)
+      this.#finish(live, place, refused ? 'refusal' : 'text', text, content.logprobs)
       if (this.stopText !== undefined && !live.parts.has(place)) continue
-      const annotations = listAt(content.annotations).slice(live.annotations.get(place) ?? 0)
-      for (const annotation of annotations) {
+      for (const annotation of listAt(content.annotations).slice(live.annotations.get(place) ?? 0)) {
         annotate(this.#writer, this.#part(live, place, 'text'), objectAt(annotation))
       }
     }
+  }
+
+  /** Adds what the final form of a text has beyond what came before. */
+  #finish(live: LiveItem, place: Place, kind: GrowingKind, text: string, logProbabilities?: unknown): void {
+    const part = live.parts.get(place)
+    if (part === undefined) this.#grow(live, place, kind, text, logProbabilities)
+    else if (this.stopText === undefined && !this.#writer.full)
+      this.#stopper.extend(part, restOf(this.#providerId, this.#stopper.textOf(part), text, kind))
   }
 
   #grow(live: LiveItem, place: Place, kind: GrowingKind, text: string, logProbabilities?: unknown): void {
@@ -156,17 +163,10 @@ export class ResponsesItems {
     this.#stopper.extend(this.#part(live, place, kind), text, tokens)
   }
 
-  /** A thought without text has only its encrypted form. */
   #thought(live: LiveItem, item: JsonObject): void {
-    if (!live.parts.has('summary')) this.#grow(live, 'summary', 'reasoning-summary', textsOf(item.summary))
-    if (!live.parts.has('thought')) this.#grow(live, 'thought', 'reasoning', textsOf(item.content))
-    const encrypted = textAt(item.encrypted_content)
-    const id = textAt(item.id)
-    const part = live.parts.get('summary') ?? live.parts.get('thought')
-    if (encrypted === '') return
-    if (part === undefined) {
-      this.#writer.whole('reasoning', { type: 'reasoning', encrypted, id: id || undefined, format: OPENAI_FORMAT })
-    } else Object.assign(part, { encrypted, id, format: OPENAI_FORMAT })
+    this.#finish(live, 'summary', 'reasoning-summary', textsOf(item.summary))
+    this.#finish(live, 'thought', 'reasoning', textsOf(item.content))
+    writeEncrypted(this.#writer, live.parts.get('summary') ?? live.parts.get('thought'), item)
   }
 
   #call(live: LiveItem, item: JsonObject): OpenPart {

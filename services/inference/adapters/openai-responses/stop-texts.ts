@@ -40,6 +40,11 @@ export class Stopper {
     }
   }
 
+  /** What has come of a part, whether it was passed on or not. */
+  textOf(part: OpenPart): string {
+    return `${part.text}${part.held}${this.#watched.get(part)?.text ?? ''}`
+  }
+
   end(part: OpenPart): void {
     const watch = this.#watched.get(part)
     if (watch !== undefined && this.met === undefined) this.#pass(part, watch.end())
@@ -58,7 +63,8 @@ export class Stopper {
  */
 class StopTexts {
   readonly #seekers: readonly Seeker[]
-  #text = ''
+  /** What is held back. */
+  text = ''
   #tokens: LogProbability[] = []
 
   constructor(texts: readonly string[]) {
@@ -66,22 +72,22 @@ class StopTexts {
   }
 
   push(delta: string, tokens: readonly LogProbability[] = []): Piece {
-    this.#text += delta
+    this.text += delta
     for (const token of tokens) this.#tokens.push(token)
     for (let at = 0; at < delta.length; at++) {
       const met = this.#step(delta.charCodeAt(at))
       if (met === undefined) continue
-      const text = this.#text.slice(0, this.#text.length - (delta.length - at - 1) - met.length)
-      return { text, tokens: this.#within(text.length), met, rest: this.#text.slice(text.length) }
+      const text = this.text.slice(0, this.text.length - (delta.length - at - 1) - met.length)
+      return { text, tokens: this.#within(text.length), met, rest: this.text.slice(text.length) }
     }
     const held = this.#seekers.reduce((most, { found }) => Math.max(most, found), 0)
     if (held > 0 && this.#tokens.length > 0) return { text: '', tokens: [] }
-    return this.#release(this.#text.length - held)
+    return this.#release(this.text.length - held)
   }
 
   /** The text that was held back: nothing more comes. */
   end(): Piece {
-    return this.#release(this.#text.length)
+    return this.#release(this.text.length)
   }
 
   /** The longest of the stop texts that end here. */
@@ -94,8 +100,8 @@ class StopTexts {
   }
 
   #release(length: number): Piece {
-    const piece = { text: this.#text.slice(0, length), tokens: this.#tokens }
-    this.#text = this.#text.slice(length)
+    const piece = { text: this.text.slice(0, length), tokens: this.#tokens }
+    this.text = this.text.slice(length)
     this.#tokens = []
     return piece
   }

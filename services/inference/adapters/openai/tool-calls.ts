@@ -46,7 +46,7 @@ export class OpenaiToolCalls {
     const custom = objectAt(delta.custom)
     const called = custom ?? objectAt(delta.function)
     const name = textAt(called?.name)
-    const text = this.#arguments(called?.arguments) || this.#arguments(custom?.input)
+    const text = argumentsAt(this.#providerId, called?.arguments) || argumentsAt(this.#providerId, custom?.input)
     const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
     call.proof = { ...call.proof, ...readProof(delta.extra_content) }
     if (call.part === undefined) {
@@ -84,12 +84,6 @@ export class OpenaiToolCalls {
     if (held !== '') this.#writer.extend(call.part, held)
     call.held = ''
     return call.part
-  }
-
-  #arguments(value: unknown): string {
-    const text = argumentsAt(value)
-    if (text === undefined) throw unavailable(this.#providerId, 'It sent arguments that are neither text nor an object')
-    return text
   }
 
   #find(index: unknown, id: string): Call | undefined {

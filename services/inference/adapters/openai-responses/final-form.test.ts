@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
+import { ResponsesMapper } from './mapper.ts'
+
+const malformed = reasonOfRejection('PROVIDER_UNAVAILABLE')
+const done = (item: object) => ({ type: 'response.output_item.done', output_index: 0, item })
+const completed = { type: 'response.completed', response: { status: 'completed', output: [] } }
+
+function streamed(events: readonly object[], stop: readonly string[] = []) {
+  const mapper = new ResponsesMapper('p', [], stop)
+  for (const event of [...events, completed]) mapper.push(JSON.stringify(event))
+  const happened = mapper.take()
+  const grown = happened.flatMap((event) => (event.type === 'part-extended' ? [event.text] : []))
+  const parts = happened.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  assert.equal(parts.length, 1)
+  return { grown, ...(parts[0] as { readonly text?: string; readonly arguments?: string }) }
+}
+
+const texts = (type: string, ...deltas: string[]) =>
+  deltas.map((delta) => ({ type: `response.${type}.delta`, output_index: 0, content_index: 0, delta }))
+const said = (...deltas: string[]) => texts('output_text', ...deltas)
+const message = (content: unknown) => done({ type: 'message', role: 'assistant', content })
+const text = (text: string) => message([{ type: 'output_text', text }])
+
+test('what the final form of a text has beyond its deltas is sent, and a contradiction is malformed', () => {
+  const { grown, text: whole } = streamed([...said('h', 'el'), text('hello world')])
+  assert.deepEqual([grown, whole], [['h', 'el', 'lo world'], 'hello world'])
+  for (const content of [[{ type: 'output_text', text: 'hel' }], [{ type: 'output_text', text: ' hel\n' }], [], null]) {
+    assert.equal(streamed([...said('hel'), message(content)]).text, 'hel')
+  }
+  assert.equal(streamed([...said('a\ud83d'), text('a😀')]).text, 'a😀')
+  assert.equal(streamed([...said('a\ud83d'), text('a\ud83d')]).text, 'a\ufffd')
+  for (const other of ['help', 'he', 'xhello']) {
+    assert.throws(() => streamed([...said('hello'), text(other)]), malformed, other)
+  }
+  assert.equal(streamed([message('plain')]).text, 'plain')
+  for (const content of [42, { type: 'output_text', text: 'a' }])
+    assert.throws(() => streamed([message(content)]), malformed)
+})
+
+test('text that is held back, since a stop text may begin with it, has been sent', () => {
+  assert.equal(streamed([...said('One EN'), text('One ENE two')], ['END']).text, 'One ENE two')
+  assert.equal(streamed([...said('One EN'), text('One END two')], ['END']).text, 'One ')
+  assert.equal(streamed([...said('One END t'), text('One END two')], ['END']).text, 'One ')
+  assert.throws(() => streamed([...said('One EN'), text('One two')], ['END']), malformed)
+})
+
+test('the same holds for the arguments of a call, which may be an object; its JSON counts, not how it is written', () => {
+  const call = (args: unknown) => ({ type: 'function_call', id: 'fc', call_id: 'c', name: 'f', arguments: args })
+  const begun = { type: 'response.output_item.added', output_index: 0, item: call('') }
+  const deltas = (...pieces: string[]) => [begun, ...texts('function_call_arguments', ...pieces)]
+  assert.equal(streamed([...deltas('{"a"'), done(call('{"a":999}'))]).arguments, '{"a":999}')
+  assert.equal(streamed([...deltas('{"a": ', '1}'), done(call('{"a":1}'))]).arguments, '{"a": 1}')
+  assert.equal(streamed([begun, done(call({ a: 1 }))]).arguments, '{"a":1}')
+  assert.equal(streamed([done(call({ a: 1 }))]).arguments, '{"a":1}')
+  assert.equal(streamed([...deltas('{}'), done(call(null))]).arguments, '{}')
+  for (const other of ['{"a":2}', '{"a":', 7, [1]]) {
+    assert.throws(() => streamed([...deltas('{"a":1}'), done(call(other))]), malformed)
+  }
+})
+
+test('of a thought, the rest is sent, and what was streamed counts', () => {
+  const thought = (text: string) => done({ type: 'reasoning', summary: [{ type: 'summary_text', text }] })
+  const summary = texts('reasoning_summary_text', 'I th')
+  const of = (text: string) => Object(streamed([...summary, thought(text)])).summary
+  assert.deepEqual(['I think', 'We', ''].map(of), ['I think', 'I th', 'I th'])
+})

@@ -1,0 +1,24 @@
+import type { GrowingKind } from '#services/inference/domain/parts.ts'
+import { unavailable } from '../http/provider-errors.ts'
+
+/**
+ * What the final form of a text has beyond what was streamed of it. If the two contradict each other, the answer is
+ * malformed; in a thought, what was streamed counts.
+ */
+export function restOf(providerId: string, streamed: string, final: string, kind: GrowingKind): string {
+  if (final.startsWith(streamed)) return final.slice(streamed.length)
+  if (kind === 'reasoning' || kind === 'reasoning-summary') return ''
+  const says = final.toWellFormed().trim()
+  const said = streamed.toWellFormed().trim()
+  if (says === '' || says === said || (kind === 'tool-call' && isSameJson(says, said))) return ''
+  throw unavailable(providerId, 'Its final form of an item contradicts what it streamed')
+}
+
+/** Whether two texts are the same JSON, apart from white space and escapes. */
+function isSameJson(one: string, other: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other))
+  } catch {
+    return false
+  }
+}
