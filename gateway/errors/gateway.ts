@@ -55,7 +55,8 @@ export const gatewayErrors = {
     REQUEST_INVALID: ({ metadata }) => invalid(metadata),
     MODEL_NOT_FOUND: ({ message }) =>
       invalid({ field: 'model', problem: `${message}; GET /api/v1/models lists all models` }),
-    NO_ENDPOINT: ({ message }) => failure(404, `Resource not found: ${message}`),
+    NO_ENDPOINT: ({ message, metadata: { fields } }) =>
+      failure(404, `Resource not found: ${message}${fields === undefined ? '' : `, without a place for ${fields}`}`),
     MODEL_FORBIDDEN: ({ message }) => failure(403, message),
     PRESET_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),
     PRESET_VERSION_NOT_FOUND: ({ message }) => failure(404, `Resource not found: ${message}`),

@@ -71,7 +71,12 @@ function reasonOfAny(error: unknown, nameOf: FieldName): Reason | undefined {
 
 /** Rejections of the gateway itself already have the client's names. */
 function withPublicField(reason: Reason | undefined, nameOf: FieldName): Reason | undefined {
-  const field = reason?.metadata.field
-  if (reason === undefined || field === undefined) return reason
-  return { ...reason, metadata: { ...reason.metadata, field: nameOf(field) } }
+  if (reason === undefined) return undefined
+  const { field, fields } = reason.metadata
+  if (field === undefined && fields === undefined) return reason
+  const names = {
+    ...(field === undefined ? {} : { field: nameOf(field) }),
+    ...(fields === undefined ? {} : { fields: fields.split(', ').map(nameOf).join(', ') }),
+  }
+  return { ...reason, metadata: { ...reason.metadata, ...names } }
 }

@@ -143,3 +143,22 @@ test('settings that are left out have the names that the dialect has for them', 
     assert.deepEqual(await inLedger(portico, id), rows, JSON.stringify(body))
   }
 })
+
+test('with require_parameters, a request that no endpoint meets learns which members are in the way', async () => {
+  await using portico = await openPortico({ PORTICO_CONFIG: chatConfig({ url: 'http://127.0.0.1:1' }) })
+  const of = (name: string) => ({ type: 'function', name, parameters: {} })
+  for (const [dialect, body, members] of [
+    ['responses', { top_k: 3, max_tool_calls: 2 }, 'top_k, max_tool_calls'],
+    ['responses', { tools: [of('a'), { ...of('b'), defer_loading: true }] }, 'tools.1.defer_loading'],
+    ['chat/completions', { top_k: 3, min_p: 0.1 }, 'top_k, min_p'],
+    ['messages', { top_k: 3 }, 'top_k'],
+  ] as const) {
+    const { status, json } = await send(portico, `/${dialect}`, {
+      ...{ ...DIALECTS[dialect], model: 'openai/gpt-5.5', provider: { require_parameters: true } },
+      ...body,
+    })
+    const demands = `meets the demands of the request: require_parameters, without a place for ${members}`
+    const message = `Resource not found: No endpoint of "openai/gpt-5.5" ${demands}`
+    assert.deepEqual([status, json.error.message], [404, message], dialect)
+  }
+})

@@ -40,7 +40,7 @@ function unmetRouting(
 ): Readonly<Record<string, boolean>> {
   const { routing } = request
   if (routing === undefined) return {}
-  const { providerId, modelId, pricing, policy = UNKNOWN_POLICY, without = NONE } = endpoint
+  const { providerId, pricing, policy = UNKNOWN_POLICY } = endpoint
   const { only, ignore, quantizations, maxInputNanos, maxOutputNanos } = routing
   const names = (slugs: readonly string[]): boolean => slugs.some((slug) => slug.toLowerCase() === providerId)
   const isDearer = (most: bigint | undefined, price: bigint | undefined): boolean =>
@@ -54,6 +54,13 @@ function unmetRouting(
     enforce_distillable_text: routing.enforceDistillableText && !policy.distillable,
     quantizations: quantizations.length > 0 && !quantizations.includes(policy.quantization),
     max_price: isDearer(maxInputNanos, prices?.inputNanos) || isDearer(maxOutputNanos, prices?.outputNanos),
-    require_parameters: routing.requireParameters && settingsLeftOut({ ...request, modelId }, without).length > 0,
+    require_parameters: lackingFields(endpoint, request).length > 0,
   }
+}
+
+/** The fields of a request that an endpoint has no place for, though the request requires one; empty: none. */
+export function lackingFields(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
+  const { modelId, without = NONE } = endpoint
+  if (!request.routing?.requireParameters) return []
+  return settingsLeftOut({ ...request, modelId }, without).map(({ field }) => field)
 }
