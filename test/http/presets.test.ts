@@ -284,8 +284,12 @@ test('of 50 that are posted at once to one slug each has a version of its own, w
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, i) => create(portico, 'busy', 'responses', { max_output_tokens: i + 1 })),
   )
-  const made = answers.filter(({ status }) => status === 200).map(({ json }) => json.data.designated_version)
-  assert.ok(answers.every(({ status }) => status === 200 || status === 409))
+  // On SQLite, which takes them one after the other, none is a conflict.
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    answers.map(() => 200),
+  )
+  const made = answers.map(({ json }) => json.data.designated_version)
   const { json } = await send(portico, '/presets/busy/versions?limit=100')
   assert.deepEqual(
     json.data.map(({ version }: { version: number }) => version),
