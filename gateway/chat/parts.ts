@@ -40,7 +40,7 @@ const audio = z.object({
 
 const videoUrl = z.object({ url: address })
 const video = z.object({ type: z.literal('video_url'), video_url: videoUrl, ...marks })
-const videoOfOld = z.object({ type: z.literal('input_video'), video_url: videoUrl, ...marks })
+const olderVideo = z.object({ type: z.literal('input_video'), video_url: videoUrl, ...marks })
 
 /** A file, its content or its address. */
 export const file = z.object({
@@ -57,8 +57,8 @@ const refusal = z.object({ type: z.literal('refusal'), refusal: z.string() })
 
 const errors = typeErrors((type) => `content of the type "${type.slice(0, 64)}" is not supported here`)
 const textPart = z.discriminatedUnion('type', [text], errors)
-const anyPart = z.discriminatedUnion('type', [text, image, audio, video, videoOfOld, file], errors)
-const assistantPart = z.discriminatedUnion('type', [text, refusal, image, audio, video, videoOfOld, file], errors)
+const anyPart = z.discriminatedUnion('type', [text, image, audio, video, olderVideo, file], errors)
+const assistantPart = z.discriminatedUnion('type', [text, refusal, image, audio, video, olderVideo, file], errors)
 
 /** One part of the content of a message. */
 export type ContentPart = z.output<typeof assistantPart>

@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { cacheControl } from '../generation/settings.ts'
+import { toolProblem } from '../generation/tool-problem.ts'
 import { countMembers } from '../records/json.ts'
 import { freeObject, guarded, limitedBy, mustBe, objectProblem, refinedBy, typeErrors } from '../shape.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
-const errors = typeErrors((type) => `tools of the type "${type.slice(0, 64)}" are not supported`)
+const errors = typeErrors(toolProblem)
 
 const functionTool = z.object({
   type: z.literal('function'),

@@ -54,7 +54,7 @@ export const provider = z
 
 type Provider = z.output<typeof provider>
 
-/** Members that choose between several endpoints: there is one for each model. */
+/** Members that choose among several endpoints: the order of the configuration counts. */
 const PREFERENCES = ['order', 'allow_fallbacks', 'sort', 'preferred_max_latency', 'preferred_min_throughput'] as const
 /** Maximum prices of what no model list has a price of its own for. */
 const PRICELESS = ['request', 'image', 'audio'] as const

@@ -169,7 +169,7 @@ test('an impossible value is refused with its path', () => {
     [{ provider: { unknown: 1 } }, 'provider: Unrecognized key: "unknown"'],
     [
       { tools: [{ type: 'openrouter:web_search' }] },
-      'tools.0.type: "openrouter:web_search" is not supported: no server tools are run here',
+      'tools.0.type: the server tool "openrouter:web_search" is not available here',
     ],
     [
       { output_config: { task_budget: { type: 'tokens', total: 1 } } },

@@ -15,7 +15,7 @@ export const ANTHROPIC = 'anthropic-claude-v1'
 type Generation = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
 type Struct = NonNullable<Generation['providerBody']>
 
-/** All of a generation that a body says, but for the conversation and who sends it. */
+/** All settings of a body: neither the conversation nor its sender. */
 export function toSettings(body: MessageSettings): Partial<Generation> {
   const offered = body.tools ?? []
   const extension = anthropicMembers(body)

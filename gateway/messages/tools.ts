@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { GenerationRequestSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { cacheControl } from '../generation/settings.ts'
+import { toolProblem } from '../generation/tool-problem.ts'
 import { countMembers } from '../records/json.ts'
 import { freeObject, guarded, limitedBy, objectProblem, typeErrors } from '../shape.ts'
 
@@ -52,8 +53,7 @@ export const tools = z.preprocess(
       if (problem !== undefined) context.addIssue({ code: 'custom', path: [i], message: problem })
       const { type } = (tool ?? {}) as Readonly<Record<string, unknown>>
       if (typeof type !== 'string' || !type.startsWith('openrouter:')) continue
-      const message = `"${type.slice(0, 64)}" is not supported: no server tools are run here`
-      context.addIssue({ code: 'custom', path: [i, 'type'], message })
+      context.addIssue({ code: 'custom', path: [i, 'type'], message: toolProblem(type) })
     }
     return value
   },

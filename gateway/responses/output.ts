@@ -48,7 +48,7 @@ export const reasoningText = z.strictObject({ type: z.literal('reasoning_text'),
 /** A piece of a summary of what the model thought. */
 export const summaryText = z.strictObject({ type: z.literal('summary_text'), text: z.string() })
 
-/** What the model says a message for. */
+/** Whether a message comments on the work or is the final answer. */
 export const phase = z.enum(['commentary', 'final_answer'])
 
 const message = z.strictObject({

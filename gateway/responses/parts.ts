@@ -129,7 +129,7 @@ function toPart(part: ContentPart, field: string, ttl: string | undefined): Made
   }
 }
 
-/** A part with what the model said its words for. */
+/** A part with the phase that the model gave its text. */
 export function withPhase(made: MadePart, phase: string | null | undefined): MadePart {
   if (phase == null || (made.part?.case !== 'text' && made.part?.case !== 'refusal')) return made
   return { ...made, part: { ...made.part, value: { ...made.part.value, phase } } }

@@ -7,9 +7,10 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { verbosity } from '../generation/settings.ts'
+import { toolProblem } from '../generation/tool-problem.ts'
 import { countMembers } from '../records/json.ts'
 import { freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
-import { hostedChoice, hostedTool, toolProblem } from './hosted.ts'
+import { hostedChoice, hostedTool } from './hosted.ts'
 
 const name = limitedBy(ToolSchema.field.name, z.string().min(1))
 const errors = typeErrors(toolProblem)

@@ -57,7 +57,7 @@ const REFUSED: readonly (readonly [Json, string])[] = [
   [{ modalities: ['audio'] }, 'modalities.0: only "text" and "image" are supported'],
   [
     { tools: [{ type: 'openrouter:datetime' }] },
-    'tools.0.type: tools of the type "openrouter:datetime" are not supported',
+    'tools.0.type: the server tool "openrouter:datetime" is not available here',
   ],
   [{ tools: [{ type: 'function', function: {} }] }, 'tools.0.function.name: is required'],
   [{ tool_choice: 'required' }, 'tool_choice: requires a call, but there are no tools'],
@@ -75,7 +75,7 @@ const REFUSED: readonly (readonly [Json, string])[] = [
   ],
   [
     { tool_choice: { type: 'openrouter:datetime' }, tools: [tool] },
-    'tool_choice.type: tools of the type "openrouter:datetime" are not supported',
+    'tool_choice.type: the server tool "openrouter:datetime" is not available here',
   ],
   [{ debug: { echo_upstream_body: 1 } }, 'debug.echo_upstream_body: must be a boolean'],
 ]

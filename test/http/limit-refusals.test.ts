@@ -141,3 +141,21 @@ for (const dialect of Object.keys(DIALECTS)) {
     assert.equal(stub.seen.length, calls + 1)
   })
 }
+
+test('a request with more tokens than its key may use a minute is 400, and names what is too long', async () => {
+  await using stub = await startStub(answers(200, COMPLETION))
+  await using portico = await openPriced(stub)
+  for (const [dialect, more, member] of [
+    ['responses', {}, 'input'],
+    ['chat/completions', {}, 'messages'],
+    ['chat/completions', { messages: undefined, prompt: 'Hello' }, 'prompt'],
+    ['messages', {}, 'messages'],
+  ] as const) {
+    const answer = await (await clientWith(portico, dialect, { tokensPerMinute: 1n }))(more)
+    const { error } = (await answer.json()) as Json
+    const problem = 'about \\d+ tokens are more than the 1 that the key may use a minute'
+    assert.match(error.message, new RegExp(`${member}: ${problem}$`))
+    assert.equal(answer.status, 400)
+  }
+  assert.equal(stub.seen.length, 0)
+})

@@ -45,7 +45,7 @@ const SETTINGS: readonly (readonly [Json, string])[] = [
   ],
   [
     { tools: [{ type: 'openrouter:web_search' }] },
-    'tools.0.type: "openrouter:web_search" is not supported: no server tools are run here',
+    'tools.0.type: the server tool "openrouter:web_search" is not available here',
   ],
 ]
 

@@ -96,7 +96,7 @@ function isOfHolds(refusal: Refusal): boolean {
 /** Refuses a request that exceeds the limit of a whole minute, and so could never be admitted. */
 function requireFitting({ inputTokens }: MaxCost, terms: KeyTerms | undefined): void {
   const most = terms?.tokensPerMinute
-  const problem = `have about ${inputTokens} tokens, and the key may use ${most} a minute: they will never fit`
+  const problem = `about ${inputTokens} tokens are more than the ${most} that the key may use a minute`
   check(most === undefined || inputTokens <= most, 'messages', problem)
 }
 

@@ -1083,8 +1083,9 @@ export declare type Routing = Message$1<"portico.inference.v1.Routing"> & {
   maxOutputNanos?: bigint | undefined;
 
   /**
-   * Members that are not applied, by name, and are reported as such: preferences (`order`, `sort`), because one
-   * endpoint serves each model, and maximum prices of what has no price of its own (`max_price.image`).
+   * Members that are not applied, by name, and are reported as such: preferences (`order`, `sort`), because endpoints
+   * are tried in the order of the configuration, and maximum prices of what has no price of its own
+   * (`max_price.image`).
    *
    * @generated from field: repeated string preferences = 8;
    */

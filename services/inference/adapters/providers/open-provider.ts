@@ -10,7 +10,7 @@ import { dialectOf, profileOf } from '../openai/dialect.ts'
 import { OpenaiProvider } from '../openai/provider.ts'
 import { ResponsesProvider } from '../openai-responses/provider.ts'
 import { configured } from './configured-provider.ts'
-import { whatItTakes } from './what-it-takes.ts'
+import { providerEntry } from './provider-entry.ts'
 
 const ANTHROPIC_VERSION = '2023-06-01'
 
@@ -22,7 +22,7 @@ export interface OpenedProvider {
 
 /** Opens a configured provider, whose connections are made when they are needed. */
 export function openProvider(config: ProviderConfig, agent: () => Promise<Agent>, logger: Logger): OpenedProvider {
-  return { provider: configured(open(config, agent, logger), config), entry: whatItTakes(config) }
+  return { provider: configured(open(config, agent, logger), config), entry: providerEntry(config) }
 }
 
 function open(config: ProviderConfig, agent: () => Promise<Agent>, logger: Logger): ModelProvider {

@@ -6,7 +6,7 @@ import { CHAT_WITHOUT } from '../openai/warnings.ts'
 import { RESPONSES_WITHOUT } from '../openai-responses/request.ts'
 
 /** What is known about a configured provider by its protocol and address. */
-export function whatItTakes(provider: ProviderConfig): Omit<ProviderEntry, 'closed'> {
+export function providerEntry(provider: ProviderConfig): Omit<ProviderEntry, 'closed'> {
   const { id, protocol, baseUrl, policy, models } = provider
   const dialect = dialectOf(id, baseUrl)
   const without = { anthropic: ANTHROPIC_WITHOUT, openai: CHAT_WITHOUT[dialect], 'openai-responses': RESPONSES_WITHOUT }
