@@ -55,7 +55,8 @@ export const instanceErrors = {
     PLUGIN_NOT_FOUND: ({ metadata, message }) => invalid(message, { field: metadata.field }),
     PLUGINS_NOT_UPDATED: ({ message }) => unavailable(message, 'plugin'),
     DESTINATION_INVALID: ({ message }) => invalid(message, { field: 'directory' }),
-    EVENTS_OVERFLOWED: () => tagged(503, 'EventsOverflowedError', 'The reader fell behind; resume from the last id'),
+    EVENTS_OVERFLOWED: ({ domain }) =>
+      tagged(503, 'EventsOverflowedError', 'The reader fell behind; resume from the last id', { service: domain }),
     ATTACHMENT_INVALID: ({ message }) => invalid(message, { field: 'files' }),
     INVALID_CURSOR: () => tagged(400, 'InvalidCursorError', 'Invalid cursor'),
     AGENT_NOT_FOUND: ({ metadata, message }) =>

@@ -34,7 +34,7 @@ export const instanceError = z.discriminatedUnion('_tag', [
   tagged('LocationNotFoundError', { location }),
   tagged('LocationPermissionDeniedError', { location }),
   tagged('ConflictError', { resource: z.string() }),
-  tagged('EventsOverflowedError'),
+  tagged('EventsOverflowedError', { service: z.string().meta({ description: 'The service whose reader it was' }) }),
   tagged('ServiceUnavailableError', {
     service: z.string().meta({ description: 'The service that is unavailable, or whose store is' }),
   }),

@@ -64,7 +64,7 @@ const SERVICE_REASONS: Record<string, [Record<string, string>, number, object]> 
   EVENTS_OVERFLOWED: [
     {},
     503,
-    { _tag: 'EventsOverflowedError', message: 'The reader fell behind; resume from the last id' },
+    { _tag: 'EventsOverflowedError', message: 'The reader fell behind; resume from the last id', service: 'test' },
   ],
 }
 

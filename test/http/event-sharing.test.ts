@@ -63,7 +63,7 @@ forEachTransport((name, connect) => {
     const taken = numbers.slice(1)
     assert.deepEqual(taken, expected.slice(0, taken.length))
     assert.ok(taken.length < EVENTS)
-    assert.match(last, /^retry: 1000\ndata: .*"server.error".*"EventsOverflowedError"/)
+    assert.match(last, /^retry: 1000\ndata: .*"server.error".*"EventsOverflowedError".*"service":"gateway"/)
     assert.equal(opened, 1)
     for (const stream of fast) stream.destroy()
     await waitFor('no stream', () => facade.listener.lifecycle.openStreams === 0)

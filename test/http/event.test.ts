@@ -134,5 +134,5 @@ test('a reader that fell behind gets a resync, and the stream ends', async () =>
   const last = JSON.parse((text.trimEnd().split('\n\n').at(-1) as string).replace(/^retry: 1000\ndata: /, ''))
   assert.equal(last.type, 'server.error')
   const message = 'The reader fell behind; resume from the last id'
-  assert.deepEqual(last.data, { _tag: 'EventsOverflowedError', message })
+  assert.deepEqual(last.data, { _tag: 'EventsOverflowedError', message, service: 'test' })
 })
