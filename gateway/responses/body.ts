@@ -65,8 +65,8 @@ const members = z.object({
   include: include.nullish(),
   truncation: truncation.nullish(),
 
-  // Only `max_tool_calls` and the filters of `provider` are applied; the others are reported as not applied, since there
-  // are no fallbacks, server tools or searches of X.
+  // Only `max_tool_calls` and the filters of `provider` are applied; the others are reported as not applied, since
+  // there are no fallbacks, server tools or searches of X.
   ...routingSettings,
   x_search_filter: freeObject('The posts that a search on X covers.').nullish(),
 

@@ -6,8 +6,8 @@ import type { Generation, GenerationDependencies } from './generation.ts'
 
 /**
  * Chooses the first endpoint of the model that meets the demands of the request, preferring one with room for it, and
- * finds its price. Rejects with NO_ENDPOINT if there is none: metadata `model`, `demands`, and with `require_parameters`
- * the `fields` for which an endpoint has no place.
+ * finds its price. Rejects with NO_ENDPOINT if there is none: metadata `model`, `demands`, and with
+ * `require_parameters` the `fields` for which an endpoint has no place.
  */
 export async function chooseEndpoint(
   generation: Generation,
