@@ -21,9 +21,10 @@ export class FlatTools {
     if (tools.every(({ namespace }) => namespace === undefined)) return
     const counts = new Map<string, number>()
     for (const { name } of tools) counts.set(name, (counts.get(name) ?? 0) + 1)
+    const names = new Names(counts.keys())
     for (const { name, namespace } of tools) {
-      if (namespace === undefined) continue
-      const flat = counts.get(name) === 1 ? name : `${namespace.name}_${name}`.slice(0, MAX_NAME)
+      if (namespace === undefined || this.#flat.has(keyOf(name, namespace.name))) continue
+      const flat = counts.get(name) === 1 ? name : names.add(`${namespace.name}_${name}`)
       this.#flat.set(keyOf(name, namespace.name), flat)
       this.#called.set(flat, { toolName: name, namespace: namespace.name })
     }
@@ -51,6 +52,30 @@ export class FlatTools {
   /** The tool that a provider's name stands for. */
   called(flat: string): Called {
     return this.#called.get(flat) ?? { toolName: flat }
+  }
+}
+
+/** Names that differ, none of which is too long. */
+class Names {
+  readonly #taken: Set<string>
+  /** By the beginning of a name: the last number that it got. */
+  readonly #numbers = new Map<string, number>()
+
+  constructor(taken: Iterable<string>) {
+    this.#taken = new Set(taken)
+  }
+
+  /** Adds a name that begins like the wanted one, with a number at its end if that is taken. */
+  add(wanted: string): string {
+    const first = wanted.slice(0, MAX_NAME)
+    let name = first
+    for (let number = this.#numbers.get(first) ?? 2; this.#taken.has(name); number++) {
+      const end = `_${number}`
+      name = wanted.slice(0, MAX_NAME - end.length) + end
+      this.#numbers.set(first, number)
+    }
+    this.#taken.add(name)
+    return name
   }
 }
 

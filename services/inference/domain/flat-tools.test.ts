@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FlatTools } from './flat-tools.ts'
+import type { Tool } from './tools.ts'
+
+function tool(name: string, namespace?: string): Tool {
+  const group = namespace === undefined ? undefined : { name: namespace, description: undefined }
+  return { name, parameters: undefined, strict: undefined, namespace: group }
+}
+
+test('every tool has a name that no other has, and a call by it is a call of that tool', () => {
+  const long = 'n'.repeat(64)
+  for (const [tools, expected] of [
+    [
+      [tool('get', 'a'), tool('get', 'b'), tool('a_get')],
+      ['a_get_2', 'b_get', 'a_get'],
+    ],
+    [
+      [tool('get', 'a'), tool('get', 'b'), tool('a_get', 'c'), tool('a_get_2')],
+      ['a_get_3', 'b_get', 'a_get', 'a_get_2'],
+    ],
+    [
+      [tool('b_c', 'a'), tool('c', 'a_b'), tool('c'), tool('b_c')],
+      ['a_b_c', 'a_b_c_2', 'c', 'b_c'],
+    ],
+    [
+      [tool('one', long), tool('two', long), tool('one'), tool('two')],
+      [long, `${long.slice(2)}_2`, 'one', 'two'],
+    ],
+  ] as const) {
+    const flat = new FlatTools(tools)
+    const names = tools.map(({ name, namespace }) => flat.nameOf(name, namespace?.name))
+    assert.deepEqual(names, expected)
+    const called = names.map((name) => flat.called(name))
+    assert.deepEqual(
+      called.map(({ toolName, namespace }) => [toolName, namespace]),
+      tools.map(({ name, namespace }) => [name, namespace?.name]),
+    )
+  }
+})
