@@ -14,6 +14,8 @@ export class OpenaiDeltas {
   readonly #writer: PartWriter
   readonly #calls: OpenaiToolCalls
   #open: OpenPart | undefined
+  /** Number of the open thought; undefined: the provider gives none. */
+  #index: unknown
   /** Whether a text has begun. */
   begun = false
 
@@ -52,12 +54,15 @@ export class OpenaiDeltas {
   }
 
   grow(kind: GrowingKind, text: string, tokens?: readonly LogProbability[]): void {
+    // A thought ends with its proof.
+    if (kind === 'reasoning' && this.#open?.signature) this.close()
     this.#writer.extend(this.#part(kind), text, tokens)
   }
 
   close(): void {
     if (this.#open !== undefined) this.#writer.end(this.#open)
     this.#open = undefined
+    this.#index = undefined
   }
 
   /** A content in pieces, some of which some servers do not wrap. */
@@ -78,37 +83,46 @@ export class OpenaiDeltas {
     if (textAt(text) !== '') this.grow(kind, textAt(text))
   }
 
-  /** OpenRouter sends a thought twice: as text, and in details that contain its signature and its maker. */
+  /** OpenRouter sends a thought twice: as text, and in details that contain its proof and its maker. */
   #reasoning(text: string, details: unknown): void {
-    let thought = ''
-    let rest = text
-    let signature = ''
-    let format = ''
-    let kind: GrowingKind = 'reasoning'
-    const think = (): void => {
-      if (thought !== '') this.grow(kind, thought)
-      if (signature !== '') this.#part('reasoning').signature += signature
-      if (format !== '' && this.#open?.kind === kind) this.#open.format = format
-      thought = signature = format = ''
-    }
-    for (const item of listAt(details)) {
-      const detail = objectAt(item) ?? {}
+    const found = listAt(details).map((detail) => objectAt(detail) ?? {})
+    let rest = found.some((detail) => wordsOf(detail) !== '') ? '' : text
+    for (const detail of found) {
       if (detail.type === 'reasoning.encrypted') {
-        think()
         this.close()
-        const { data, id, format: made } = detail
-        const hidden = { encrypted: wordAt(data), id: wordAt(id), format: wordAt(made) }
+        const hidden = { encrypted: wordAt(detail.data), id: wordAt(detail.id), format: wordAt(detail.format) }
         this.#writer.whole('reasoning', { type: 'reasoning', ...hidden })
       } else {
-        if (detail.type === 'reasoning.summary') kind = 'reasoning-summary'
-        format = textAt(detail.format)
-        thought += text === '' ? textAt(detail.text) || textAt(detail.summary) : rest
+        this.#think(detail, wordsOf(detail) || rest)
         rest = ''
-        signature += textAt(detail.signature)
       }
     }
-    thought += rest
-    think()
+    if (rest !== '') this.grow('reasoning', rest)
+  }
+
+  #think(detail: JsonObject, words: string): void {
+    const kind = detail.type === 'reasoning.summary' ? 'reasoning-summary' : 'reasoning'
+    const signature = textAt(detail.signature)
+    if (this.#open?.kind !== kind || !this.#continues(this.#open, detail, words)) {
+      // It says something about a thought that has ended.
+      if (words === '' && signature === '') return
+      this.close()
+    }
+    const part = this.#part(kind)
+    this.#index ??= detail.index ?? undefined
+    if (words !== '') this.#writer.extend(part, words)
+    part.signature += signature
+    part.id ||= textAt(detail.id)
+    part.format ||= textAt(detail.format)
+  }
+
+  /** Whether a detail belongs to the open thought: nothing that both say differs, and the proof has not come. */
+  #continues({ id, format, signature }: OpenPart, detail: JsonObject, words: string): boolean {
+    const index = detail.index ?? undefined
+    if (index !== undefined && this.#index !== undefined && index !== this.#index) return false
+    if (differ(id, detail.id) || differ(format, detail.format)) return false
+    // A proof may come in several pieces.
+    return signature === '' || (words === '' && index !== undefined && index === this.#index)
   }
 
   #part(kind: GrowingKind): OpenPart {
@@ -118,4 +132,13 @@ export class OpenaiDeltas {
     this.#open = this.#writer.start(kind)
     return this.#open
   }
+}
+
+function differ(known: string, said: unknown): boolean {
+  return known !== '' && textAt(said) !== '' && known !== said
+}
+
+/** The words of a detail of a thought. */
+function wordsOf({ text, summary }: JsonObject): string {
+  return textAt(text) || textAt(summary)
 }
