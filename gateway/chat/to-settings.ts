@@ -59,7 +59,8 @@ function systemText(message: unknown): string[] {
 }
 
 function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']> {
-  const { stop } = body
+  // An empty text stops nothing.
+  const stop = body.stop == null ? undefined : [body.stop].flat().filter((text) => text !== '')
   return {
     ...given('temperature', body.temperature),
     ...given('topP', body.top_p),
@@ -70,11 +71,11 @@ function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']>
     ...given('presencePenalty', body.presence_penalty),
     ...given('repetitionPenalty', body.repetition_penalty),
     ...given('seed', body.seed == null ? undefined : BigInt(body.seed)),
-    ...given('stop', typeof stop === 'string' ? [stop] : stop),
+    ...given('stop', stop),
     ...given('logitBias', body.logit_bias),
     ...given('topLogProbabilities', body.logprobs === true ? (body.top_logprobs ?? 0) : undefined),
     ...cleared({
-      stop: Array.isArray(stop) && stop.length === 0,
+      stop: stop?.length === 0,
       logit_bias: body.logit_bias != null && Object.keys(body.logit_bias).length === 0,
       top_log_probabilities: body.logprobs === false,
     }),

@@ -17,7 +17,7 @@ interface Proof {
 
 /**
  * What an assistant message says that the model thought: its details, which may be the pieces of a stream, put together
- * again; without any its words. `proofs`: those of its tool calls, by the id of the call.
+ * again; without any of a thought its words. `proofs`: those of its tool calls, by the id of the call.
  */
 export function toThoughts(message: AssistantMessage, at: string): { thoughts: Made[]; proofs: Map<string, Proof> } {
   const { reasoning, reasoning_content: content, reasoning_details: details, tool_calls: calls } = message
@@ -51,7 +51,7 @@ export function toThoughts(message: AssistantMessage, at: string): { thoughts: M
     }
   }
   const words = reasoning || content
-  if (details == null && words) {
+  if (thoughts.length === 0 && words) {
     const part = { part: { case: 'reasoning', value: { text: words } } } as const
     thoughts.push({ part, path: `${at}.${reasoning ? 'reasoning' : 'reasoning_content'}` })
   }

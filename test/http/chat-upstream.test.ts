@@ -268,3 +268,34 @@ test('an item of a tool that the provider ran comes back to it with the history'
     item,
   )
 })
+
+test('a stop text without letters is none, and a thought without details of its own is kept by its words', async () => {
+  await using stub = await startStub(completed)
+  await using portico = await open(stub)
+  for (const [stop, sent] of [
+    ['', undefined],
+    [['', 'END'], ['END']],
+    [[''], undefined],
+  ] as const) {
+    await askChat(portico, { ...hello, stop })
+    assert.deepEqual(Object(stub.seen.at(-1)?.body).stop, sent)
+  }
+  const thought = { type: 'reasoning.text', text: 'hm' }
+  const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const proof = { type: 'reasoning.encrypted', data: 'p', id: 'c1', format: 'google-gemini-v1' }
+  for (const [given, kept] of [
+    [[], [thought]],
+    [[proof], [thought, proof]],
+  ] as const) {
+    const said = {
+      role: 'assistant',
+      content: 'I call.',
+      reasoning: 'hm',
+      reasoning_details: given,
+      tool_calls: [call],
+    }
+    const result = { role: 'tool', tool_call_id: 'c1', content: 'done' }
+    await askChat(portico, { ...hello, messages: [...hello.messages, said, result] })
+    assert.deepEqual(Object(stub.seen.at(-1)?.body).messages[1].reasoning_details, kept)
+  }
+})
