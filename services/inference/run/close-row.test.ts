@@ -13,6 +13,7 @@ import { openInference, userMessage } from '#test/support/inference.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk } from '#test/support/responses.ts'
 import { connectLocal, silentLogger } from '#test/support/transports.ts'
+import { OpenaiProvider } from '../adapters/openai/provider.ts'
 import { Meter } from '../domain/meter.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
 import { closeRow } from './close-row.ts'
@@ -143,6 +144,34 @@ test('a failed answer is paid for as the provider reports, streamed and whole', 
       assert.deepEqual([found.usage?.inputTokens, found.usage?.outputTokens], [40n, 900n], requestId)
       assert.equal(found.costNanos, 40n + 2n * 900n)
     }
+  }
+})
+
+test('a call that throws at once closes its row, and the next one is admitted', async (context) => {
+  const models = [{ id: 'gpt', displayName: 'gpt', contextLength: undefined, pricing }]
+  const address = { baseUrl: 'http://127.0.0.1:9', apiKey: undefined, headers: {} }
+  const provider = { id: 'p', protocol: 'openai', ...address, models } as const
+  await using service = await openInference({ providers: [provider], defaultModel: 'p/gpt' })
+  await using connection = await connectLocal(service.routes)
+  const inference = createClient(InferenceService, connection.transport)
+  const usage = createClient(UsageService, connection.transport)
+  for (const form of ['generate', 'stream'] as const) {
+    context.mock.method(OpenaiProvider.prototype, form, () => {
+      throw new TypeError('This is a bug')
+    })
+  }
+  const terms = { concurrentRequests: 1 }
+  for (const requestId of ['whole', 'streamed']) {
+    const generation = { requestId, messages: [userMessage('Hi')], maxOutputTokens: 100 }
+    const asked =
+      requestId === 'whole'
+        ? inference.generate({ generation, terms }, options)
+        : Array.fromAsync(inference.streamGenerate({ generation, terms }, options))
+    await assert.rejects(asked, { code: Code.Internal })
+    const found = (await usage.getGeneration({ requestId }, options)).generation
+    assert.deepEqual([found?.status, found?.error], [GenerationRecord_Status.FAILED, 'INTERNAL'])
+    const { keys } = await usage.getKeyUsage({ keyIds: ['key_1'] }, options)
+    assert.equal(keys[0]?.spending?.reservedNanos, 0n)
   }
 })
 

@@ -73,18 +73,24 @@ function requireAllowed(generation: Generation): void {
 }
 
 function attempt(generation: Generation, { timeoutMs }: GenerationDependencies): void {
-  const { input, endpoint, provider } = generation
-  const { providerId: id, modelId } = endpoint
+  const { input, endpoint } = generation
+  const { providerId: id } = endpoint
   const ms = Math.min(input.request.providerTimeouts?.totalMs ?? timeoutMs, timeoutMs)
   const deadline = startDeadline(input.caller, ms, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
+  generation.deadline = deadline
+  // A row is open by now, and only who pulls closes it: nothing before that may throw.
+  generation.batches = { [Symbol.asyncIterator]: () => call(generation, deadline.signal)[Symbol.asyncIterator]() }
+}
+
+function call(generation: Generation, signal: AbortSignal): Generation['batches'] {
+  const { input, endpoint, provider } = generation
+  const { modelId } = endpoint
   const { messages, automaticCache: cache, sessionId } = input.request
   const marked = cache === undefined ? messages : withCacheMarker(input.request, cache)
   const maxOutputTokens = generation.maxOutputTokens ?? input.request.maxOutputTokens
   const providerSession = sessionId ? sessionDigest(input.principal.workspaceId, sessionId) : undefined
   const request = { ...input.request, modelId, messages: marked, maxOutputTokens, providerSession }
-  generation.deadline = deadline
-  generation.batches =
-    input.form === 'whole' ? provider.generate(request, deadline.signal) : provider.stream(request, deadline.signal)
+  return input.form === 'whole' ? provider.generate(request, signal) : provider.stream(request, signal)
 }
 
 function meter(generation: Generation): void {
