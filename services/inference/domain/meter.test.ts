@@ -53,6 +53,18 @@ test('an answer that broke off counts the bytes that passed, 3 a token, and no l
   assert.deepEqual(brokenOff(true, started, thought('y'.repeat(400))), estimated(7n, 0n))
 })
 
+test('an estimate of the output is at most the maximum that the provider was sent; what it reports counts', () => {
+  const events: GenerationEvent[] = [{ type: 'part-extended', index: 0, text: 'x'.repeat(3_000) }]
+  const meter = new Meter(dear, 7n, { outputTokens: 100 })
+  meter.take(events)
+  assert.equal(meter.outputTokens, 100n)
+  const [, last] = meter.take([...events, finished])
+  assert.deepEqual(Object(last).usage, estimated(7n, 100n))
+  const over: GenerationEvent = { type: 'usage', usage: { ...usual, outputTokens: 101n } }
+  const [, reported] = new Meter(dear, 7n, { outputTokens: 100 }).take([...events, over, finished])
+  assert.equal(Object(reported).usage.outputTokens, 101n)
+})
+
 test('an answer that failed before any output costs nothing, whatever the provider reported', () => {
   const reportedCost = { nanos: 9n, outputNanos: 0n }
   const usage: GenerationEvent = { type: 'usage', usage: { ...usual, outputTokens: 0n }, cost: reportedCost }

@@ -79,9 +79,10 @@ export class Meter {
     return this.#answers
   }
 
-  /** The estimate of the output that has passed so far. */
+  /** The estimate of the output that has passed so far, at most the maximum that the provider was sent. */
   get outputTokens(): bigint {
-    return BigInt(tokensOfBytes(this.#outputBytes + this.#hiddenBytes))
+    const tokens = tokensOfBytes(this.#outputBytes + this.#hiddenBytes)
+    return BigInt(Math.min(tokens, this.#factors.outputTokens ?? tokens))
   }
 
   /**
@@ -142,10 +143,9 @@ export class Meter {
     const isTrue = reported !== undefined && this.#saysEnough(reported)
     if (reported !== undefined && !isTrue) this.#implausible = true
     if (!isTrue) this.#billed = {}
-    const usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.outputTokens)
-    this.#usage = usage
+    this.#usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.outputTokens)
     const { costNanos, costKnown } = this
-    events.push({ ...last, usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
+    events.push({ ...last, usage: this.#usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
     return events
   }
 

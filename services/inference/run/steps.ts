@@ -94,5 +94,7 @@ function call(generation: Generation, signal: AbortSignal): Generation['batches'
 }
 
 function meter(generation: Generation): void {
-  generation.meter = new Meter(generation.endpoint.pricing, generation.inputTokens, generation.costFactors)
+  const { endpoint, inputTokens, costFactors, input } = generation
+  const outputTokens = generation.maxOutputTokens ?? input.request.maxOutputTokens ?? costFactors.outputTokens
+  generation.meter = new Meter(endpoint.pricing, inputTokens, { ...costFactors, outputTokens })
 }

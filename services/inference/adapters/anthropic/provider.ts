@@ -65,6 +65,15 @@ export class AnthropicProvider implements ModelProvider {
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)
     const { endsAtOverflow = false } = request
-    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, endsAtOverflow }
+    const maxOutputTokens = maxTokensOf(request)
+    return {
+      providerId: this.#providerId,
+      send,
+      mapper,
+      signal,
+      upstream: this.#upstream,
+      endsAtOverflow,
+      maxOutputTokens,
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { Excess } from './excess.ts'
 import { objectAt } from './json.ts'
 import { Overtime } from './overtime.ts'
 import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
@@ -45,6 +46,8 @@ export interface ProviderCall {
    * Whether a stream of a conversation that is too long for the model ends because of its length instead of failing.
    */
   readonly endsAtOverflow: boolean
+  /** The maximum that the provider is sent; undefined: none. */
+  readonly maxOutputTokens?: number | undefined
   /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal
 }
@@ -87,6 +90,7 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
   }
   const events = new SseReader(reader, providerId)
   using overtime = new Overtime(reader)
+  const excess = new Excess(call.maxOutputTokens)
   try {
     while (!mapper.done) {
       const read = await next(events)
@@ -98,6 +102,11 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
       }
       if (failure !== undefined && endsForLength(call, failure.error)) failure = undefined
       const happened = mapper.take()
+      if (failure === undefined && !mapper.done && excess.isUp(happened)) {
+        reader.close()
+        mapper.overflow('')
+        happened.push(...mapper.take())
+      }
       if (mapper.done) reader.release()
       if (happened.length > 0) yield happened
       if (failure !== undefined) throw call.upstream.withoutSecrets(failure.error)

@@ -1,0 +1,62 @@
+// A provider that generates more than the maximum it was sent, and does not say how much.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import test from 'node:test'
+import { chunksOf, foldChunks } from '#test/support/chat.ts'
+import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { providerConfig } from '#test/support/provider-config.ts'
+import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
+import { chunk, type Json } from '#test/support/responses.ts'
+
+const MAXIMUM = 100
+const content = 'x'.repeat(3_000)
+
+async function endless(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  while (!response.destroyed) if (!response.write(chunk({ content }))) await once(response, 'drain').catch(() => {})
+}
+
+function openPriced(stub: ProviderStub): Promise<Portico> {
+  const models = [{ id: 'gpt', pricing: { input: 0, output: 1 } }]
+  const provider = { id: 'openai', protocol: 'openai', baseURL: `${stub.url}/v1`, apiKey: 'sk-upstream', models }
+  return openPortico({ PORTICO_CONFIG: providerConfig([provider]) })
+}
+
+async function ask(portico: Portico, stream: boolean): Promise<{ text: string; row: Json }> {
+  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
+  const messages = [{ role: 'user', content: 'Hello' }]
+  const body = JSON.stringify({ model: 'openai/gpt', messages, max_tokens: MAXIMUM, stream })
+  const answer = await portico.fetch('/api/v1/chat/completions', { method: 'POST', headers, body })
+  const text = await answer.text()
+  const id = answer.headers.get('x-generation-id')
+  const row = await portico.fetch(`/api/v1/generation?id=${id}`, { headers })
+  return { text, row: ((await row.json()) as { data: Json }).data }
+}
+
+test('what it did not report is charged for up to the maximum, which was held', async () => {
+  const whole = { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] }
+  await using stub = await startStub((response) => {
+    const { stream } = Object(stub.seen.at(-1)?.body) as Json
+    const end = `${chunk({ content })}${chunk({}, {}, 'stop')}data: [DONE]\n\n`
+    return (stream === true ? streams(end) : answers(200, whole))(response)
+  })
+  await using portico = await openPriced(stub)
+  for (const stream of [false, true]) {
+    const { text, row } = await ask(portico, stream)
+    assert.ok(text.includes(content))
+    assert.deepEqual([row.tokens_completion, row.total_cost], [MAXIMUM, MAXIMUM / 1e6])
+  }
+})
+
+test('a stream that is far longer ends because of its length, and its provider is cut off', async () => {
+  await using stub = await startStub(endless)
+  await using portico = await openPriced(stub)
+  const { text, row } = await ask(portico, true)
+  await stub.hungUp
+  const chunks = chunksOf(text)
+  const { length } = foldChunks(chunks).content
+  assert.ok(length > 3 * 4_000 && length < 1_000_000, `${length} characters`)
+  assert.equal(chunks.at(-2)?.choices[0].finish_reason, 'length')
+  assert.deepEqual([row.finish_reason, row.tokens_completion], ['length', MAXIMUM])
+})
