@@ -9,7 +9,6 @@ import {
 import { given } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
-import { isMessage } from './input.ts'
 import type { Echo } from './response.ts'
 
 type Tool = NonNullable<CreateResponseBody['tools']>[number]
@@ -61,28 +60,15 @@ function echoTool(tool: Tool): Echo['tools'][number] {
   }
 }
 
-/** The same, with the settings of a preset where the request has none. */
+/** The same for a request that a preset completed. */
 export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }: AppliedPreset): Echo {
   if (settings === undefined) return requestEcho(body)
-  const kept = fromSettings(settings)
-  const own = Object.fromEntries(Object.entries(body).filter(([, value]) => value != null))
-  if (own.service_tier === 'auto') delete own.service_tier
-  const text = {
-    ...kept.text,
-    ...Object.fromEntries(Object.entries(body.text ?? {}).filter(([, value]) => value != null)),
-  }
-  const instructions = isInstructed(body) ? {} : given('instructions', systemPrompt)
-  return requestEcho({ ...body, ...kept, ...own, ...instructions, tools: united(kept.tools, body.tools ?? []), text })
+  const completed = { ...fromSettings(settings), ...given('instructions', systemPrompt) }
+  // What the body chooses among is said in its own words.
+  return requestEcho({ ...body, ...completed, ...given('tool_choice', body.tool_choice) })
 }
 
-/** Whether a request begins with instructions of its own, so that those of its preset do not count. */
-function isInstructed({ instructions, input }: CreateResponseBody): boolean {
-  if (instructions) return true
-  const [first] = typeof input === 'string' ? [] : input
-  return first !== undefined && isMessage(first) && (first.role === 'system' || first.role === 'developer')
-}
-
-/** Settings of a preset as a body says them. */
+/** The settings of a request as a body says them. */
 function fromSettings(settings: GenerationRequest) {
   const { sampling, reasoning, toolChoice } = settings
   const own = settings.extensions.find(({ format }) => format === NATIVE)?.body
@@ -160,20 +146,4 @@ function fromFormat(said: ResponseFormat | undefined): Echo['text']['format'] | 
     default:
       return undefined
   }
-}
-
-/**
- * The preset's tools in order, each replaced by the request's tool of the same name if there is one, then the request's
- * other tools.
- */
-function united(preset: readonly Tool[], request: readonly Tool[]): Tool[] {
-  const own = new Map(request.map((tool) => [keyOf(tool), tool]))
-  const known = new Set(preset.map(keyOf))
-  return [...preset.map((tool) => own.get(keyOf(tool)) ?? tool), ...request.filter((tool) => !known.has(keyOf(tool)))]
-}
-
-function keyOf(tool: Tool): string {
-  const callable = tool.type === 'function' || tool.type === 'custom'
-  const { name, server_label: label } = tool as Readonly<Record<string, unknown>>
-  return JSON.stringify(callable ? ['call', name] : [tool.type, name ?? label])
 }

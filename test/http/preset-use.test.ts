@@ -200,6 +200,24 @@ test('a response repeats the settings of its request, its preset included, whole
   }
 })
 
+test('a response repeats what the model was sent: tools of one namespace of both, and the instructions of the preset', async () => {
+  await using portico = await openPortico()
+  const fn = (name: string) => ({ type: 'function', name, parameters: { type: 'object' } })
+  const group = (...names: string[]) => ({ type: 'namespace', name: 'crm', description: 'CRM', tools: names.map(fn) })
+  const instructions = 'Be brief.'
+  await created(portico, 'p', 'responses', { model: 'portico/echo', instructions, tools: [group('a', 'b')] })
+  const input = [
+    { role: 'developer', content: [] },
+    { role: 'user', content: 'Hi' },
+  ]
+  const { json } = await send(portico, '/responses', { model: '@preset/p', input, tools: [group('b', 'c'), fn('d')] })
+  const named = json.tools.map(({ name, tools }: Json) => [name, ...(tools ?? []).map((tool: Json) => tool.name)])
+  assert.deepEqual([named, json.instructions], [[['crm', 'a', 'b', 'c'], ['d']], instructions])
+  const own = { ...{ model: '@preset/p', input: 'Hi', instructions: 'Be long.' }, tool_choice: 'none' }
+  const { json: other } = await send(portico, '/responses', own)
+  assert.deepEqual([other.instructions, other.tool_choice], ['Be long.', 'none'])
+})
+
 test('a request for text gets text, even if the preset says JSON', async () => {
   await using both = await openBoth()
   const { portico, stub } = both

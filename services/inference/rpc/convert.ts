@@ -20,6 +20,7 @@ import type { Part } from '../domain/conversation.ts'
 import type { FinishReason, LogProbability, PartKind } from '../domain/generation.ts'
 import type { MeteredEvent } from '../domain/meter.ts'
 import type { Served } from '../run/generation.ts'
+import { shownSettings } from './shown-settings.ts'
 
 const kinds = enumTable<PartKind, PartStarted_Kind>({
   text: PartStarted_Kind.TEXT,
@@ -107,7 +108,9 @@ export function generationToProto(events: readonly MeteredEvent[], served: Serve
 
 function startOf({ warnings }: Extract<MeteredEvent, { type: 'started' }>, served: Served) {
   const { providerId, modelId } = served.endpoint
-  const preset = served.preset === undefined ? {} : { preset: { ...served.preset, ...served.shownPreset } }
+  const { shownPreset } = served
+  const shown = shownPreset && { settings: shownSettings(shownPreset.settings), systemPrompt: shownPreset.systemPrompt }
+  const preset = served.preset === undefined ? {} : { preset: { ...served.preset, ...(shown && given(shown)) } }
   const named = warnings.map(({ field, message }) => ({ field: served.ownField(field), message }))
   return { model: `${providerId}/${modelId}`, providerId, warnings: [...served.warnings, ...named], ...preset }
 }

@@ -45,7 +45,8 @@ export function parseHostedTools(tools: readonly HostedMessage[]): HostedTool[] 
   })
 }
 
-const modes = enumTable<ToolChoice['mode'], ToolChoice_Mode>({
+/** Whether and which tools may be called. */
+export const modes = enumTable<ToolChoice['mode'], ToolChoice_Mode>({
   auto: ToolChoice_Mode.AUTO,
   none: ToolChoice_Mode.NONE,
   required: ToolChoice_Mode.REQUIRED,

@@ -23,13 +23,16 @@ export async function applyPreset(
   const found = await presets.inUse(input.principal.workspaceId, slug)
   if (found?.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
   const { presetId, version, systemPrompt } = found
-  const { model, settings, message } = readSettings(found)
+  const { model, settings } = readSettings(found)
   const chosen = named.model ?? model
   check(chosen !== undefined, 'model', 'is required, since the preset names none')
   const left = input.wantsText ? { ...settings, responseFormat: undefined } : settings
   const request = withPreset(input.request, left, systemPrompt)
   generation.input = { ...input, model: chosen, request }
   generation.preset = { presetId, slug, version }
-  if (input.showPreset) generation.shownPreset = { settings: message, systemPrompt }
+  if (input.showPreset) {
+    const isInstructed = request.messages === input.request.messages
+    generation.shownPreset = { settings: request, systemPrompt: isInstructed ? undefined : systemPrompt }
+  }
   generation.warnings = notAppliedWarnings(request)
 }

@@ -1,4 +1,3 @@
-import type { GenerationRequest as GenerationMessage } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -36,8 +35,6 @@ export interface GenerationDependencies {
   readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => {
     readonly model: string | undefined
     readonly settings: PresetSettings
-    /** The same as a message, which must not be changed. */
-    readonly message: GenerationMessage
   }
   readonly keeper: RowKeeper
   readonly clock: Clock
@@ -64,7 +61,7 @@ export interface GenerationInput {
   readonly request: Omit<GenerationRequest, 'modelId'>
   /** Whether the request itself demands text, whatever its preset says. */
   readonly wantsText: boolean
-  /** Whether the answer is to show the content of its preset. */
+  /** Whether the answer is to show the settings that its preset completed. */
   readonly showPreset: boolean
 }
 
@@ -81,9 +78,11 @@ export interface Served {
   readonly shownPreset?: ShownPreset | undefined
 }
 
-/** The content of a preset, as an answer shows it. */
+/** What an answer shows of a request that its preset completed. */
 interface ShownPreset {
-  readonly settings: GenerationMessage
+  /** Those of the completed request. */
+  readonly settings: PresetSettings
+  /** Undefined: the preset has none, or the request has instructions of its own. */
   readonly systemPrompt: string | undefined
 }
 

@@ -1324,7 +1324,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
   excludeThoughts?: boolean | undefined;
 
   /**
-   * Whether the answer contains the settings of its preset; absent: it does not.
+   * Whether the answer contains the settings that its preset completed; absent: it does not.
    *
    * @generated from field: optional bool show_preset = 30;
    */
@@ -1635,14 +1635,15 @@ export declare type AppliedPreset = Message$1<"portico.inference.v1.AppliedPrese
   version: number;
 
   /**
-   * Its settings, as in CreatePresetVersionRequest; absent: the request did not ask for them.
+   * The settings of the request as the preset completed it, as far as a response repeats them; absent: the request did
+   * not ask for them.
    *
    * @generated from field: portico.inference.v1.GenerationRequest settings = 4;
    */
   settings?: GenerationRequest | undefined;
 
   /**
-   * Absent: there is none, or the request did not ask for it.
+   * Absent: there is none, the request has instructions of its own, or did not ask for it.
    *
    * @generated from field: optional string system_prompt = 5;
    */

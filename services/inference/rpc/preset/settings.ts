@@ -28,11 +28,10 @@ export function toStoredSettings(message: GenerationMessage): JsonObject {
 export function fromStoredSettings(stored: JsonObject): {
   readonly model: string | undefined
   readonly settings: PresetSettings
-  readonly message: GenerationMessage
 } {
   const kept = fromJson(GenerationRequestSchema, stored, { ignoreUnknownFields: true })
   const request = parseGeneration({ ...kept, requestId, messages })
-  return { model: kept.model, settings: request, message: kept }
+  return { model: kept.model, settings: request }
 }
 
 function pick<T extends object, const K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
