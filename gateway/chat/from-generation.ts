@@ -27,7 +27,7 @@ export interface ChatSeed {
 }
 
 /** Who served a request, and how. */
-export type Served = Pick<Generation, 'model' | 'providerId' | 'warnings' | 'preset'>
+export type Served = Pick<Generation, 'model' | 'providerId' | 'warnings' | 'preset' | 'endpointCount'>
 
 /** A whole generation as a chat completion. */
 export function fromGeneration(seed: ChatSeed, generation: Generation): ChatCompletion {

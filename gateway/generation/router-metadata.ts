@@ -32,6 +32,8 @@ export interface Served {
   readonly providerId: string
   readonly warnings: readonly Warning[]
   readonly preset?: AppliedPreset | undefined
+  /** Of the model; 0: unknown. */
+  readonly endpointCount: number
 }
 
 /**
@@ -72,12 +74,12 @@ function ofFailure(requested: string, error: unknown, pipeline: Pipeline): Route
       ...given(pipeline),
     }
   }
-  const { provider = '', model = requested, status } = reason.metadata
+  const { provider = '', model = requested, status, endpoints = '1' } = reason.metadata
   return {
     ...common,
     summary: `${provider} failed${nameAll(pipeline)}`,
     attempt: 1,
-    endpoints: { total: 1, available: [{ provider, model, selected: true }] },
+    endpoints: { total: Number(endpoints), available: [{ provider, model, selected: true }] },
     attempts: [{ provider, model, status: Number(status ?? failure.status) }],
     ...given(pipeline),
   }
@@ -86,7 +88,7 @@ function ofFailure(requested: string, error: unknown, pipeline: Pipeline): Route
 /** Says how an answer was made. `nameOf`: what the client calls a field of a generation. */
 function toRouterMetadata(
   requested: string,
-  { model, providerId, warnings, preset }: Served,
+  { model, providerId, warnings, preset, endpointCount }: Served,
   nameOf: (field: string) => string,
 ): RouterMetadata {
   const pipeline = toPipeline(warnings, nameOf)
@@ -97,7 +99,7 @@ function toRouterMetadata(
     summary: `served by ${providerId}${nameAll(pipeline)}`,
     attempt: 1,
     is_byok: false,
-    endpoints: { total: 1, available: [{ provider: providerId, model, selected: true }] },
+    endpoints: { total: endpointCount || 1, available: [{ provider: providerId, model, selected: true }] },
     ...(preset === undefined ? {} : { params: { preset: preset.slug, preset_version: preset.version } }),
     ...given(pipeline),
   }

@@ -37,7 +37,12 @@ import { Rejection } from '#shared/rejection.ts'
 import { fixture } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
 
-const served = { endpoint: { providerId: 'p', modelId: 'm' }, warnings: [], ownField: (field: string) => field }
+const served = {
+  endpoint: { providerId: 'p', modelId: 'm' },
+  endpoints: [],
+  warnings: [],
+  ownField: (field: string) => field,
+}
 const text = 'x'.repeat(24)
 const completion = { id: `gen-${text}`, created: 1, model: 'm', describe: undefined }
 const message = { id: `msg_${text}`, speed: null }

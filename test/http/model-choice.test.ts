@@ -3,6 +3,8 @@ import test from 'node:test'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { created } from '#test/support/presets.ts'
+import { providerConfig } from '#test/support/provider-config.ts'
+import { answers, fixture, startStub } from '#test/support/provider-stub.ts'
 
 /** A request in each dialect. */
 const ASKED = {
@@ -108,6 +110,26 @@ test('variants are served without what they would choose, and named', async () =
       const { status, metadata } = await ask(portico, path, { model: `portico/echo:${variant}` })
       assert.equal(status, 200, path)
       assert.ok(metadata?.includes(`The variant \\"${variant}\\" was not applied`), metadata)
+    }
+  }
+})
+
+test('the endpoints of a model are counted, also where a filter leaves one of them or it fails', async () => {
+  await using broken = await startStub(answers(400, {}))
+  await using other = await startStub(answers(200, fixture('openai-text.json')))
+  const models = [{ id: 'gpt' }]
+  const provider = { protocol: 'openai', apiKey: 'sk-upstream', models }
+  const config = providerConfig([
+    { ...provider, id: 'broken', baseURL: `${broken.url}/v1` },
+    { ...provider, id: 'other', baseURL: `${other.url}/v1` },
+  ])
+  await using portico = await openPortico({ PORTICO_CONFIG: config })
+  for (const path of Object.keys(ASKED)) {
+    for (const ignore of [[], ['broken']]) {
+      const { metadata } = await ask(portico, path, { model: 'gpt', provider: { ignore } })
+      const selected = { provider: ignore.length === 0 ? 'broken' : 'other', selected: true }
+      const model = `${selected.provider}/gpt`
+      assert.deepEqual(JSON.parse(metadata).endpoints, { total: 2, available: [{ ...selected, model }] }, path)
     }
   }
 })

@@ -10,6 +10,7 @@ import { eventToProto, generationToProto } from './convert.ts'
 
 const served: Served = {
   endpoint: { providerId: 'p', modelId: 'm' },
+  endpoints: [{ providerId: 'p' }, { providerId: 'q' }],
   warnings: [{ field: 'models', message: 'It was not applied' }],
   ownField: (field) => field,
   preset: { presetId: 'id', slug: 'slug', version: 3 },
@@ -92,6 +93,7 @@ test('everything in a generation is converted, none of it left behind', () => {
     usage,
     logProbabilities: { 0: { tokens: [tokenMessage] } },
     preset: served.preset,
+    endpointCount: 2,
   }
   for (const { localName } of GenerationSchema.fields) assert.ok(localName in expected, localName)
   assert.deepEqual(plain(generation), expected)

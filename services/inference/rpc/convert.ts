@@ -112,7 +112,9 @@ function startOf({ warnings }: Extract<MeteredEvent, { type: 'started' }>, serve
   const shown = shownPreset && { settings: shownSettings(shownPreset.settings), systemPrompt: shownPreset.systemPrompt }
   const preset = served.preset === undefined ? {} : { preset: { ...served.preset, ...(shown && given(shown)) } }
   const named = warnings.map(({ field, message }) => ({ field: served.ownField(field), message }))
-  return { model: `${providerId}/${modelId}`, providerId, warnings: [...served.warnings, ...named], ...preset }
+  const warned = [...served.warnings, ...named]
+  const endpointCount = served.endpoints.length
+  return { model: `${providerId}/${modelId}`, providerId, warnings: warned, endpointCount, ...preset }
 }
 
 function endOf({ type: _, reason, usage, ...finished }: Extract<MeteredEvent, { type: 'finished' }>) {

@@ -43,6 +43,7 @@ forEachTransport((name, connect) => {
         { part: { case: 'text', value: { text, sources: [] } } },
       ],
       warnings: [],
+      endpointCount: 1,
       sources: [],
       reason: 1,
       rawReason: 'stop',

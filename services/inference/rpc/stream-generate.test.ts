@@ -86,7 +86,7 @@ forEachTransport((name, connect) => {
     ]
     const words = [...said, 'You ', 'said: ', 'Hello ', 'there']
     assert.deepEqual(events, [
-      { case: 'started', value: { model: 'portico/echo', providerId: 'portico', warnings: [] } },
+      { case: 'started', value: { model: 'portico/echo', providerId: 'portico', warnings: [], endpointCount: 1 } },
       { case: 'partStarted', value: { index: 0, kind: 2, custom: false } },
       { case: 'partExtended', value: { index: 0, text: 'hm ', logProbabilities: [] } },
       { case: 'partExtended', value: { index: 0, text: 'so', logProbabilities: [] } },

@@ -57,11 +57,13 @@ async function* closing(
   }
 }
 
-/** Adds the model that was called to a provider's failure. */
-function withModel(failure: unknown, { endpoint: { providerId, modelId } }: Generation): unknown {
+/** Adds to a provider's failure the model that was called, and how many endpoints it has if there are others. */
+function withModel(failure: unknown, { endpoint: { providerId, modelId }, endpoints }: Generation): unknown {
   if (!(failure instanceof Rejection) || !failure.reason.startsWith('PROVIDER_')) return failure
   const model = `${providerId}/${modelId}`.slice(0, 256)
-  return new Rejection(failure.reason, { ...failure.metadata, model }, { cause: failure })
+  const others = endpoints.length > 1 ? { endpoints: String(endpoints.length) } : {}
+  const metadata = { ...failure.metadata, model, ...others }
+  return new Rejection(failure.reason, metadata, { cause: failure })
 }
 
 function closingOf(

@@ -68,6 +68,8 @@ export interface GenerationInput {
 /** How an answer was made, besides what its events say. */
 export interface Served {
   readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
+  /** All of the model that the caller may use. */
+  readonly endpoints: readonly unknown[]
   /** What did not reach the provider as it was meant, as far as it was known before the call. */
   readonly warnings: readonly Warning[]
   /** The name of a field of the request that the provider got in the request as it came. */

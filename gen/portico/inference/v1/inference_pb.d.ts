@@ -1585,6 +1585,13 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
    * @generated from field: google.protobuf.Struct provider_metadata = 16;
    */
   providerMetadata?: JsonObject | undefined;
+
+  /**
+   * Endpoints of the model that the caller may use, the one that answered among them; 0: unknown.
+   *
+   * @generated from field: int32 endpoint_count = 17;
+   */
+  endpointCount: number;
 };
 
 /**

@@ -182,6 +182,13 @@ export declare type GenerationStarted = Message<"portico.inference.v1.Generation
    * @generated from field: portico.inference.v1.AppliedPreset preset = 4;
    */
   preset?: AppliedPreset | undefined;
+
+  /**
+   * As in Generation.
+   *
+   * @generated from field: int32 endpoint_count = 5;
+   */
+  endpointCount: number;
 };
 
 /**
