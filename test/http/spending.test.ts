@@ -153,3 +153,32 @@ test('a provider learns of a session only a hash: the same one for each request 
   assert.match(learned[0], /^[\w-]{43}$/)
   assert.doesNotMatch(JSON.stringify(stub.seen), /ses_private/)
 })
+
+test('a request whose thoughts need more than the rest of a limit pays for is 402, and with more it is sent', async () => {
+  const answer = { content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', usage: { input_tokens: 3 } }
+  const stub = await startStub((response) => {
+    answers(200, stub.seen.at(-1)?.path.endsWith('/messages') ? answer : WHOLE)(response)
+  })
+  await using _stub = stub
+  const priced = { models: [{ id: 'm', pricing: { input: 1, output: 2 } }], apiKey: 'sk-upstream', baseURL: stub.url }
+  const providers = [
+    { id: 'anthropic', protocol: 'anthropic', ...priced },
+    { id: 'openrouter', protocol: 'openai', ...priced },
+  ]
+  await using portico = await openPortico({ PORTICO_CONFIG: providerConfig(providers) })
+  const thinking = { type: 'enabled', budget_tokens: 2_000 }
+  for (const id of ['anthropic', 'openrouter']) {
+    const model = `${id}/m`
+    const asked = stub.seen.length
+    const poor = await keyWith(portico, { limitNanos: 4_000_000n })
+    const refused = await send(portico, 'messages', poor.secret, { model, thinking })
+    assert.equal(refused.status, 402, refused.text)
+    assert.match(refused.text, /at most \d+ output tokens/)
+    assert.equal(stub.seen.length, asked)
+    const rich = await keyWith(portico, { limitNanos: 4_500_000n })
+    const { status, text } = await send(portico, 'messages', rich.secret, { model, thinking })
+    assert.equal(status, 200, text)
+    const { max_tokens } = Object(stub.seen.at(-1)?.body)
+    assert.ok(max_tokens > 2_000 && max_tokens < 2_300, `${id} ${max_tokens}`)
+  }
+})

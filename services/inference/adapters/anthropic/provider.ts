@@ -9,6 +9,7 @@ import { ANTHROPIC, headersOf } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
 import { pricePercentOf } from './price-percent.ts'
 import { anthropicBody, comesWhole, countBody, maxTokensOf } from './request.ts'
+import { ownBudgetOf } from './thinking.ts'
 import { AnthropicTools } from './tools.ts'
 import { anthropicWarnings } from './warnings.ts'
 
@@ -34,7 +35,9 @@ export class AnthropicProvider implements ModelProvider {
 
   costFactors(request: GenerationRequest): CostFactors {
     const outputTokens = request.maxOutputTokens === undefined ? maxTokensOf(request) : undefined
-    return { format: ANTHROPIC, outputTokens, pricePercent: pricePercentOf(request), cachesLong: cachesLong(request) }
+    const budget = ownBudgetOf(request)
+    const tokens = { outputTokens, leastOutputTokens: budget === undefined ? undefined : budget + 1 }
+    return { format: ANTHROPIC, ...tokens, pricePercent: pricePercentOf(request), cachesLong: cachesLong(request) }
   }
 
   async countTokens(request: GenerationRequest, signal: AbortSignal): Promise<bigint> {

@@ -20,15 +20,22 @@ export function demandsCall({ toolChoice }: GenerationRequest): boolean {
   return toolChoice !== undefined && toolChoice.mode !== 'auto' && toolChoice.mode !== 'none'
 }
 
+/**
+ * How many tokens the caller has the model think, in the API's own words; undefined: it does not say. The limit of the
+ * answer must exceed it.
+ */
+export function ownBudgetOf(request: GenerationRequest): number | undefined {
+  const budget = objectAt(extensionOf(request)?.body?.thinking)?.budget_tokens
+  return typeof budget === 'number' && Number.isSafeInteger(budget) ? budget : undefined
+}
+
 /** How the model should think: in the API's own words if the caller uses them, otherwise by the request. */
 export function thinkingOf(request: GenerationRequest): Thinking {
   const { reasoning, modelId, maxOutputTokens } = request
   const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
   const said = extensionOf(request)?.body?.thinking
   if (said !== undefined) {
-    const thinking = objectAt(said)
-    const budget = thinking?.budget_tokens
-    return { ...nothing, thinking, budget: typeof budget === 'number' ? budget : 0 }
+    return { ...nothing, thinking: objectAt(said), budget: ownBudgetOf(request) ?? 0 }
   }
   if (reasoning === undefined || !models.thinks(modelId)) return nothing
   const { effort, maxTokens, summary } = reasoning

@@ -31,10 +31,12 @@ export class OpenaiProvider implements ModelProvider {
     return streamedAnswer(this.#call(request, false, signal))
   }
 
-  costFactors({ serviceTier, speed }: GenerationRequest): CostFactors {
+  costFactors({ serviceTier, speed, reasoning }: GenerationRequest): CostFactors {
     const { dialect } = this.#profile
     const tier = serviceTier || (speed === 'fast' && dialect !== 'compatible' ? 'priority' : undefined)
-    return tierFactors(tier, dialect === 'openai')
+    // OpenRouter requires more of an answer than its thoughts may take.
+    const budget = dialect === 'openrouter' ? reasoning?.maxTokens : undefined
+    return { ...tierFactors(tier, dialect === 'openai'), leastOutputTokens: budget && budget + 1 }
   }
 
   #call(request: GenerationRequest, whole: boolean, signal: AbortSignal): ProviderCall {

@@ -9,6 +9,8 @@ export interface MaxCost {
   readonly outputTokens: bigint
   /** Whether the request itself sets how much output it wants, so that it must not get less. */
   readonly isFixed: boolean
+  /** This provider would refuse a smaller maximum of output; undefined: it takes any. */
+  readonly leastOutputTokens?: bigint | undefined
   /** Nano-dollars per million tokens, the highest that may apply; undefined: unknown, so that nothing is held. */
   readonly prices: Prices | undefined
   /**
@@ -51,7 +53,7 @@ export type Admission =
   | { readonly admitted: false; readonly refusal: Refusal }
 
 const MILLION = 1_000_000n
-/** Providers refuse a smaller maximum. */
+/** Most providers refuse a smaller maximum. */
 const LEAST_OUTPUT = 16n
 const CONCURRENT_RETRY_MS = 1_000
 
@@ -98,7 +100,8 @@ function afford(
     return { admitted: true, hold, outputTokens: undefined }
   }
   const affordableTokens = affordable(maxCost, leftNanos)
-  if (maxCost.isFixed || affordableTokens < LEAST_OUTPUT) {
+  const { isFixed, leastOutputTokens = 0n } = maxCost
+  if (isFixed || affordableTokens < LEAST_OUTPUT || affordableTokens < leastOutputTokens) {
     const refusal = { kind: 'money', limit, neededNanos: hold.nanos, affordableTokens } as const
     return { admitted: false, refusal: { ...refusal, leftNanos: leftNanos > 0n ? leftNanos : 0n } }
   }

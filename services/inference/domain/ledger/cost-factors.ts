@@ -9,6 +9,8 @@ export interface CostFactors {
   readonly format?: string | undefined
   /** Maximum output if the request sets none; undefined: the model decides. */
   readonly outputTokens?: number | undefined
+  /** With a smaller maximum of output the provider would refuse the request; undefined: it takes any. */
+  readonly leastOutputTokens?: number | undefined
   /**
    * Maximum price of tokens in percent of the plain price: makers charge more for a tier or a speed, which lists do not
    * contain.

@@ -27,6 +27,7 @@ export function maxCostOf(
   const maxCost = { inputTokens: BigInt(inputTokens), outputTokens: BigInt(outputTokens) }
   const isFixed = maxOutputTokens !== undefined
   if (pricing === undefined) return { ...maxCost, isFixed, prices: undefined }
+  const least = factors.leastOutputTokens
   const open = openInputOf(request, endpoint.modelId)
   const openTokens = Math.min(open.mediaTokens, contextLength - inputTokens) + open.toolTokens
   const plain = pricesAt(BigInt(inputTokens + openTokens), pricing)
@@ -34,7 +35,8 @@ export function maxCostOf(
   const extra = BigInt(openTokens) * prices.inputNanos + BigInt(open.outputTokens) * prices.outputNanos
   const searches = BigInt(open.searches) * searchPrice(plain) + BigInt(open.fileSearches) * fileSearchPrice(plain)
   const extraNanos = (extra + MILLION - 1n) / MILLION + searches
-  return { ...maxCost, isFixed, prices, ...(extraNanos > 0n && { extraNanos }) }
+  const besides = { ...(extraNanos > 0n && { extraNanos }), ...(least && { leastOutputTokens: BigInt(least) }) }
+  return { ...maxCost, isFixed, prices, ...besides }
 }
 
 /**
