@@ -2,6 +2,7 @@ import { type MediaPart, type Part, textOf } from '#services/inference/domain/co
 import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { Omissions } from '#services/inference/domain/omissions.ts'
 import { base64, fromUrl, toUrl } from '../http/data-url.ts'
+import { audioFormatOf } from './audio-formats.ts'
 import type { ChatProfile } from './dialect.ts'
 
 type Item = Record<string, unknown>
@@ -38,7 +39,8 @@ export function piecesOf(parts: readonly Part[], context: ChatContext): Item[] {
   })
 }
 
-function pieceOf(part: Part, { profile, omissions }: ChatContext): Item | undefined {
+function pieceOf(part: Part, context: ChatContext): Item | undefined {
+  const { profile, omissions } = context
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -52,7 +54,7 @@ function pieceOf(part: Part, { profile, omissions }: ChatContext): Item | undefi
       return { type: 'file', file: { ...name, file_data: toUrl(part.source, part.mime) } }
     }
     case 'audio':
-      return sound(part)
+      return sound(part, context)
     case 'video':
       if (profile.dialect !== 'openai')
         return { type: 'video_url', video_url: { url: toUrl(part.source, part.mime || 'video/mp4') } }
@@ -63,9 +65,16 @@ function pieceOf(part: Part, { profile, omissions }: ChatContext): Item | undefi
   }
 }
 
-function sound({ source, mime }: MediaPart): Item {
+/** OpenAI accepts two formats of sound, and nobody its address. */
+function sound({ source, mime }: MediaPart, { profile, omissions }: ChatContext): Item | undefined {
   const inline = 'url' in source ? fromUrl(source.url) : { source, mime }
-  const data = 'data' in inline.source ? base64(inline.source.data) : inline.source.url
-  const format = /wav/i.test(mime || inline.mime || '') ? 'wav' : 'mp3'
-  return { type: 'input_audio', input_audio: { data, format } }
+  const type = mime || inline.mime || 'unknown'
+  const format = audioFormatOf(type)
+  const isTaken = format !== undefined && (profile.dialect !== 'openai' || format === 'wav' || format === 'mp3')
+  if (isTaken && 'data' in inline.source) {
+    return { type: 'input_audio', input_audio: { data: base64(inline.source.data), format } }
+  }
+  const what = 'data' in inline.source ? `of the type ${type.slice(0, 64)}` : 'by its address'
+  omissions.add('messages', `This provider does not support sound ${what}: it was left out`)
+  return undefined
 }

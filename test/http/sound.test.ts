@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { askChat } from '#test/support/chat.ts'
+import { openPortico } from '#test/support/portico.ts'
+import { providerConfig } from '#test/support/provider-config.ts'
+import { answers, startStub } from '#test/support/provider-stub.ts'
+import type { Json } from '#test/support/responses.ts'
+
+const FORMATS = ['wav', 'mp3', 'flac', 'm4a', 'ogg', 'aac', 'aiff', 'opus', 'pcm16', 'pcm24']
+/** By provider, the formats that its dialect has. */
+const TAKEN = { openai: ['wav', 'mp3'], openrouter: FORMATS, somebody: FORMATS }
+
+test('sound reaches a provider as the format that it is; what its dialect lacks is left out and named', async () => {
+  await using stub = await startStub(answers(200, { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }))
+  const shared = { protocol: 'openai', baseURL: stub.url, apiKey: 'sk-upstream', models: [{ id: 'm' }] }
+  const providers = Object.keys(TAKEN).map((id) => ({ id, ...shared }))
+  await using portico = await openPortico({ PORTICO_CONFIG: providerConfig(providers) })
+  for (const [id, taken] of Object.entries(TAKEN)) {
+    for (const format of FORMATS) {
+      const text = { type: 'text', text: 'What is this?' }
+      const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format } }
+      const request = { model: `${id}/m`, messages: [{ role: 'user', content: [text, sound] }] }
+      const answer = await askChat(portico, request, { 'x-openrouter-metadata': 'enabled' })
+      const { messages } = Object(stub.seen.at(-1)?.body)
+      const isTaken = taken.includes(format)
+      assert.deepEqual(messages[0].content.slice(1), isTaken ? [sound] : [], `${id} ${format}`)
+      const names = (answer.openrouter_metadata.pipeline ?? []).map(({ name }: Json) => name)
+      assert.equal(names.length, isTaken ? 0 : 1, `${id} ${format}`)
+    }
+  }
+})
