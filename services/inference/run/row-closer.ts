@@ -1,5 +1,5 @@
 import { Roster } from '#shared/collections/roster.ts'
-import { forStoreWithin, isStoreUnavailable } from '#shared/stores/store-outage.ts'
+import { forStoreWithin, isStoreUnavailable, storeUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { Ledger, LedgerClosing } from '../ports/ledger.ts'
@@ -14,6 +14,12 @@ const STOP_MS = 5_000
 /** How long a reader of the ledger waits for closings in progress. */
 const READ_MS = 4_000
 
+/** Rows that are being closed together. */
+interface Write {
+  readonly closings: readonly LedgerClosing[]
+  readonly done: Promise<void>
+}
+
 /**
  * Closes rows of the ledger while nobody waits, those of 10 ms in one write, unless another row is opened meanwhile.
  * While the ledger is unavailable, it tries again. A row that cannot be written does not keep others open, and is
@@ -23,7 +29,7 @@ const READ_MS = 4_000
 export class RowCloser implements AsyncDisposable {
   readonly #ledger: Ledger
   readonly #logger: Logger
-  readonly #writes = new Roster<Promise<void>>()
+  readonly #writes = new Roster<Write>()
   readonly #stopped = new AbortController()
   #waiting: LedgerClosing[] = []
   #timer: NodeJS.Timeout | undefined
@@ -49,10 +55,15 @@ export class RowCloser implements AsyncDisposable {
     }
   }
 
-  /** Waits for closings in progress in a workspace, in any process, for at most a few seconds. */
-  async settled(workspace: string): Promise<void> {
+  /**
+   * Waits for closings in progress in a workspace, in any process, for at most a few seconds. Rejects with
+   * STORE_UNAVAILABLE if rows of this process that concern the reader are still not closed then: they would be missing.
+   */
+  async settled(workspace: string, concerns: (closing: LedgerClosing) => boolean = () => false): Promise<void> {
     this.flush()
-    await this.#within(READ_MS)
+    const missing = (await this.#within(READ_MS)).flatMap(({ closings }) => closings)
+    if (missing.some((closing) => closing.workspace === workspace && concerns(closing)))
+      throw storeUnavailable('rows that have ended cannot be closed')
     await this.#ledger.awaitAnnounced(workspace)
   }
 
@@ -62,12 +73,16 @@ export class RowCloser implements AsyncDisposable {
     this.#stopped.abort()
   }
 
-  async #within(ms: number): Promise<void> {
-    if (this.#writes.size === 0) return
+  /** Waits for the writes in progress, and returns those that take longer. */
+  async #within(ms: number): Promise<readonly Write[]> {
+    const writes = new Set(this.#writes)
+    if (writes.size === 0) return []
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, ms).unref()
-    await Promise.race([Promise.all(this.#writes), late])
+    const all = Array.from(writes, (write) => write.done.finally(() => writes.delete(write)))
+    await Promise.race([Promise.all(all), late])
     clearTimeout(timer)
+    return [...writes]
   }
 
   /**
@@ -81,8 +96,8 @@ export class RowCloser implements AsyncDisposable {
     this.#waiting = []
     if (closings.length === 0) return
     // Rows of many requests are closed together, which belongs to none of them.
-    const write = detached(() => this.#write(closings)).finally(() => this.#writes.delete(seat))
-    const seat = this.#writes.add(write)
+    const done = detached(() => this.#write(closings)).finally(() => this.#writes.delete(seat))
+    const seat = this.#writes.add({ closings, done })
   }
 
   /** Rows that cannot be written together are written one by one. */

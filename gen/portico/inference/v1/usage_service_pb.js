@@ -120,7 +120,8 @@ export const GetWorkspaceUsageResponseSchema = /*@__PURE__*/
 
 /**
  * Reports the usage of the caller's workspace: the rows of the ledger and their sums. Each call waits for rows that are
- * about to be closed, in any process, so that whoever has received the last byte of an answer finds it here.
+ * about to be closed, in any process, so that whoever has received the last byte of an answer finds it here. If a row
+ * that would count cannot be closed for 4 s, it rejects with STORE_UNAVAILABLE.
  *
  * @generated from service portico.inference.v1.UsageService
  */

@@ -25,7 +25,7 @@ export function getGeneration(dependencies: {
       return isClosed(row) ? row : undefined
     }
     const first = await closed()
-    if (first === undefined) await closer.settled(workspaceId)
+    if (first === undefined) await closer.settled(workspaceId, (row) => row.requestId === requestId)
     const row = first ?? (await closed())
     if (row === undefined) throw new Rejection('GENERATION_NOT_FOUND', { request_id: requestId })
     return { generation: recordToProto(row) }

@@ -20,7 +20,7 @@ export function getKeyUsage(dependencies: {
   return async (request, context) => {
     checkRequest(request)
     const { workspaceId } = principalOf(context)
-    await closer.settled(workspaceId)
+    await closer.settled(workspaceId, ({ apiKeyId }) => request.keyIds.includes(apiKeyId))
     const accounts = await ledger.accounts(workspaceId, request.keyIds)
     const keys = request.keyIds.map((keyId, i) => {
       return { keyId, spending: spendingToProto(accounts[i] ?? EMPTY_ACCOUNT, clock.now()) }

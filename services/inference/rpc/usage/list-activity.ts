@@ -24,7 +24,7 @@ export function listActivity(dependencies: {
     const { workspaceId: workspace } = principalOf(context)
     const { date, keyId, metadataKey } = request
     const days = daysOf(date, clock.now())
-    await closer.settled(workspace)
+    await closer.settled(workspace, ({ apiKeyId }) => keyId === undefined || keyId === apiKeyId)
     const activities = []
     // Day by day, so that no read delays writes for long.
     for (const day of days) {
