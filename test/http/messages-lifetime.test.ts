@@ -47,7 +47,7 @@ test('an answer that the provider cuts ends with an error, and nothing of it is 
 async function open(portico: Portico): Promise<IncomingMessage> {
   const headers = { 'x-api-key': PORTICO_KEYS.api, 'content-type': 'application/json' }
   const outgoing = httpRequest(`${portico.url}/v1/messages`, { method: 'POST', headers })
-  outgoing.end(JSON.stringify({ ...hello, stream: true }))
+  outgoing.end(JSON.stringify({ ...hello, max_tokens: 100_000, stream: true }))
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
   return answer
 }
