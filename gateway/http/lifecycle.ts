@@ -39,7 +39,7 @@ export class Lifecycle {
     return { [Symbol.dispose]: () => void this.#endings.delete(end) }
   }
 
-  /** Streams that are open; for tests and metrics. */
+  /** Streams that are open, and requests that wait for JSON; for tests. */
   get openStreams(): number {
     return this.#endings.size
   }

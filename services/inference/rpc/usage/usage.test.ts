@@ -155,7 +155,7 @@ forEachTransport((name, connect) => {
     const long = { messages: [userMessage('x'.repeat(300))] }
     const { reason, metadata } = await refusalOf(service.ask(long, terms))
     assert.deepEqual([reason, metadata.field], ['REQUEST_INVALID', 'messages'])
-    assert.match(metadata.problem ?? '', /104 tokens, and the key may use 100 a minute/)
+    assert.match(metadata.problem ?? '', /104 tokens are more than the 100 that the key may use a minute/)
     const wait = await refusalOf(service.ask({ messages: [userMessage('x'.repeat(285))] }, terms))
     assert.deepEqual([wait.reason, wait.metadata.limit], ['RATE_LIMITED', 'tokens_per_minute'])
     assert.equal(wait.metadata.problem, 'the key may use 100 tokens a minute')
