@@ -31,7 +31,7 @@ export async function openStores(
   resources: AsyncDisposableStack,
 ): Promise<Stores> {
   const attributes = { 'db.system.name': config.store.kind }
-  const { store, blobs, mongo } = await openAdapters(config, clock, resources)
+  const { store, blobs, mongo } = await openAdapters(config, { clock, logger }, resources)
   const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
   await health.begin()
   const traced = {
@@ -51,12 +51,17 @@ export async function openStores(
 
 async function openAdapters(
   { store: config, autoResume }: Config,
-  clock: Clock,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
   resources: AsyncDisposableStack,
 ): Promise<Stores['patient'] & { readonly mongo?: Mongo }> {
   if (config.kind === 'sqlite') {
     const store = resources.use(
-      await openSqliteSessionStore({ path: join(config.directory, 'session.sqlite'), clock, park: !autoResume }),
+      await openSqliteSessionStore({
+        path: join(config.directory, 'session.sqlite'),
+        clock,
+        park: !autoResume,
+        logger,
+      }),
     )
     const blobs = resources.use(
       await openFileBlobStore({ directory: join(config.directory, 'blobs'), uses: store.blobUses }),

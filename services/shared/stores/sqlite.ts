@@ -64,6 +64,10 @@ export class SqliteFile implements AsyncDisposable {
     }, LOOK_MS).unref()
   }
 
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
   /** A prepared statement, created once for each text. */
   statement(sql: string): StatementSync {
     let statement = this.#statements.get(sql)

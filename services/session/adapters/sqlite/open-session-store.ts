@@ -3,6 +3,7 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 import { joinPorts } from '../common/join-ports.ts'
 import { SessionChanges } from '../common/session-changes.ts'
 import { BlobUses } from './blob-uses.ts'
@@ -27,8 +28,9 @@ export async function openSqliteSessionStore(options: {
   readonly newId?: NewId
   /** Parks what waits. */
   readonly park?: boolean
+  readonly logger?: Logger
 }): Promise<SessionStore & { readonly blobUses: BlobUses }> {
-  const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false } = options
+  const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false, logger } = options
   const undone = (): void => workspaces.forget()
   const file = new SqliteFile(path, { steps: STEPS, exclusive: true, undone })
   const workspaces = new WorkspaceNumbers(file)
@@ -40,7 +42,7 @@ export async function openSqliteSessionStore(options: {
       const hidden = new HiddenSessions(file, workspaces)
       return { log: new SqliteEventLog(file, hidden, workspaces), hidden }
     })
-    const titles = new TitleIndex(file)
+    const titles = new TitleIndex(file, logger)
     titles.look()
     const parts = { file, log, hidden, titles, clock, newId, changes: new SessionChanges() }
     const others = [new SqliteSessionLists(parts), new SqliteRemoval(parts), new SqliteStaging(parts)] as const

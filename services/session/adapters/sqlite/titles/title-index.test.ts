@@ -8,10 +8,12 @@ import { Revision } from '#services/session/domain/revision.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { migrateSqlite } from '#shared/stores/sqlite-schema.ts'
+import { createLogger } from '#shared/telemetry/logging.ts'
 import { findsAll, HOUR_MS, START, TitledSessions, titledSessions } from '#test/support/titled-sessions.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { STEPS } from '../schema.ts'
 import { placeTitles } from '../steps/place-titles.ts'
+import { TitleIndex } from './title-index.ts'
 
 test('activity within an hour leaves a session its place; in another hour, or elsewhere, it gets a place after all others', async () => {
   await using all = await titledSessions()
@@ -54,6 +56,29 @@ test('an indexed place is given to nobody else, even after a restart', async () 
   }
   await using all = new TitledSessions(directory)
   assert.equal(all.titles.place('a title'), BLOCK)
+})
+
+test('what keeps the index from going on is logged, unless the file is closed', async () => {
+  const turns = async () => {
+    for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const lines: string[] = []
+  const logger = createLogger({ service: 'session', level: 'info', destination: { write: (line) => lines.push(line) } })
+  {
+    await using all = await titledSessions()
+    await all.add(BLOCK, 1_000)
+    new TitleIndex(all.file, logger).look()
+  }
+  await turns()
+  assert.deepEqual(lines, [])
+  await using all = await titledSessions()
+  await all.add(BLOCK, 1_000)
+  all.file.statement('DROP TABLE titleTerms').run()
+  new TitleIndex(all.file, logger).look()
+  await waitFor('a line', () => lines.length > 0)
+  const { level, msg, err } = JSON.parse(lines[0] ?? '')
+  assert.deepEqual([level, msg], ['error', 'The index of titles could not be continued'])
+  assert.match(err.message, /titleTerms/)
 })
 
 test('a block of which little is left is removed, and the rest of it is still found', async () => {

@@ -3,7 +3,9 @@ import { HOUR_MS, hourOf, movesTitle } from '#services/session/adapters/common/t
 import { addPlace, BLOCK, storedPlaces } from '#services/session/adapters/common/titles/place-sets.ts'
 import { type TitleScope, termsOf } from '#services/session/adapters/common/titles/title-terms.ts'
 import type { Revision } from '#services/session/domain/revision.ts'
+import { diskProblem } from '#shared/stores/disk-problem.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
 
 /** Sessions that are read, and terms that are written, in one piece: a millisecond or two. */
 const SESSIONS = 128
@@ -50,6 +52,7 @@ export function lastPlace(file: SqliteFile): number {
  */
 export class TitleIndex {
   readonly #file: SqliteFile
+  readonly #logger: Logger | undefined
   #written = 0
   #running = false
   /** The last block that was looked at. */
@@ -57,8 +60,9 @@ export class TitleIndex {
   /** Nobody else gives places, so they are counted here; what is undone leaves a gap. */
   #next: number
 
-  constructor(file: SqliteFile) {
+  constructor(file: SqliteFile, logger?: Logger) {
     this.#file = file
+    this.#logger = logger
     this.#next = Math.max(lastPlace(file) + 1, endOfIndex(file))
   }
 
@@ -98,8 +102,10 @@ export class TitleIndex {
         await this.#indexBlock(end / BLOCK)
         await this.#clear()
       }
-    } catch {
-      // The file is closed or cannot be written: until the next attempt, the sessions are searched without an index.
+    } catch (error) {
+      // Until the next attempt, the sessions are searched without an index. An outage is reported by the store's watch.
+      if (this.#file.isClosed || diskProblem(error) !== undefined) return
+      this.#logger?.error({ err: error }, 'The index of titles could not be continued')
     } finally {
       this.#running = false
     }
