@@ -70,7 +70,7 @@ const assistantMessage = z.object({
   images: z.array(z.object({ image_url: z.object({ url: z.string() }) })).nullish(),
   files: z.array(file).nullish(),
   annotations: z.array(annotation).nullish(),
-  audio: z.unknown().optional(),
+  audio: z.object({ id: z.string().nullish() }).nullish(),
 })
 
 const message = z.discriminatedUnion(
