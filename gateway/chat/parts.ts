@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { MediaPartSchema, MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { MediaPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { textOr } from '../generation/content.ts'
+import { AUDIO_TYPES } from '../generation/media.ts'
 import { cacheControl, promptCacheBreakpoint } from '../generation/settings.ts'
 import { limitedBy, mustBe, typeErrors } from '../shape.ts'
 
@@ -14,20 +16,6 @@ const image = z.object({
   image_url: z.object({ url: address, detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),
   ...marks,
 })
-
-/** Forms of sound, by the name that chat completions have for them. */
-export const AUDIO_TYPES = {
-  wav: 'audio/wav',
-  mp3: 'audio/mpeg',
-  flac: 'audio/flac',
-  m4a: 'audio/mp4',
-  ogg: 'audio/ogg',
-  aac: 'audio/aac',
-  aiff: 'audio/aiff',
-  opus: 'audio/opus',
-  pcm16: 'audio/l16',
-  pcm24: 'audio/l24',
-} as const
 
 const audio = z.object({
   type: z.literal('input_audio'),
@@ -64,15 +52,8 @@ const assistantPart = z.discriminatedUnion('type', [text, refusal, image, audio,
 export type ContentPart = z.output<typeof assistantPart>
 
 /** Content of a system or developer message. */
-export const systemContent = textOr(textPart)
+export const systemContent = textOr(textPart, 'parts')
 /** Content of a user message, and of what a tool returned. */
-export const anyContent = textOr(anyPart)
+export const anyContent = textOr(anyPart, 'parts')
 /** Content of an assistant message. */
-export const assistantContent = textOr(assistantPart)
-
-function textOr<P extends z.ZodType>(part: P) {
-  return z.union(
-    [z.string(), limitedBy(MessageSchema.field.parts, z.array(part))],
-    mustBe('a string or an array of parts'),
-  )
-}
+export const assistantContent = textOr(assistantPart, 'parts')

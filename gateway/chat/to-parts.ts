@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { MediaPartSchema, Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { mediaFromUrl } from '../generation/media.ts'
-import { AUDIO_TYPES, type ContentPart } from './parts.ts'
+import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
+import type { ContentPart } from './parts.ts'
 
 type Part = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>
 type Media = MessageInitShape<typeof MediaPartSchema>
@@ -56,8 +56,7 @@ function toPart(part: ContentPart, at: string): Made {
     case 'input_audio': {
       const { data, format } = part.input_audio
       const path = `${at}.input_audio.data`
-      const value = mediaFromUrl(`data:${AUDIO_TYPES[format]};base64,${data}`, path)
-      return { part: { part: { case: 'audio', value } }, path }
+      return { part: { part: { case: 'audio', value: mediaFromAudio(data, format, path) } }, path }
     }
   }
 }

@@ -4,6 +4,7 @@ import type { GenerationInit } from '../generation/request.ts'
 import {
   cleared,
   given,
+  picturesBody,
   picturesNotApplied,
   toCacheControl,
   toExclusion,
@@ -30,7 +31,7 @@ export function toSettings(body: ChatSettings): GenerationInit {
     ...given('responseFormat', toFormat(body.response_format)),
     ...given('verbosity', body.verbosity),
     ...given('prediction', toPrediction(body.prediction)),
-    ...given('providerBody', providerBody(body)),
+    ...given('providerBody', picturesBody(body)),
     ...given('toolChoice', toChoice(body)),
     ...toTools(body),
     sampling: toSampling(body),
@@ -154,10 +155,4 @@ function toPrediction(prediction: ChatSettings['prediction']): string | undefine
   if (prediction == null) return undefined
   const { content } = prediction
   return typeof content === 'string' ? content : content.map(({ text }) => text).join('')
-}
-
-/** What has no place of its own in a generation, as chat completions name it. */
-function providerBody({ modalities, image_config }: ChatSettings): Struct | undefined {
-  if (modalities?.includes('image') !== true) return undefined
-  return { modalities, ...(image_config == null ? {} : { image_config }) } as Struct
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { GenerationRequestSchema, JsonSchemaFormatSchema, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { cacheControl } from '../generation/settings.ts'
-import { toolProblem } from '../generation/tool-problem.ts'
+import { listProblem, MAX_CHECKED, toolProblem } from '../generation/tool-problem.ts'
 import { countMembers } from '../records/json.ts'
 import { freeObject, guarded, limitedBy, mustBe, objectProblem, refinedBy, typeErrors } from '../shape.ts'
 
@@ -50,17 +50,6 @@ const HOSTED = ['web_search', 'web_search_preview', 'web_search_preview_2025_03_
 const hostedTool = z
   .looseObject({ type: z.enum(HOSTED) })
   .meta({ description: 'A tool that the provider runs, passed on unchanged.' })
-
-/**
- * Most tools of a list, and most members of the parameters of all of them together, as many as one free-form object may
- * have: to check more would keep every other request waiting.
- */
-const MAX_CHECKED = 50_000
-
-/** Lists are counted before they are looked at. */
-function listProblem(value: unknown): string | undefined {
-  return Array.isArray(value) && value.length > MAX_CHECKED ? `has more than ${MAX_CHECKED} items` : undefined
-}
 
 const offered = z.array(z.discriminatedUnion('type', [functionTool, customTool, hostedTool], errors)).check(
   refinedBy((all, context) => {

@@ -5,7 +5,20 @@ import { Rejection } from '#shared/rejection.ts'
 type MediaPart = MessageInitShape<typeof MediaPartSchema>
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
-const AUDIO_TYPES = { mp3: 'audio/mpeg', wav: 'audio/wav' } as const
+
+/** Forms of sound, by the name that chat completions have for them. */
+export const AUDIO_TYPES = {
+  wav: 'audio/wav',
+  mp3: 'audio/mpeg',
+  flac: 'audio/flac',
+  m4a: 'audio/mp4',
+  ogg: 'audio/ogg',
+  aac: 'audio/aac',
+  aiff: 'audio/aiff',
+  opus: 'audio/opus',
+  pcm16: 'audio/l16',
+  pcm24: 'audio/l24',
+} as const
 
 /**
  * A picture or file that is named by an http(s) address, which only the provider fetches, or lies in a data: URL.
@@ -30,7 +43,8 @@ export function mediaFromAudio(data: string, format: keyof typeof AUDIO_TYPES, f
   return { source: { case: 'data', value: fromBase64(data, field) }, mime: AUDIO_TYPES[format] }
 }
 
-function fromBase64(text: string, field: string): Uint8Array<ArrayBuffer> {
+/** Rejects with BODY_INVALID, which names the field. */
+export function fromBase64(text: string, field: string): Uint8Array<ArrayBuffer> {
   if (!BASE64.test(text)) throw invalid(field, 'is not valid base64')
   return Buffer.from(text, 'base64')
 }

@@ -50,11 +50,19 @@ export function toExclusion(exclude: boolean | null | undefined, include?: boole
   return exclude === false || include === true ? false : undefined
 }
 
-/** How pictures are made means nothing where none are wanted. */
-export function picturesNotApplied(body: {
+interface Pictures {
   readonly modalities?: readonly string[] | null | undefined
   readonly image_config?: unknown
-}): string[] {
+}
+
+/** The pictures that are wanted, for which a generation has no members: as chat completions name them. */
+export function picturesBody({ modalities, image_config }: Pictures): GenerationInit['providerBody'] {
+  if (modalities?.includes('image') !== true) return undefined
+  return { modalities: [...modalities], ...given('image_config', image_config) } as GenerationInit['providerBody']
+}
+
+/** How pictures are made means nothing where none are wanted. */
+export function picturesNotApplied(body: Pictures): string[] {
   return body.image_config == null || body.modalities?.includes('image') === true ? [] : ['image_config']
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { MediaPartSchema, MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { MediaPartSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { textOr } from '../generation/content.ts'
 import { cacheControl } from '../generation/settings.ts'
 import { freeObject, guarded, limitedBy, mustBe, objectProblem, typeErrors } from '../shape.ts'
 
@@ -52,7 +53,7 @@ const resultBlock = z.union([
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: id,
-  content: textOr(resultBlock).nullish(),
+  content: textOr(resultBlock, 'blocks').nullish(),
   is_error: z.boolean().nullish(),
   ...marked,
 })
@@ -62,15 +63,8 @@ const block = z
   .union([z.discriminatedUnion('type', KNOWN, typeErrors()), other(KNOWN.map(({ shape }) => shape.type.value))])
   .meta({ id: 'Messages.InputBlock' })
 
-function textOr<B extends z.ZodType>(of: B) {
-  return z.union(
-    [z.string(), limitedBy(MessageSchema.field.parts, z.array(of))],
-    mustBe('a string or an array of blocks'),
-  )
-}
-
 /** Instructions. */
-export const system = textOr(z.discriminatedUnion('type', [text], typeErrors()))
+export const system = textOr(z.discriminatedUnion('type', [text], typeErrors()), 'blocks')
 
 /**
  * One turn of a conversation. Instructions between others may say more, or how the next answer is made alone: that goes
@@ -79,9 +73,9 @@ export const system = textOr(z.discriminatedUnion('type', [text], typeErrors()))
 export const message = z.discriminatedUnion(
   'role',
   [
-    z.object({ role: z.literal('user'), content: textOr(block) }),
-    z.object({ role: z.literal('assistant'), content: textOr(block) }),
-    z.looseObject({ role: z.literal('system'), content: textOr(block).nullish() }),
+    z.object({ role: z.literal('user'), content: textOr(block, 'blocks') }),
+    z.object({ role: z.literal('assistant'), content: textOr(block, 'blocks') }),
+    z.looseObject({ role: z.literal('system'), content: textOr(block, 'blocks').nullish() }),
   ],
   typeErrors(),
 )

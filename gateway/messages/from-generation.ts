@@ -1,6 +1,6 @@
 import { FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
-import { fromCost } from '../records/usage.ts'
+import { fromCosts } from '../generation/cost.ts'
 import type { Ending, MessageObject, MessageUsage, StopReason } from './answer.ts'
 import { fromPart } from './from-part.ts'
 import { ANTHROPIC } from './to-settings.ts'
@@ -117,7 +117,7 @@ export function fromUsage({ speed }: Pick<MessageSeed, 'speed'>, finished: Finis
     cache_read_input_tokens: Number(cacheReadTokens),
     output_tokens_details: { thinking_tokens: Number(usage?.reasoningTokens ?? 0n) },
     service_tier: serviceTier ?? null,
-    ...(costKnown ? costOf(costNanos, outputCostNanos) : {}),
+    ...(costKnown ? fromCosts(costNanos, outputCostNanos) : {}),
   }
 }
 
@@ -147,15 +147,4 @@ const NOTHING_USED: MessageUsage = {
   speed: null,
   iterations: null,
   is_byok: false,
-}
-
-function costOf(nanos: bigint, outputNanos: bigint): Pick<MessageUsage, 'cost' | 'cost_details'> {
-  return {
-    cost: fromCost(nanos),
-    cost_details: {
-      upstream_inference_cost: null,
-      upstream_inference_input_cost: fromCost(nanos - outputNanos),
-      upstream_inference_output_cost: fromCost(outputNanos),
-    },
-  }
 }

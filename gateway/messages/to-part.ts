@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Part as PartMessage, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { mediaFromUrl } from '../generation/media.ts'
+import { fromBase64, mediaFromUrl } from '../generation/media.ts'
 import { objectProblem } from '../shape.ts'
 import type { CacheMarker, KnownBlock, MessageBlock, ResultBlock } from './blocks.ts'
 import { toHidden, toThought } from './thoughts.ts'
@@ -147,9 +147,4 @@ export function passedOn(value: object, field: string): Struct {
   const problem = objectProblem(value)
   if (problem !== undefined) throw new Rejection('BODY_INVALID', { field, problem })
   return value as Struct
-}
-
-function fromBase64(text: string, field: string): Uint8Array<ArrayBuffer> {
-  if (/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return Buffer.from(text, 'base64')
-  throw new Rejection('BODY_INVALID', { field, problem: 'is not valid base64' })
 }

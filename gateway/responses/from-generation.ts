@@ -1,7 +1,7 @@
 import { type AppliedPreset, FinishReason, type Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import { fromCosts } from '../generation/cost.ts'
 import type { Served } from '../generation/router-metadata.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
-import { fromCost } from '../records/usage.ts'
 import type { ResponseFailure } from './failure.ts'
 import { fromPart } from './from-part.ts'
 import type { OutputItem } from './output.ts'
@@ -123,17 +123,6 @@ function fromUsage({ usage, costNanos, outputCostNanos, costKnown }: Finished): 
     output_tokens_details: { reasoning_tokens: Number(reasoningTokens) },
     total_tokens: Number(inputTokens + outputTokens),
     is_byok: false,
-    ...(costKnown ? costOf(costNanos, outputCostNanos) : {}),
-  }
-}
-
-function costOf(costNanos: bigint, outputCostNanos: bigint) {
-  return {
-    cost: fromCost(costNanos),
-    cost_details: {
-      upstream_inference_cost: null,
-      upstream_inference_input_cost: fromCost(costNanos - outputCostNanos),
-      upstream_inference_output_cost: fromCost(outputCostNanos),
-    },
+    ...(costKnown ? fromCosts(costNanos, outputCostNanos) : {}),
   }
 }

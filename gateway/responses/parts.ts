@@ -2,12 +2,12 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
 import {
   MediaPartSchema,
-  MessageSchema,
   type Part as PartMessage,
   type PartSchema,
   type SourceSchema,
   TextPartSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
+import { textOr } from '../generation/content.ts'
 import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
 import { promptCacheBreakpoint } from '../generation/settings.ts'
 import { given } from '../generation/to-shared.ts'
@@ -77,20 +77,13 @@ const resultPart = z.discriminatedUnion('type', [inputText, inputImage, inputFil
 export type ContentPart = z.output<typeof userPart> | z.output<typeof assistantPart>
 
 /** Content of a system or developer message. */
-export const systemContent = textOr(textPart)
+export const systemContent = textOr(textPart, 'parts')
 /** Content of a user message. */
-export const userContent = textOr(userPart)
+export const userContent = textOr(userPart, 'parts')
 /** Content of an assistant message. */
-export const assistantContent = textOr(assistantPart)
+export const assistantContent = textOr(assistantPart, 'parts')
 /** What a tool returned. */
-export const resultContent = textOr(resultPart)
-
-function textOr<P extends z.ZodType>(part: P) {
-  return z.union(
-    [z.string(), limitedBy(MessageSchema.field.parts, z.array(part))],
-    mustBe('a string or an array of parts'),
-  )
-}
+export const resultContent = textOr(resultPart, 'parts')
 
 /** A part of a message that is made of one of an input. */
 export type MadePart = Exclude<MessageInitShape<typeof PartSchema>, PartMessage>

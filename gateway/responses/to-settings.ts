@@ -5,6 +5,7 @@ import { namesPreset } from '../generation/routing.ts'
 import {
   cleared,
   given,
+  picturesBody,
   picturesNotApplied,
   toExclusion,
   toReasoning,
@@ -46,7 +47,7 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
     ...given('excludeThoughts', toExclusion(reasoning?.exclude)),
     ...given('toolChoice', toToolChoice(body)),
     ...given('responseFormat', toFormat(body.text?.format)),
-    ...given('providerBody', providerBody(body)),
+    ...given('providerBody', picturesBody(body)),
     ...given('verbosity', body.text?.verbosity),
     ...(own === undefined ? {} : { extensions: [{ format: NATIVE, body: own }] }),
     ...shared,
@@ -99,11 +100,4 @@ function toFormat(
   const { name, schema, strict, description } = format
   const value = { name, schema: schema as Struct, description: description || undefined, ...given('strict', strict) }
   return { format: { case: 'jsonSchema', value } }
-}
-
-/** What has no place of its own in a generation, as chat completions name it. */
-function providerBody({ modalities, image_config }: ResponseSettings): Struct | undefined {
-  if (modalities?.includes('image') !== true) return undefined
-  const extra = { modalities, ...(image_config == null ? {} : { image_config }) }
-  return extra as Struct
 }

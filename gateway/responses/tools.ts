@@ -7,7 +7,7 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { limitOf } from '#shared/rpc/field-limits.ts'
 import { verbosity } from '../generation/settings.ts'
-import { toolProblem } from '../generation/tool-problem.ts'
+import { listProblem, MAX_CHECKED, toolProblem } from '../generation/tool-problem.ts'
 import { countMembers } from '../records/json.ts'
 import { freeObject, guarded, limitedBy, mustBe, typeErrors } from '../shape.ts'
 import { hostedChoice, hostedTool } from './hosted.ts'
@@ -36,17 +36,6 @@ const customTool = z.object({
   defer_loading: z.boolean().nullish(),
   async: z.literal(false, { error: 'asynchronous tools are not supported' }).nullish(),
 })
-
-/**
- * Most tools of a list, and most members of the parameters of all of them together, as many as one free-form object may
- * have: to check more would keep every other request waiting.
- */
-const MAX_CHECKED = 50_000
-
-/** Lists are counted before they are looked at. */
-function listProblem(value: unknown): string | undefined {
-  return Array.isArray(value) && value.length > MAX_CHECKED ? `has more than ${MAX_CHECKED} items` : undefined
-}
 
 const namespaceTool = z.object({
   type: z.literal('namespace'),
