@@ -32,7 +32,7 @@ export interface Served {
   readonly providerId: string
   readonly warnings: readonly Warning[]
   readonly preset?: AppliedPreset | undefined
-  /** Of the model; 0: unknown. */
+  /** Of the model. */
   readonly endpointCount: number
 }
 
@@ -99,7 +99,7 @@ function toRouterMetadata(
     summary: `served by ${providerId}${nameAll(pipeline)}`,
     attempt: 1,
     is_byok: false,
-    endpoints: { total: endpointCount || 1, available: [{ provider: providerId, model, selected: true }] },
+    endpoints: { total: endpointCount, available: [{ provider: providerId, model, selected: true }] },
     ...(preset === undefined ? {} : { params: { preset: preset.slug, preset_version: preset.version } }),
     ...given(pipeline),
   }

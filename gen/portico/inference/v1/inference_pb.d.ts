@@ -1587,7 +1587,7 @@ export declare type Generation = Message$1<"portico.inference.v1.Generation"> & 
   providerMetadata?: JsonObject | undefined;
 
   /**
-   * Endpoints of the model that the caller may use, the one that answered among them; 0: unknown.
+   * Endpoints of the model that the caller may use, the one that answered among them.
    *
    * @generated from field: int32 endpoint_count = 17;
    */
