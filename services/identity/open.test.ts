@@ -142,8 +142,9 @@ suite(
   'MongoDB',
   async () => {
     const [uri, database] = [mongoUri() ?? '', freshDatabaseName()]
+    const PORTICO_KEY_ENCRYPTION_KEY = Buffer.alloc(32, 'key').toString('base64')
     return {
-      env: { PORTICO_MONGODB_URI: uri, PORTICO_MONGODB_DATABASE: database },
+      env: { PORTICO_MONGODB_URI: uri, PORTICO_MONGODB_DATABASE: database, PORTICO_KEY_ENCRYPTION_KEY },
       async [Symbol.asyncDispose]() {
         await using mongo = await openMongo({ uri, database })
         await mongo.db.dropDatabase()
