@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { CallOptions } from '@connectrpc/connect'
 import type { Response } from 'express'
 import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
@@ -47,9 +48,12 @@ export class Call implements Caller {
   deadlineMs: number | undefined = DEADLINE_MS
   /** Maps a field as a service names it to the client's name; set from the operation. */
   publicField: ((field: string) => string) | undefined
+  /** Whether the answer is a stream, which a stopping server does not end by `stop`; set by who sends it. */
+  endsByItself = false
   readonly #listeners = new GoneListeners()
   #controller: AbortController | undefined
   #over = false
+  #stopped = false
 
   constructor(family: Family, requestId: string, clientNetwork: () => string, atV1 = false) {
     this.family = family
@@ -59,11 +63,11 @@ export class Call implements Caller {
     this.headers = ['x-request-id', requestId]
   }
 
-  /** Aborted when the client hangs up, and when the request is over. */
+  /** Aborted when the client hangs up, when the server stops, and when the request is over. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#over) this.#controller.abort(OVER)
+      if (this.isGone) this.#controller.abort(OVER)
     }
     return this.#controller.signal
   }
@@ -73,9 +77,14 @@ export class Call implements Caller {
     return this.#over
   }
 
+  /** Whether the server has ended what the request had running, and it is about to be answered with that. */
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
   /** To the calls of services, it is their caller. */
   get isGone(): boolean {
-    return this.#over
+    return this.#over || this.#stopped
   }
 
   onGone(listener: () => void): void {
@@ -89,6 +98,17 @@ export class Call implements Caller {
   /** Ends whatever the request still has running. */
   end(): void {
     this.#over = true
+    this.#leave()
+  }
+
+  /** The same for a server that stops: the client is still there, and gets an answer. */
+  stop(): void {
+    if (this.#over || this.endsByItself) return
+    this.#stopped = true
+    this.#leave()
+  }
+
+  #leave(): void {
     this.#controller?.abort(OVER)
     this.#listeners.call()
   }
@@ -130,4 +150,9 @@ export function setCallOf(response: Response, call: Call): void {
 /** The call of a response. */
 export function callOf(response: Response): Call {
   return (response as Called).portico
+}
+
+/** Ends what the request of a response has running, if it has begun: the server stops. */
+export function stopCallOf(response: ServerResponse): void {
+  ;(response as Partial<Called>).portico?.stop()
 }

@@ -12,7 +12,6 @@ import { hasBody, readForm, readJson, readRaw } from './http/body.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
 import { BodyShare, type LargeBodies } from './http/large-bodies/large-bodies.ts'
-import { beforeStop } from './http/lifecycle.ts'
 import { readList } from './http/list-body.ts'
 import { Padding, sendJson, sendNothing } from './http/respond.ts'
 import { sendEventHeaders, sendEvents } from './http/sse.ts'
@@ -46,9 +45,11 @@ export function runOperation(operation: Operation, facade: Facade, { exchanges, 
     publicField,
   } = operation
   const headerOnly = 'kind' in answer && answer.kind === 'events'
+  const inPieces = 'kind' in answer && answer.kind === 'pieces'
   return async function run(request: Request, response: Response): Promise<void> {
     const call = callOf(response)
     call.deadlineMs = deadlineMs
+    call.endsByItself = inPieces
     if (generates) beginGeneration(call, facade, request.headers)
     if (counted) exchanges.admit(call.clientNetwork())
     call.requireOneOf(credentials)
@@ -62,8 +63,7 @@ export function runOperation(operation: Operation, facade: Facade, { exchanges, 
     const input: Input = { params, query, headers, body, call, facade }
     const fieldName = publicField && ((field: string) => publicField(field, input))
     call.publicField = fieldName
-    const handled = operation.handle(facade.clients, input)
-    await send(response, input, await (isLong ? handled : beforeStop(facade.lifecycle, call, handled)))
+    await send(response, input, await operation.handle(facade.clients, input))
   }
 }
 
@@ -157,7 +157,7 @@ function sender(operation: Operation, facade: Facade): Send {
 async function sendWhole(response: Response, call: Call, answer: WholeAnswer, facade: Facade): Promise<void> {
   using padding = new Padding(response, facade.config.keepAliveMs)
   try {
-    const json = await beforeStop(facade.lifecycle, call, answer.whole)
+    const json = await answer.whole
     if (padding.begun) padding.finish(json)
     else sendJson(response, 200, json)
   } catch (error) {

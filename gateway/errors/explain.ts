@@ -1,13 +1,16 @@
 import type { Logger } from 'pino'
+import { Rejection } from '#shared/rejection.ts'
 import type { Call } from '../call.ts'
 import type { PublicError } from './error-table.ts'
 import { errorTypeOf } from './error-type.ts'
 import { publicError } from './public-error.ts'
 
 /**
- * Turns an error into the one that the client sees; an internal one is logged with the reference that the client gets.
+ * Turns an error into the one that the client sees: of a request that a stopping server has ended, that. An internal one
+ * is logged with the reference that the client gets.
  */
-export function explain({ logger }: { readonly logger: Logger }, call: Call, error: unknown): PublicError {
+export function explain({ logger }: { readonly logger: Logger }, call: Call, thrown: unknown): PublicError {
+  const error = call.stopped ? new Rejection('NOT_READY', { state: 'stopping' }) : thrown
   const shown = publicError(call.family, error, call.publicField)
   if (shown.ref !== undefined) {
     call.ref = shown.ref

@@ -1,6 +1,3 @@
-import { Rejection } from '#shared/rejection.ts'
-import type { Call } from '../call.ts'
-
 /** The state of the server, and what has to end before the server stops. */
 export class Lifecycle {
   #state: 'starting' | 'ready' | 'draining' = 'starting'
@@ -39,7 +36,7 @@ export class Lifecycle {
     return { [Symbol.dispose]: () => void this.#endings.delete(end) }
   }
 
-  /** Streams that are open, and requests that wait for JSON; for tests. */
+  /** Streams that are open; for tests. */
   get openStreams(): number {
     return this.#endings.size
   }
@@ -50,24 +47,3 @@ export class Lifecycle {
  * it, since another server cannot continue the work.
  */
 export const SHARE_OF_STOP = 0.75
-
-/**
- * Waits for the result of a call that sends nothing of it before it is complete. Rejects with NOT_READY, and ends the
- * call, when the server stops before.
- */
-export async function beforeStop<T>(lifecycle: Lifecycle, call: Call, work: T | Promise<T>): Promise<T> {
-  const stopped = Promise.withResolvers<never>()
-  let grace: NodeJS.Timeout | undefined
-  using _ = lifecycle.onDrain((drainMs) => {
-    grace = setTimeout(() => {
-      stopped.reject(new Rejection('NOT_READY', { state: 'stopping' }))
-      // Its client gets the answer first.
-      setImmediate(() => call.end())
-    }, SHARE_OF_STOP * drainMs)
-  })
-  try {
-    return await Promise.race([stopped.promise, work])
-  } finally {
-    clearTimeout(grace)
-  }
-}

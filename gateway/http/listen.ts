@@ -7,11 +7,12 @@ import { ConfigError } from '#shared/config/config-error.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import { listenProblem } from '#shared/process/listen-problem.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { stopCallOf } from '../call.ts'
 import type { Config } from '../config.ts'
 import { publicError } from '../errors/public-error.ts'
 import { familyOf } from '../family.ts'
 import { createHttpServer } from './http-server.ts'
-import { Lifecycle } from './lifecycle.ts'
+import { Lifecycle, SHARE_OF_STOP } from './lifecycle.ts'
 import { JSON_HEADERS } from './respond.ts'
 import { answerOnWire } from './wire-errors.ts'
 
@@ -75,6 +76,9 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     unready()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     lifecycle.drain(ms)
+    const stop = setTimeout(() => {
+      for (const response of open) stopCallOf(response)
+    }, SHARE_OF_STOP * ms)
     const sweep = setInterval(() => {
       server.closeIdleConnections()
       // To node:http, a connection that never had a request is not idle.
@@ -89,6 +93,7 @@ export async function listen(config: Config, logger: Logger): Promise<Listener> 
     const over = [...open].map((response) => new Promise<void>((resolve) => response.once('close', resolve)))
     await Promise.race([Promise.all(over), sleep(CUT_MS)])
     clearInterval(sweep)
+    clearTimeout(stop)
     clearTimeout(cut)
   }
   let drained: Promise<void> | undefined

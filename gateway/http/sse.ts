@@ -3,7 +3,7 @@ import type { Response } from 'express'
 import { callOf } from '../call.ts'
 import { drained } from './drained.ts'
 import { EventWriter } from './event-writer.ts'
-import { beforeStop, type Lifecycle, SHARE_OF_STOP } from './lifecycle.ts'
+import { type Lifecycle, SHARE_OF_STOP } from './lifecycle.ts'
 
 /** How many messages are taken in one turn of the event loop: a service in this process may have all of them ready. */
 const MESSAGES_AT_ONCE = 16
@@ -69,6 +69,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   let grace: NodeJS.Timeout | undefined
   const begin = (): EventWriter => {
     if (writer !== undefined) return writer
+    call.endsByItself = true
     response.writeHead(200, [...HEADERS, ...call.headers])
     writer = new EventWriter(response)
     drain = source.lifecycle.onDrain((drainMs) => {
@@ -93,8 +94,7 @@ export async function sendEvents<T>(response: Response, source: EventSource<T>):
   }, source.heartbeatMs)
   try {
     let taken = 0
-    const first = beforeStop(source.lifecycle, call, iterator.next())
-    for (let next = await first; next.done !== true; next = await iterator.next()) {
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
       if (call.over) return
       const events = begin()
       const frame = source.frame(next.value)
