@@ -6,7 +6,7 @@ import { errorTypeOf } from './error-type.ts'
 import { publicError } from './public-error.ts'
 
 /**
- * Turns an error into the one that the client sees: of a request that a stopping server has ended, that. An internal one
+ * Turns an error into the one that the client sees: that the server stops, if it has ended the request. An internal one
  * is logged with the reference that the client gets.
  */
 export function explain({ logger }: { readonly logger: Logger }, call: Call, thrown: unknown): PublicError {
