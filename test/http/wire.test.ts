@@ -164,15 +164,18 @@ test('a client that takes nothing of its answer is cut off; one that waits for i
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await closed
   client.destroy()
-  const slow = createHttpServer((_, response) => void setTimeout(() => response.end('late'), 400), {
+  const slow = createHttpServer((_, response) => void setTimeout(() => response.end('late'), 1_500), {
     ...PATIENT,
-    stalledMs: 100,
+    stalledMs: 500,
+  })
+  using stack = new DisposableStack()
+  stack.defer(() => {
+    slow.closeAllConnections()
+    slow.close()
   })
   await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
   const { port } = slow.address() as { port: number }
   assert.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), 'late')
-  slow.closeAllConnections()
-  slow.close()
 })
 
 test('HEAD on the event stream answers its headers and ends', async () => {
