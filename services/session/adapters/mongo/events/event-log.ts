@@ -71,7 +71,12 @@ export class MongoEventLog implements AsyncDisposable {
         }
         const next = ring.next(cursor.number, cursor.place)
         if (next === undefined) {
-          yield* lost.end()
+          const missed = lost.end()
+          if (missed.length > 0) {
+            yield* missed
+            // Something may have come meanwhile.
+            continue
+          }
           // The ring may have advanced although nothing was written in this workspace.
           if (behind) yield { type: 'caught-up', position: later(cursor.place, ring.last) }
           else await feed.more(signal)
