@@ -8,6 +8,7 @@ const TOKENS = 4_000
 /** Counts the text of a stream, whose provider may ignore the maximum that it was sent. */
 export class Excess {
   readonly #most: number
+  readonly #thoughts = new Set<number>()
   #characters = 0
 
   /** `maxOutputTokens`: undefined: any length is right. */
@@ -16,10 +17,16 @@ export class Excess {
     this.#most = most * BYTES_OF_TOKEN
   }
 
-  /** Counts what came, and returns whether all of it is far more than the maximum, by the usual estimate. */
+  /**
+   * Counts what came, and returns whether all of it is far more than the maximum, by the usual estimate. Thoughts do not
+   * count, since for some providers the maximum is that of the answer alone.
+   */
   isUp(events: readonly GenerationEvent[]): boolean {
     if (this.#most === Infinity) return false
-    for (const event of events) if (event.type === 'part-extended') this.#characters += event.text.length
+    for (const event of events) {
+      if (event.type === 'part-started' && event.kind.startsWith('reasoning')) this.#thoughts.add(event.index)
+      else if (event.type === 'part-extended' && !this.#thoughts.has(event.index)) this.#characters += event.text.length
+    }
     return this.#characters > this.#most
   }
 }

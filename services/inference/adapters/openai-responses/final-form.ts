@@ -2,15 +2,15 @@ import type { GrowingKind } from '#services/inference/domain/parts.ts'
 import { unavailable } from '../http/provider-errors.ts'
 
 /**
- * What the final form of a text has beyond what was streamed of it. If the two contradict each other, the answer is
- * malformed; in a thought, what was streamed counts.
+ * What the final form of a text has beyond what was streamed of it. If the two contradict each other, what was streamed
+ * counts, since the client has it; the arguments of a call, which its client is about to run with, are malformed.
  */
 export function restOf(providerId: string, streamed: string, final: string, kind: GrowingKind): string {
   if (final.startsWith(streamed)) return final.slice(streamed.length)
-  if (kind === 'reasoning' || kind === 'reasoning-summary') return ''
+  if (kind !== 'tool-call') return ''
   const says = final.toWellFormed().trim()
   const said = streamed.toWellFormed().trim()
-  if (says === '' || says === said || (kind === 'tool-call' && isSameJson(says, said))) return ''
+  if (says === '' || says === said || isSameJson(says, said)) return ''
   throw unavailable(providerId, 'Its final form of an item contradicts what it streamed')
 }
 

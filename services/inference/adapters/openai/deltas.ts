@@ -41,7 +41,7 @@ export class OpenaiDeltas {
       for (const call of calls) this.#calls.push(objectAt(call) ?? {})
     }
     const legacy = objectAt(delta.function_call)
-    if (legacy !== undefined) {
+    if (legacy !== undefined && (textAt(legacy.name) !== '' || (legacy.arguments ?? '') !== '')) {
       this.close()
       this.#calls.pushLegacy(legacy)
     }

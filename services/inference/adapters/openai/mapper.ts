@@ -149,12 +149,10 @@ export class OpenaiMapper implements ProviderMapper {
       throw this.#failed(chunk, unavailable(this.#providerId, 'It ended the answer with an error'))
   }
 
-  /** Some servers stream an answer as one whole message. */
+  /** Some servers stream an answer as one whole message, or repeat it as one at the end (MiniMax). */
   #message(choice: JsonObject): JsonObject | undefined {
     const message = objectAt(choice.message)
-    if (message === undefined) return undefined
-    if (this.#deltas.begun || this.#calls.count > 0)
-      throw unavailable(this.#providerId, 'It sent a whole message after a part of it')
+    if (message === undefined || this.#deltas.begun || this.#calls.count > 0) return undefined
     return deltaOf(message)
   }
 

@@ -85,13 +85,20 @@ test('a content is a text, or a list of pieces, or none', () => {
   }
 })
 
-test('a stream may be one whole message, once', () => {
+test('a stream may be one whole message, or repeat itself as one', () => {
   const said = message({ role: 'assistant', content: 'a' })
   assert.deepEqual(streamed(said), { parts: [text('a')], reason: 'stop' })
   const tools = [{ function: { name: 'put', arguments: '{}' } }, { function: { name: 'put', arguments: '[]' } }]
   const { parts } = streamed(message({ tool_calls: tools }, 'tool_calls'))
   assert.deepEqual(parts.length, 2)
-  assert.throws(() => streamed(message({ content: 'a' }), said), malformed)
+  const begun = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }
+  for (const first of [begun, message({ content: 'a' })]) {
+    assert.deepEqual(streamed(first, said), { parts: [text('a')], reason: 'stop' })
+  }
+  for (const none of [{}, { name: '', arguments: '' }]) {
+    const pieces = ['a', 'b'].map((content) => ({ choices: [{ index: 0, delta: { content, function_call: none } }] }))
+    assert.deepEqual(streamed(...pieces, message({})).parts, [text('ab')])
+  }
 })
 
 test('only the choice with the index 0 counts, wherever it is', () => {
