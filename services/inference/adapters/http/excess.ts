@@ -18,8 +18,8 @@ export class Excess {
   }
 
   /**
-   * Counts what came, and returns whether all of it is far more than the maximum, by the usual estimate. Thoughts do not
-   * count, since for some providers the maximum is that of the answer alone.
+   * Counts what came, and returns whether all of it is far more than the maximum, by the usual estimate. Thoughts do
+   * not count, since for some providers the maximum is that of the answer alone.
    */
   isUp(events: readonly GenerationEvent[]): boolean {
     if (this.#most === Infinity) return false
