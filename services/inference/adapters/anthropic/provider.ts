@@ -67,16 +67,7 @@ export class AnthropicProvider implements ModelProvider {
       })
     }
     const mapper = new AnthropicMapper(this.#providerId, anthropicWarnings(request), tools)
-    const { endsAtOverflow = false } = request
-    const maxOutputTokens = maxTokensOf(request)
-    return {
-      providerId: this.#providerId,
-      send,
-      mapper,
-      signal,
-      upstream: this.#upstream,
-      endsAtOverflow,
-      maxOutputTokens,
-    }
+    const limits = { endsAtOverflow: request.endsAtOverflow, maxOutputTokens: maxTokensOf(request) }
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, request: limits }
   }
 }

@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Excess } from './excess.ts'
 import { objectAt } from './json.ts'
@@ -42,12 +42,8 @@ export interface ProviderCall {
   readonly send: () => Promise<ResponseReader>
   readonly mapper: ProviderMapper
   readonly upstream: Pick<Upstream, 'withoutSecrets'>
-  /**
-   * Whether a stream of a conversation that is too long for the model ends because of its length instead of failing.
-   */
-  readonly endsAtOverflow: boolean
-  /** The maximum that the provider is sent; undefined: none. */
-  readonly maxOutputTokens?: number | undefined
+  /** What ends a stream because of its length. */
+  readonly request: Pick<GenerationRequest, 'endsAtOverflow' | 'maxOutputTokens'>
   /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal
 }
@@ -61,7 +57,8 @@ export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly 
   const reader = await call.send()
   const { headers } = await reader.head()
   if (isEventStream(headers)) {
-    yield* streamedAnswer({ ...call, send: async () => reader, endsAtOverflow: false })
+    const request = { ...call.request, endsAtOverflow: false }
+    yield* streamedAnswer({ ...call, send: async () => reader, request })
     return
   }
   let failure: Failure | undefined
@@ -90,7 +87,7 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
   }
   const events = new SseReader(reader, providerId)
   using overtime = new Overtime(reader)
-  const excess = new Excess(call.maxOutputTokens)
+  const excess = new Excess(call.request.maxOutputTokens)
   try {
     while (!mapper.done) {
       const read = await next(events)
@@ -125,8 +122,8 @@ async function send(call: ProviderCall): Promise<ResponseReader | undefined> {
   }
 }
 
-function endsForLength({ mapper, endsAtOverflow }: ProviderCall, error: unknown): boolean {
-  if (mapper.done || !endsAtOverflow || !isOverflow(error)) return false
+function endsForLength({ mapper, request }: ProviderCall, error: unknown): boolean {
+  if (mapper.done || !request.endsAtOverflow || !isOverflow(error)) return false
   mapper.overflow(OVERFLOW)
   return true
 }

@@ -36,7 +36,7 @@ async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Prom
     mapper,
     signal,
     upstream,
-    endsAtOverflow: false,
+    request: { maxOutputTokens: undefined },
   }))
     events.push(...batch)
   return events
@@ -76,7 +76,7 @@ test('the events of one read are one batch', async () => {
     mapper: new OpenaiMapper('p', []),
     signal,
     upstream,
-    endsAtOverflow: false,
+    request: { maxOutputTokens: undefined },
   }))
     batches.push(batch)
   assert.equal(batches.length, 2)
@@ -156,7 +156,7 @@ for (const [name, chunk, open] of [
             mapper: open(),
             signal,
             upstream,
-            endsAtOverflow: false,
+            request: { maxOutputTokens: undefined },
           }))
             events.push(...batch)
         } catch (error) {

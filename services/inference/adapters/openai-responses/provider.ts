@@ -51,15 +51,6 @@ export class ResponsesProvider implements ModelProvider {
       })
     }
     const mapper = new ResponsesMapper(this.#providerId, omissions.warnings, request.sampling?.stop)
-    const { endsAtOverflow = false, maxOutputTokens } = request
-    return {
-      providerId: this.#providerId,
-      send,
-      mapper,
-      signal,
-      upstream: this.#upstream,
-      endsAtOverflow,
-      maxOutputTokens,
-    }
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, request }
   }
 }

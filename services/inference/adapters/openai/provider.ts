@@ -47,15 +47,6 @@ export class OpenaiProvider implements ModelProvider {
       return await this.#upstream.post('/chat/completions', { headers, body, whole, timeouts, signal })
     }
     const mapper = new OpenaiMapper(this.#providerId, omissions.warnings, new FlatTools(request.tools))
-    const { endsAtOverflow = false, maxOutputTokens } = request
-    return {
-      providerId: this.#providerId,
-      send,
-      mapper,
-      signal,
-      upstream: this.#upstream,
-      endsAtOverflow,
-      maxOutputTokens,
-    }
+    return { providerId: this.#providerId, send, mapper, signal, upstream: this.#upstream, request }
   }
 }
