@@ -1,43 +1,16 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { ask, DIALECTS, notApplied } from '#test/support/not-applied.ts'
+import { openPortico, type Portico } from '#test/support/portico.ts'
 import { created, send } from '#test/support/presets.ts'
 import { chatConfig, providerConfig } from '#test/support/provider-config.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
-import type { Json } from '#test/support/responses.ts'
-
-const messages = [{ role: 'user', content: 'Hi' }]
-/** A request in each dialect, without its model. */
-const DIALECTS: Readonly<Record<string, object>> = {
-  responses: { input: 'Hi' },
-  'chat/completions': { messages },
-  messages: { messages, max_tokens: 9 },
-}
-
-/** Sends a request, and returns its answer with the id of its generation. */
-async function ask(portico: Portico, dialect: string, body: object): Promise<{ json: Json; id: string }> {
-  const answer = await portico.fetch(`/api/v1/${dialect}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${PORTICO_KEYS.api}`,
-      'content-type': 'application/json',
-      'x-openrouter-metadata': 'enabled',
-    },
-    body: JSON.stringify({ ...DIALECTS[dialect], ...body }),
-  })
-  const json = (await answer.json()) as Json
-  assert.equal(answer.status, 200, JSON.stringify(json))
-  return { json, id: answer.headers.get('x-generation-id') ?? '' }
-}
 
 /** What the ledger says was not applied. */
 async function inLedger(portico: Portico, id: string): Promise<string[]> {
   const { json } = await send(portico, `/generation?id=${id}`)
   return json.data.not_applied
 }
-
-const notApplied = ({ openrouter_metadata: { pipeline = [] } }: Json): string[] =>
-  pipeline.map(({ name }: Json) => name)
 
 /** What OpenAI has no place for, in each dialect: a thought of Anthropic's, a hosted tool, a setting. */
 const FOREIGN: Readonly<Record<string, { body: object; names: string[]; rows: string[] }>> = {

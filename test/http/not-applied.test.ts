@@ -1,36 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { ask, DIALECTS, notApplied } from '#test/support/not-applied.ts'
+import { openPortico } from '#test/support/portico.ts'
 import { created } from '#test/support/presets.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, fixture, startStub } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
-
-const messages = [{ role: 'user', content: 'Hi' }]
-/** A request in each dialect, without its model. */
-const DIALECTS: Readonly<Record<string, object>> = {
-  responses: { input: 'Hi' },
-  'chat/completions': { messages },
-  messages: { messages, max_tokens: 9 },
-}
-
-async function ask(portico: Portico, dialect: string, body: object): Promise<Json> {
-  const answer = await portico.fetch(`/api/v1/${dialect}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${PORTICO_KEYS.api}`,
-      'content-type': 'application/json',
-      'x-openrouter-metadata': 'enabled',
-    },
-    body: JSON.stringify({ ...DIALECTS[dialect], ...body }),
-  })
-  const json = (await answer.json()) as Json
-  assert.equal(answer.status, 200, JSON.stringify(json))
-  return json
-}
-
-const notApplied = ({ openrouter_metadata: { pipeline = [] } }: Json): string[] =>
-  pipeline.map(({ name }: Json) => name)
 
 test('max_tool_calls reaches providers that have it, by every dialect, a preset of any dialect or the request over it', async () => {
   await using stub = await startStub(answers(200, fixture('responses-text.json')))
@@ -47,7 +22,7 @@ test('max_tool_calls reaches providers that have it, by every dialect, a preset 
     await created(portico, 'p', maker, { model: 'openai/gpt-5.5', max_tool_calls: 3 })
     for (const dialect of Object.keys(DIALECTS)) {
       const most = async (more: object): Promise<unknown[]> => {
-        const answer = await ask(portico, dialect, { model: '@preset/p', ...more })
+        const { json: answer } = await ask(portico, dialect, { model: '@preset/p', ...more })
         assert.deepEqual(notApplied(answer), [])
         const sent = stub.seen.at(-1)?.body as Json
         return [sent.max_tool_calls, answer.max_tool_calls]
@@ -67,7 +42,7 @@ test('max_tool_calls is named where the provider has no such member, whether the
   for (const dialect of Object.keys(DIALECTS)) {
     await created(portico, 'p', dialect, { model: 'openai/gpt-5.5', max_tool_calls: 3 })
     for (const body of [{ model: '@preset/p' }, { model: 'openai/gpt-5.5', max_tool_calls: 5 }]) {
-      assert.deepEqual(notApplied(await ask(portico, dialect, body)), ['max_tool_calls'], dialect)
+      assert.deepEqual(notApplied((await ask(portico, dialect, body)).json), ['max_tool_calls'], dialect)
       const sent = stub.seen.at(-1)?.body as Json
       assert.equal(sent.max_tool_calls, undefined)
     }
@@ -80,9 +55,13 @@ test('maximum prices of what has no price of its own are named as not applied', 
   const provider = { max_price: { ...prices, prompt: 1 } }
   const names = ['request', 'image', 'audio'].map((name) => `provider.max_price.${name}`)
   for (const dialect of Object.keys(DIALECTS)) {
-    assert.deepEqual(notApplied(await ask(portico, dialect, { model: 'portico/echo', provider })), names, dialect)
+    assert.deepEqual(
+      notApplied((await ask(portico, dialect, { model: 'portico/echo', provider })).json),
+      names,
+      dialect,
+    )
     await created(portico, 'p', dialect, { model: 'portico/echo', provider })
-    assert.deepEqual(notApplied(await ask(portico, dialect, { model: '@preset/p' })), names, dialect)
+    assert.deepEqual(notApplied((await ask(portico, dialect, { model: '@preset/p' })).json), names, dialect)
   }
 })
 
@@ -129,7 +108,7 @@ test('a picture is decoded once, however many thoughts of another provider besid
   }
   for (const dialect of ['responses', 'chat/completions', 'messages'] as const) {
     const from = t.mock.method(Buffer, 'from')
-    const answer = await ask(portico, dialect, { model: 'openai/gpt-5.5', ...bodies[dialect] })
+    const { json: answer } = await ask(portico, dialect, { model: 'openai/gpt-5.5', ...bodies[dialect] })
     const decoded = from.mock.calls.filter(({ arguments: [text] }) => (text as unknown) === data)
     from.mock.restore()
     assert.deepEqual(notApplied(answer).slice(0, 3), names[dialect], dialect)

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import type { Json } from '#test/support/responses.ts'
+
+const messages = [{ role: 'user', content: 'Hi' }]
+/** A request in each dialect, without its model. */
+export const DIALECTS: Readonly<Record<string, object>> = {
+  responses: { input: 'Hi' },
+  'chat/completions': { messages },
+  messages: { messages, max_tokens: 9 },
+}
+
+/** Sends a request, and returns its answer with the id of its generation. */
+export async function ask(portico: Portico, dialect: string, body: object): Promise<{ json: Json; id: string }> {
+  const answer = await portico.fetch(`/api/v1/${dialect}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${PORTICO_KEYS.api}`,
+      'content-type': 'application/json',
+      'x-openrouter-metadata': 'enabled',
+    },
+    body: JSON.stringify({ ...DIALECTS[dialect], ...body }),
+  })
+  const json = (await answer.json()) as Json
+  assert.equal(answer.status, 200, JSON.stringify(json))
+  return { json, id: answer.headers.get('x-generation-id') ?? '' }
+}
+
+/** What an answer says was not applied. */
+export const notApplied = ({ openrouter_metadata: { pipeline = [] } }: Json): string[] =>
+  pipeline.map(({ name }: Json) => name)
