@@ -3,24 +3,23 @@
 // reference, once as it is and once without its store. Without --binary, the package is installed into a temporary
 // folder. Opencode's own files are in such a folder, too, and its network requests are disabled.
 // --share shortens the rounds, for trials. Linux only.
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type BenchRequest, LoadClient, median } from './harness/load.ts'
 import { installOpencode, opencodeEnvironment } from './harness/opencode-install.ts'
-import { memory, ticks } from './harness/process-usage.ts'
+import { type OpencodeServer, startOpencode } from './harness/opencode-server.ts'
+import { memory } from './harness/process-usage.ts'
 import { goalOf, load, print, spread } from './harness/report.ts'
-import { type BenchServer, printedUrl, startServer } from './harness/server.ts'
+import { type BenchServer, startServer } from './harness/server.ts'
 import { startPortico } from './servers.ts'
 
 const CONNECTIONS = [1, 16, 64]
 const GOAL_AT = 16
 const GOAL_MB = 170
-const TICK_US = 10_000
 /** How long after the sessions were created the memory is measured again. */
 const REST_MS = 20_000
 const PAGE = 50
@@ -103,7 +102,7 @@ const folder = await mkdtemp(join(tmpdir(), 'portico-opencode-'))
 ground.defer(() => rm(folder, { recursive: true, force: true }))
 const { portico, project } = ground.use(await startPortico())
 const binary = values.binary ?? installOpencode(folder)
-const sides = [served('Portico', portico), await startOpencode()] as const
+const sides = [served('Portico', portico), served('opencode', ground.use(await startOpencode(binary, folder)))] as const
 const bounds = [
   served('Express', await startReference({})),
   served('Express, storing nothing', await startReference({ BENCH_STORES: 'nothing' })),
@@ -185,7 +184,7 @@ async function fill(side: Side): Promise<void> {
   print(`  ${side.name}: ${side.ids.length} sessions made in ${Math.round((performance.now() - begun) / 1_000)} s`)
 }
 
-function served(name: Side['name'], { url, process, cpu }: BenchServer): Side {
+function served(name: Side['name'], { url, process, cpu }: BenchServer | OpencodeServer): Side {
   return { name, url, pid: process.pid ?? 0, ids: [], cpu }
 }
 
@@ -194,19 +193,4 @@ async function startReference(env: Readonly<Record<string, string>>): Promise<Be
   return ground.use(
     await startServer({ file: 'bench/reference/sessions.ts', env: { ...env, BENCH_DIRECTORY: directory } }),
   )
-}
-
-async function startOpencode(): Promise<Side> {
-  const cwd = join(folder, 'project')
-  await mkdir(cwd)
-  const words = ['serve', '--hostname', '127.0.0.1', '--port', '0']
-  const child = spawn(binary, words, { cwd, env: opencodeEnvironment(folder), stdio: ['ignore', 'pipe', 'ignore'] })
-  // Even if this process ends early.
-  process.once('exit', () => child.kill())
-  ground.defer(async () => {
-    const exit = once(child, 'exit')
-    if (child.exitCode === null && child.signalCode === null && child.kill()) await exit
-  })
-  const pid = child.pid ?? 0
-  return { name: 'opencode', url: await printedUrl(child, binary), pid, ids: [], cpu: () => ticks(pid) * TICK_US }
 }
