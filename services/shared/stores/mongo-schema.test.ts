@@ -69,6 +69,21 @@ test('processes that start at once on an empty database create its schema once',
   assert.equal((await store.versions.findOne({ _id: 'texts' }))?.version, 2)
 })
 
+test('data that another process begins while this one looks for it is not of an older version', options, async () => {
+  await using store = await database()
+  const schema = schemaOf(FIRST, SECOND)
+  const late = Object.assign(Object.create(store.other.db) as typeof store.other.db, {
+    listCollections: (...words: Parameters<typeof store.other.db.listCollections>) => ({
+      async toArray() {
+        await prepareMongoSchema(store.one, schema)
+        return store.other.db.listCollections(...words).toArray()
+      },
+    }),
+  })
+  await prepareMongoSchema(Object.assign(Object.create(store.other) as typeof store.other, { db: late }), schema)
+  assert.equal((await store.versions.findOne({ _id: 'texts' }))?.version, 2)
+})
+
 test('data without a version is of version 1, and waits for its steps, untouched', options, async () => {
   await using store = await database()
   await store.writeUnnumbered()

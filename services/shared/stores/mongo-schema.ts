@@ -169,10 +169,16 @@ async function hold(db: Db, { holder, ...of }: Held, session?: ClientSession): P
  * empty.
  */
 async function versionOf(db: Db, { name, collection }: MongoSchema): Promise<{ version: number; isMade: boolean }> {
-  const found = await versions(db).findOne({ _id: name }, LIMIT)
-  if (found !== null) return { version: found.version, isMade: found.version > 0 && found.making !== true }
+  const numbered = async () => {
+    const found = await versions(db).findOne({ _id: name }, LIMIT)
+    return found && { version: found.version, isMade: found.version > 0 && found.making !== true }
+  }
+  const known = await numbered()
+  if (known !== null) return known
   const collections = await db.listCollections({ name: collection }, { nameOnly: true, ...LIMIT }).toArray()
-  return collections.length === 0 ? { version: 0, isMade: false } : { version: 1, isMade: true }
+  if (collections.length === 0) return { version: 0, isMade: false }
+  // Another process may have begun meanwhile, which numbers the data before it creates a collection.
+  return (await numbered()) ?? { version: 1, isMade: true }
 }
 
 function versions(db: Db): Collection<VersionDocument> {
