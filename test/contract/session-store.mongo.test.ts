@@ -298,6 +298,22 @@ suite('two processes on one MongoDB', { skip: skipWithoutMongo }, () => {
     assert.equal((await reader.events(1))[0]?.sessionId, 'ses_3')
   })
 
+  test('what comes while a reader takes the notice of expired events waits for no later one', async () => {
+    await using fixture = await open()
+    const { store, clock } = fixture
+    await store.createSession(W, newSession())
+    await using reader = await tail(store)
+    await using other = await tail(store)
+    await store.expireEvents(clock.now() + 1)
+    await store.selectAgent(W, 'ses_1', 'plan')
+    await reader.expect('missed')
+    clock.advance(1_000)
+    await store.selectAgent(W, 'ses_1', 'build')
+    await other.expect('missed')
+    await other.events(1)
+    assert.equal((await reader.events(1))[0]?.data.type, 'agent-selected')
+  })
+
   test('a reader that falls behind by more than is kept misses nothing', async () => {
     await using fixture = await open()
     const { store } = fixture
