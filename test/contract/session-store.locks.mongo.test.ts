@@ -185,7 +185,9 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     const session = client.startSession()
     session.startTransaction()
     const sessions = client.db(database).collection<{ _id: string }>('sessions')
-    await sessions.updateMany({ _id: { $in: ids.map((id) => `${W}/${id}`) } }, { $inc: { version: 1 } }, { session })
+    await lasting(client, 180, () =>
+      sessions.updateMany({ _id: { $in: ids.map((id) => `${W}/${id}`) } }, { $inc: { version: 1 } }, { session }),
+    )
 
     assert.equal(await store.acquireLease('own_1', 60_000), undefined)
     for (let n = 0; n < 10; n++) {
@@ -236,3 +238,12 @@ suite('a record that an open transaction has written', { skip: skipWithoutMongo,
     assert.ok(performance.now() - started < 20_000)
   })
 })
+
+/** A transaction that `begin` starts may last so many seconds, even where the server allows others fewer. */
+async function lasting(client: MongoClient, seconds: number, begin: () => Promise<unknown>): Promise<void> {
+  const admin = client.db('admin')
+  const limit = 'transactionLifetimeLimitSeconds'
+  const { [limit]: usual } = await admin.command({ getParameter: 1, [limit]: 1 })
+  await admin.command({ setParameter: 1, [limit]: seconds })
+  await begin().finally(() => admin.command({ setParameter: 1, [limit]: usual }))
+}
