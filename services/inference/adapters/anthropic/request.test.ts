@@ -117,7 +117,12 @@ test('an answer and a budget have no more tokens than the model allows, and what
     [{ modelId: 'claude-3-opus-20240229' }, 4_096, undefined],
     [{ modelId: 'nobody-knows', reasoning: { maxTokens: 200_000 } }, 201_024, 200_000],
     [{ ...opus, reasoning: { maxTokens: 200_000 } }, 32_000, 30_976],
-    [{ ...opus, reasoning: { maxTokens: 200_000 }, maxOutputTokens: 5_000 }, 5_000, 4_999],
+    [{ ...opus, reasoning: { maxTokens: 200_000 }, maxOutputTokens: 5_000 }, 5_000, 4_000],
+    [{ ...opus, reasoning: { maxTokens: 4_500 }, maxOutputTokens: 5_000 }, 5_000, 4_500],
+    [{ ...opus, reasoning: { maxTokens: 500 }, maxOutputTokens: 5_000 }, 5_000, 1_024],
+    [{ ...opus, reasoning: { effort: 'medium' }, maxOutputTokens: 10_001 }, 10_001, 8_000],
+    [{ ...opus, reasoning: { effort: 'high' }, maxOutputTokens: 1_200 }, 1_200, 1_024],
+    [{ ...opus, reasoning: { effort: 'high' }, maxOutputTokens: 1_024 }, 1_024, undefined],
   ] as const) {
     const body = bodyOf(request)
     assert.equal(body.max_tokens, max_tokens)

@@ -6,6 +6,8 @@ import { extensionOf } from './extension.ts'
 import { models } from './known-models.ts'
 
 const MIN_BUDGET = 1_024
+/** Share of a maximum that thoughts may take if they would take all of it. */
+const THOUGHTS_SHARE = 0.8
 const BUDGETS: Readonly<Record<string, number>> = { minimal: 1_024, low: 4_096, medium: 10_000, high: 16_000 }
 
 interface Thinking {
@@ -43,11 +45,7 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   const byBudget = models.thinksByBudget(modelId)
   if (demandsCall(request)) return { ...nothing, effort: byBudget ? undefined : effortOf(effort, modelId) }
   if ((maxTokens && !models.decides(modelId)) || (effort && byBudget)) {
-    const wanted = maxTokens || (BUDGETS[effort ?? ''] ?? 24_000)
-    // Without a maximum, the model's own applies, and something must be left for the answer.
-    const most =
-      maxOutputTokens === undefined ? (knownOutputLimit(modelId) ?? Infinity) - MIN_BUDGET : maxOutputTokens - 1
-    const budget = Math.max(MIN_BUDGET, Math.min(wanted, most))
+    const budget = budgetOf(maxTokens || (BUDGETS[effort ?? ''] ?? 24_000), request)
     // A budget must be smaller than the limit of the answer; if there is no room, the model does not think.
     if (maxOutputTokens !== undefined && budget >= maxOutputTokens) return nothing
     return { ...nothing, thinking: { type: 'enabled', budget_tokens: budget }, budget }
@@ -56,6 +54,18 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   // These models hide their thoughts unless the request asks for them.
   const display = summary === undefined ? {} : { display: 'summarized' }
   return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: effortOf(effort, modelId) }
+}
+
+/**
+ * As many tokens as wanted, if they leave some for the answer: of a maximum that is too small for what an effort or a
+ * larger number would use, a fifth.
+ */
+function budgetOf(wanted: number, { reasoning, modelId, maxOutputTokens }: GenerationRequest): number {
+  if (maxOutputTokens === undefined) {
+    return Math.max(MIN_BUDGET, Math.min(wanted, (knownOutputLimit(modelId) ?? Infinity) - MIN_BUDGET))
+  }
+  const isExact = reasoning?.maxTokens && wanted < maxOutputTokens
+  return Math.max(MIN_BUDGET, isExact ? wanted : Math.min(wanted, Math.floor(maxOutputTokens * THOUGHTS_SHARE)))
 }
 
 /** The effort that a model supports and that is closest to the requested one. */
