@@ -107,6 +107,25 @@ export function permissionCases(test: StoreTest): void {
     await assert.rejects(store.closePermission(lease, 'per_9', 'reject'), gone)
   })
 
+  test('a request of an older owner takes no answer, settled or not; one of the new owner does', async (fixture) => {
+    const { store, shortMs, longMs } = fixture
+    const lease = await begin(fixture, shortMs)
+    await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
+    await fixture.outlast()
+    const gone = refusal('PERMISSION_REQUEST_NOT_FOUND', { request_id: 'per_1' })
+    await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
+    const next = await acquire(store, longMs, 'own_2')
+    for (const reply of ['once', 'always', 'reject'] as const) {
+      await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', { reply, message: '' }), gone)
+    }
+    assert.equal(await store.readPermissionAnswer(next, 'per_1'), undefined)
+    await store.requestPermission(next, request('per_2', { fence: next.fence }))
+    await store.replyPermission(W, 'ses_1', 'per_2', { reply: 'reject', message: 'no' })
+    assert.equal(await store.readPermissionAnswer(next, 'per_1'), undefined, 'nor is it rejected with others')
+    await store.settleAborted(next)
+    await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
+  })
+
   test('`always` saves its patterns for the project, `once` saves nothing', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)

@@ -34,8 +34,8 @@ export function rejectForReload(
 }
 
 /**
- * Answers one of the session's waiting requests; false when it is not among them or has expired, or nobody owns the
- * session any more: then the run that asked was cut off, and whoever takes over ends the call. `always` saves its
+ * Answers one of the session's waiting requests; false when it is not among them or has expired, or the run that
+ * requested it no longer holds the lease: then it was cut off, and whoever takes over ends the call. `always` saves its
  * patterns for the project; `reject` rejects the others too, with the same message, and without one ends the run as an
  * interrupt would, whatever other requests of the step were answered.
  */
@@ -45,12 +45,13 @@ export function answerRequest(
   requestId: string,
   answer: PermissionAnswer,
 ): boolean {
-  const open = waiting.filter((request) => request.timeExpires > revision.now)
+  const { state, now, leaseNow } = revision
+  const open = waiting.filter(({ timeExpires, fence = state.fence }) => timeExpires > now && fence === state.fence)
   const request = open.find(({ id }) => id === requestId)
-  if (request === undefined || !isLeaseLive(revision.state, revision.leaseNow)) return false
+  if (request === undefined || !isLeaseLive(state, leaseNow)) return false
   closeRequest(revision, requestId, answer.reply, answer.message)
   if (answer.reply === 'always') {
-    const { projectId } = revision.state
+    const { projectId } = state
     for (const pattern of request.savePatterns) {
       revision.writes.push({ type: 'approve', projectId, action: request.action, pattern })
     }

@@ -21,6 +21,8 @@ export interface PermissionRequest {
   readonly savePatterns: readonly string[]
   readonly messageId: string
   readonly callId: string
+  /** Of the lease under which permission was requested. Undefined for what earlier versions stored. */
+  readonly fence?: number
   readonly timeCreated: number
   readonly timeExpires: number
 }

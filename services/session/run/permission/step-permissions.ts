@@ -84,13 +84,14 @@ export class StepPermissions {
     isSaved: (approvals: readonly PermissionRule[]) => boolean,
     signal: AbortSignal,
   ): Promise<StructuredError | undefined> {
-    const { owned, clock, newId, session, slot, permissionTimeoutMs } = this.#run
+    const { owned, clock, newId, session, slot, tenure, permissionTimeoutMs } = this.#run
     const request = await this.#inTurn(signal, async () => {
       const now = clock.now()
       const request: PermissionRequest = {
         id: newId('per'),
         sessionId: session.id,
         messageId: this.#messageId,
+        fence: tenure.lease.fence,
         ...what,
         timeCreated: now,
         timeExpires: now + permissionTimeoutMs,
