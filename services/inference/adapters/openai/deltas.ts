@@ -48,7 +48,7 @@ export class OpenaiDeltas {
     for (const image of listAt(images)) {
       const url = textAt(objectAt(objectAt(image)?.image_url)?.url)
       if (url === '') continue
-      this.close()
+      this.#begin()
       this.#writer.whole('image', { type: 'image', ...fromUrl(url) })
     }
   }
@@ -89,7 +89,7 @@ export class OpenaiDeltas {
     let rest = found.some((detail) => wordsOf(detail) !== '') ? '' : text
     for (const detail of found) {
       if (detail.type === 'reasoning.encrypted') {
-        this.close()
+        this.#begin()
         const hidden = { encrypted: wordAt(detail.data), id: wordAt(detail.id), format: wordAt(detail.format) }
         this.#writer.whole('reasoning', { type: 'reasoning', ...hidden })
       } else {
@@ -127,10 +127,15 @@ export class OpenaiDeltas {
 
   #part(kind: GrowingKind): OpenPart {
     if (this.#open?.kind === kind) return this.#open
-    this.close()
+    this.#begin()
     this.begun = true
     this.#open = this.#writer.start(kind)
     return this.#open
+  }
+
+  #begin(): void {
+    this.close()
+    this.#calls.startHeld()
   }
 }
 

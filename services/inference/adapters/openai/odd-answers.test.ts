@@ -140,6 +140,29 @@ test('a name may come in pieces, or again with each delta', () => {
   assert.deepEqual(parts, [call('get', '{}')])
 })
 
+test('calls keep their order, among themselves and among other parts, though a name might go on', () => {
+  const image = { image_url: { url: 'https://x.example/a.png' } }
+  const called = (name: string, index: number) => ({ index, id: name, function: { name, arguments: '' } })
+  const [get, put] = [called('get', 0), called('put', 1)]
+  const begun = (mapper: OpenaiMapper) =>
+    mapper.take().flatMap((event) => (event.type === 'part-started' ? [event.callId ?? event.kind] : []))
+  const once = new OpenaiMapper('p', [], new FlatTools(tools))
+  once.whole(message({ tool_calls: [get, put], images: [image] }))
+  assert.deepEqual(begun(once), ['get', 'put', 'image'])
+  for (const [type, said] of Object.entries<JsonObject>({
+    put: { tool_calls: [put] },
+    text: { content: 'a' },
+    image: { images: [image] },
+    reasoning: { reasoning_details: [{ type: 'reasoning.encrypted', data: 'e' }] },
+  })) {
+    const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
+    for (const piece of [{ tool_calls: [get] }, said]) mapper.push(JSON.stringify(delta(piece)))
+    mapper.push(JSON.stringify(delta({}, 'tool_calls')))
+    mapper.end()
+    assert.deepEqual(begun(mapper), ['get', type])
+  }
+})
+
 test('a name that cannot go on shows its tool at once', () => {
   const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
   mapper.push(JSON.stringify(named('put')))

@@ -55,13 +55,20 @@ export class OpenaiToolCalls {
       call.custom ||= custom !== undefined
       if (call.name === '' || this.#mayGoOn(call)) return
       this.#start(call)
-    } else if (text !== '') this.#writer.extend(call.part, text)
-    Object.assign(call.part ?? {}, call.proof)
+    } else {
+      if (text !== '') this.#writer.extend(call.part, text)
+      Object.assign(call.part, call.proof)
+    }
   }
 
   /** The only call of a server that knows no other form, or the same call in that form again. */
   pushLegacy(called: JsonObject): void {
     if (this.#calls.every(({ index }) => index === LEGACY)) this.push({ index: LEGACY, function: called })
+  }
+
+  /** Starts calls whose names might have gone on: another part of the answer begins. */
+  startHeld(): void {
+    for (const call of this.#calls) if (call.part === undefined && call.name !== '') this.#start(call)
   }
 
   /** Ends every call. `cut`: drops calls that have not shown their tool. */
@@ -95,6 +102,7 @@ export class OpenaiToolCalls {
 
   #add(index: unknown, id: string): Call {
     if (this.#calls.length === MAX_CALLS) throw unavailable(this.#providerId, 'It sent too many tool calls')
+    this.startHeld()
     const call = {
       index,
       id: id === '' ? randomId('call') : id,
