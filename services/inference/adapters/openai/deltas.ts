@@ -16,7 +16,7 @@ export class OpenaiDeltas {
   #open: OpenPart | undefined
   /** Number of the open thought; undefined: the provider gives none. */
   #index: unknown
-  /** Whether a text has begun. */
+  /** Whether anything but a call has begun. */
   begun = false
 
   constructor(providerId: string, writer: PartWriter, calls: OpenaiToolCalls) {
@@ -128,7 +128,6 @@ export class OpenaiDeltas {
   #part(kind: GrowingKind): OpenPart {
     if (this.#open?.kind === kind) return this.#open
     this.#begin()
-    this.begun = true
     this.#open = this.#writer.start(kind)
     return this.#open
   }
@@ -136,6 +135,7 @@ export class OpenaiDeltas {
   #begin(): void {
     this.close()
     this.#calls.startHeld()
+    this.begun = true
   }
 }
 

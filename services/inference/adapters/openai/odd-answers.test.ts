@@ -101,6 +101,14 @@ test('a stream may be one whole message, or repeat itself as one', () => {
   }
 })
 
+test('a picture or an encrypted thought that was streamed does not come again in a message', () => {
+  const image = { images: [{ image_url: { url: 'https://x.example/a.png' } }] }
+  const thought = { reasoning_details: [{ type: 'reasoning.encrypted', data: 'e' }] }
+  for (const said of [image, thought]) {
+    assert.equal(streamed(delta(said), message({ role: 'assistant', content: '', ...said })).parts.length, 1)
+  }
+})
+
 test('only the choice with the index 0 counts, wherever it is', () => {
   const one = (index: number, said: object, finish: string | null) => ({ index, ...said, finish_reason: finish })
   const pieces = ['A', 'B', 'B2', 'A2'].map((content) => ({ delta: { content } }))
