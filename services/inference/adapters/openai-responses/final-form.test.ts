@@ -55,6 +55,12 @@ test('arguments of a call may be an object; whose JSON contradicts the deltas is
   assert.equal(streamed([begun, done(call({ a: 1 }))]).arguments, '{"a":1}')
   assert.equal(streamed([done(call({ a: 1 }))]).arguments, '{"a":1}')
   assert.equal(streamed([...deltas('{}'), done(call(null))]).arguments, '{}')
+  assert.equal(streamed([begun, done(call({}))]).arguments, '{}')
+  assert.equal(streamed([...deltas('{"a":1}'), done(call({}))]).arguments, '{"a":1}')
+  assert.equal(
+    streamed([...deltas('{"b":1,"a":[{"d":2,"c":3}]}'), done(call('{"a":[{"c":3,"d":2}],"b":1}'))]).arguments,
+    '{"b":1,"a":[{"d":2,"c":3}]}',
+  )
   for (const other of ['{"a":2}', '{"a":', 7, [1]]) {
     assert.throws(() => streamed([...deltas('{"a":1}'), done(call(other))]), malformed)
   }

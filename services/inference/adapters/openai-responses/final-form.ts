@@ -1,23 +1,25 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { GrowingKind } from '#services/inference/domain/parts.ts'
 import { unavailable } from '../http/provider-errors.ts'
 
 /**
  * What the final form of a text has beyond what was streamed of it. If the two contradict each other, what was streamed
- * counts, since the client has it; the arguments of a call, which its client is about to run with, are malformed.
+ * counts, since the client has it; the arguments of a call, which its client is about to run with, are malformed,
+ * unless the final form has none.
  */
 export function restOf(providerId: string, streamed: string, final: string, kind: GrowingKind): string {
   if (final.startsWith(streamed)) return final.slice(streamed.length)
   if (kind !== 'tool-call') return ''
   const says = final.toWellFormed().trim()
   const said = streamed.toWellFormed().trim()
-  if (says === '' || says === said || isSameJson(says, said)) return ''
+  if (says === '' || says === '{}' || says === said || isSameJson(says, said)) return ''
   throw unavailable(providerId, 'Its final form of an item contradicts what it streamed')
 }
 
-/** Whether two texts are the same JSON, apart from white space and escapes. */
+/** Whether two texts are JSON of the same value. */
 function isSameJson(one: string, other: string): boolean {
   try {
-    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other))
+    return isDeepStrictEqual(JSON.parse(one), JSON.parse(other))
   } catch {
     return false
   }
