@@ -29,6 +29,11 @@ export function argumentsAt(providerId: string, value: unknown): string {
   throw unavailable(providerId, 'It sent arguments that are neither text nor an object')
 }
 
+/** Whether the value is an object without members. It must be parsed JSON. */
+export function isEmptyObject(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 0
+}
+
 /** The value if it is a number of tokens, else undefined. The meter decides whether it is plausible. */
 export function countAt(value: unknown): bigint | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? BigInt(value) : undefined

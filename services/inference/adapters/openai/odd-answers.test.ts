@@ -58,6 +58,22 @@ test('arguments may be an object, and nothing else but a text', () => {
   }
 })
 
+test('an empty object of arguments counts only if nothing else comes', () => {
+  const called = (args: JsonObject[string]) => ({
+    tool_calls: [{ index: 0, id: 'c', function: { name: 'put', arguments: args } }],
+  })
+  assert.deepEqual(whole(message(called({}))).parts, [call('put', '{}')])
+  const said = [{}, { a: 1 }, '{"a":1}', '']
+  for (const [one, other] of said.flatMap((one) => said.map((other) => [one, other] as const))) {
+    const texts = [one, other].filter((args) => Object.keys(args).length > 0 && args !== '')
+    if (texts.length > 1) continue
+    const [args = one === '' && other === '' ? '' : {}] = texts
+    const { parts } = streamed(delta(called(one)), delta(called(other)), delta({}, 'tool_calls'))
+    const json = typeof args === 'string' ? args : JSON.stringify(args)
+    assert.deepEqual(parts, [call('put', json)], JSON.stringify([one, other]))
+  }
+})
+
 test('a call in the form of OpenAI’s first tools is a call, unless it is there in today’s form as well', () => {
   const own = (parts: readonly object[]) => parts.map((part) => ({ ...part, callId: 'c' }))
   const once = { name: 'put', arguments: '{"a":1}' }

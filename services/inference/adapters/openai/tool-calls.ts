@@ -2,7 +2,7 @@ import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { argumentsAt, objectAt, textAt } from '../http/json.ts'
+import { argumentsAt, isEmptyObject, objectAt, textAt } from '../http/json.ts'
 import { unavailable } from '../http/provider-errors.ts'
 import { readProof } from './call-proofs.ts'
 
@@ -16,6 +16,8 @@ interface Call {
   name: string
   custom: boolean
   held: string
+  /** Whether arguments came as an object without members, which counts only if nothing else comes. */
+  isBlank: boolean
   /** The provider's proof of the call; empty: none has come. */
   proof: ReturnType<typeof readProof>
   part: OpenPart | undefined
@@ -46,8 +48,11 @@ export class OpenaiToolCalls {
     const custom = objectAt(delta.custom)
     const called = custom ?? objectAt(delta.function)
     const name = textAt(called?.name)
-    const text = argumentsAt(this.#providerId, called?.arguments) || argumentsAt(this.#providerId, custom?.input)
+    const args = called?.arguments
+    const isBlank = isEmptyObject(args)
+    const text = (isBlank ? '' : argumentsAt(this.#providerId, args)) || argumentsAt(this.#providerId, custom?.input)
     const call = this.#find(delta.index, id) ?? this.#add(delta.index, id)
+    call.isBlank ||= isBlank
     call.proof = { ...call.proof, ...readProof(delta.extra_content) }
     if (call.part === undefined) {
       if (name !== call.name) call.name = name.startsWith(call.name) ? name : call.name + name
@@ -75,8 +80,10 @@ export class OpenaiToolCalls {
   end(cut = false): void {
     for (const call of this.#calls) {
       if (call.part === undefined && cut) continue
-      if (call.name !== '') this.#writer.end(call.part ?? this.#start(call))
-      else throw unavailable(this.#providerId, 'It sent a tool call without a name')
+      if (call.name === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
+      const part = call.part ?? this.#start(call)
+      if (call.isBlank && part.text.isEmpty) this.#writer.extend(part, '{}')
+      this.#writer.end(part)
     }
   }
 
@@ -109,6 +116,7 @@ export class OpenaiToolCalls {
       name: '',
       custom: false,
       held: '',
+      isBlank: false,
       proof: {},
       part: undefined,
     }
