@@ -24,6 +24,10 @@ const CASES: Readonly<Record<string, readonly [sent: readonly Json[], got?: read
     [text('A', { index: 0 }), text('B', { index: 0 }), text('', { signature: 's1', index: 0 })],
     [text('AB', { signature: 's1' })],
   ],
+  'with a signature in pieces': [
+    [text('A', { signature: 's1' }), text('', { signature: 's2' }), text('B', { signature: 's3', index: 0 })],
+    [text('A', { signature: 's1s2' }), text('B', { signature: 's3' })],
+  ],
 }
 
 const withoutNumber = ({ index: _, ...detail }: Json): Json => detail

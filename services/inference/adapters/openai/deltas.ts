@@ -122,7 +122,7 @@ export class OpenaiDeltas {
     if (index !== undefined && this.#index !== undefined && index !== this.#index) return false
     if (differ(id, detail.id) || differ(format, detail.format)) return false
     // A proof may come in several pieces.
-    return signature === '' || (words === '' && index !== undefined && index === this.#index)
+    return signature === '' || (words === '' && index === this.#index)
   }
 
   #part(kind: GrowingKind): OpenPart {
