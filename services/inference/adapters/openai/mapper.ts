@@ -32,6 +32,8 @@ export class OpenaiMapper implements ProviderMapper {
   readonly #calls: OpenaiToolCalls
   readonly #deltas: OpenaiDeltas
   readonly #template = new DeltaTemplate('content')
+  /** Index of the choice that is read; undefined: none has come. */
+  #index: number | undefined
   #reason = ''
   #rawReason = ''
   #stopText: string | undefined
@@ -103,13 +105,24 @@ export class OpenaiMapper implements ProviderMapper {
     this.#writer.push({ type: 'started', warnings: this.#warnings })
   }
 
-  /** The only choice that was requested, once a completion or chunk is known not to be an error. */
+  /** The choice that is read, once a completion or chunk is known not to be an error. */
   #take(chunk: JsonObject): JsonObject | undefined {
     const { error, choices, service_tier: tier } = chunk
     if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
     this.#begin()
     this.#serviceTier = wordAt(tier) ?? this.#serviceTier
-    return firstOf(listAt(choices))
+    return this.#one(
+      listAt(choices)
+        .map(objectAt)
+        .filter((choice) => choice !== undefined),
+    )
+  }
+
+  /** Only one choice was requested: that with the lowest index of those that come first. Later pieces may have none. */
+  #one(choices: readonly JsonObject[]): JsonObject | undefined {
+    const [first] = choices.toSorted((one, other) => indexOf(one) - indexOf(other))
+    if (first !== undefined) this.#index ??= indexOf(first)
+    return choices.find((choice) => indexOf(choice, this.#index) === this.#index)
   }
 
   #usage(chunk: JsonObject): boolean {
@@ -171,13 +184,8 @@ export class OpenaiMapper implements ProviderMapper {
   }
 }
 
-/** The choice with the index 0, or without one. */
-function firstOf(choices: readonly unknown[]): JsonObject | undefined {
-  for (const choice of choices) {
-    const found = objectAt(choice)
-    if (found !== undefined && Number(found.index ?? 0) === 0) return found
-  }
-  return undefined
+function indexOf({ index }: JsonObject, otherwise = 0): number {
+  return Number(index ?? otherwise) || 0
 }
 
 /** A whole message as one delta. Each call in it is a separate one, whatever its index and id. */

@@ -125,7 +125,7 @@ test('a picture or an encrypted thought that was streamed does not come again in
   }
 })
 
-test('only the choice with the index 0 counts, wherever it is', () => {
+test('the choice with the lowest index counts, wherever it is', () => {
   const one = (index: number, said: object, finish: string | null) => ({ index, ...said, finish_reason: finish })
   const pieces = ['A', 'B', 'B2', 'A2'].map((content) => ({ delta: { content } }))
   const [a = {}, b = {}, b2 = {}, a2 = {}] = pieces
@@ -138,6 +138,10 @@ test('only the choice with the index 0 counts, wherever it is', () => {
   assert.deepEqual(streamed(...chunks), { parts: [text('AA2')], reason: 'stop' })
   const choices = ['B', 'A'].map((content, at) => one(1 - at, { message: { content } }, 'stop'))
   assert.deepEqual(whole({ choices }).parts, [text('A')])
+  assert.deepEqual(whole({ choices: choices.slice(0, 1) }).parts, [text('B')])
+  const others = ['B', 'B2'].map((content) => ({ choices: [one(1, { delta: { content } }, null)] }))
+  const ended = { choices: [{ delta: {}, finish_reason: 'length' }] }
+  assert.deepEqual(streamed(...others, ended), { parts: [text('BB2')], reason: 'length' })
 })
 
 const named = (name: string, args = '') =>
