@@ -46,6 +46,26 @@ test('text that is held back, since a stop text may begin with it, has been sent
   assert.equal(streamed([...said('One EN'), text('One two')], ['END']).text, 'One EN')
 })
 
+test('what follows a stop text is counted once, whether it comes in deltas, in the final form or in both', () => {
+  const parts = (...texts: string[]) => message(texts.map((text) => ({ type: 'output_text', text })))
+  const second = { ...said('two')[0], content_index: 1 }
+  const withheld = (...events: readonly object[]) => {
+    const mapper = new ResponsesMapper('p', [], ['END'])
+    for (const event of events) mapper.push(JSON.stringify(event))
+    return mapper.take().reduce((sum, event) => sum + (event.type === 'withheld' ? event.bytes : 0), 0)
+  }
+  for (const events of [
+    [...said('One END'), second],
+    [...said('One END'), second, parts('One END', 'two')],
+    [...said('One END'), parts('One END', 'two')],
+    [...said('One END'), { ...second, delta: 't' }, parts('One END', 'two')],
+    [parts('One END', 'two')],
+    [...said('One END'), { ...second, content_index: 0, output_index: 1 }, { ...parts('two'), output_index: 1 }],
+  ]) {
+    assert.equal(withheld(...events), 'ENDtwo'.length, JSON.stringify(events))
+  }
+})
+
 test('arguments of a call may be an object; whose JSON contradicts the deltas is malformed, however it is written', () => {
   const call = (args: unknown) => ({ type: 'function_call', id: 'fc', call_id: 'c', name: 'f', arguments: args })
   const begun = { type: 'response.output_item.added', output_index: 0, item: call('') }

@@ -53,8 +53,7 @@ export class ResponsesItems {
 
   /** A text of an item grows. */
   extend(key: unknown, place: Place, kind: GrowingKind, delta: string, logProbabilities?: unknown): void {
-    if (this.stopText !== undefined) this.#withhold(key, delta)
-    else if (delta !== '') this.#grow(this.#live(key), place, kind, delta, logProbabilities)
+    if (delta !== '') this.#grow(this.#live(key), place, kind, delta, logProbabilities)
   }
 
   /** The next paragraph of a summary begins. */
@@ -67,7 +66,7 @@ export class ResponsesItems {
   /** The arguments of a call grow; without its tool it is not a call yet. */
   extendCall(key: unknown, delta: string): void {
     const part = this.#items.get(key)?.parts.get('call')
-    if (this.stopText !== undefined) this.#withhold(key, delta)
+    if (this.stopText !== undefined) this.#withhold(this.#live(key), 'call', delta)
     else if (part !== undefined && delta !== '') this.#writer.extend(part, delta)
   }
 
@@ -119,9 +118,9 @@ export class ResponsesItems {
     }
   }
 
-  #withhold(key: unknown, delta: string): void {
-    this.#live(key)
-    this.#writer.withhold(delta)
+  #withhold(live: LiveItem, place: Place, text: string): void {
+    live.withheld.set(place, (live.withheld.get(place) ?? 0) + text.length)
+    this.#writer.withhold(text)
   }
 
   /** Ends everything that is open. */
@@ -151,16 +150,16 @@ export class ResponsesItems {
   /** Adds what the final form of a text has beyond what came before. */
   #finish(live: LiveItem, place: Place, kind: GrowingKind, text: string, logProbabilities?: unknown): void {
     const part = live.parts.get(place)
-    if (part === undefined) this.#grow(live, place, kind, text, logProbabilities)
+    if (part === undefined) this.#grow(live, place, kind, text.slice(live.withheld.get(place) ?? 0), logProbabilities)
     else if (this.stopText === undefined && !this.#writer.full)
       this.#stopper.extend(part, restOf(this.#providerId, this.#stopper.textOf(part), text, kind))
   }
 
   #grow(live: LiveItem, place: Place, kind: GrowingKind, text: string, logProbabilities?: unknown): void {
-    if (this.stopText !== undefined) this.#writer.withhold(text)
-    if (text === '' || this.stopText !== undefined) return
+    if (text === '') return
     const tokens = logProbabilities === undefined ? undefined : logProbabilitiesOf(logProbabilities)
-    this.#stopper.extend(this.#part(live, place, kind), text, tokens)
+    if (this.stopText !== undefined) this.#withhold(live, place, text)
+    else this.#stopper.extend(this.#part(live, place, kind), text, tokens)
   }
 
   #thought(live: LiveItem, item: JsonObject): void {

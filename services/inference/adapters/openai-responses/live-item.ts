@@ -9,4 +9,6 @@ export class LiveItem {
   phase: string | undefined
   readonly parts = new Map<Place, OpenPart>()
   readonly annotations = new Map<Place, number>()
+  /** How many characters of a text nobody got, since they came after the end of the answer. */
+  readonly withheld = new Map<Place, number>()
 }
