@@ -94,3 +94,25 @@ test('an input in a text, a content that is a text, and a text that was not anno
   assert.deepEqual(streamed({ type: 'thinking_delta', thinking: 'b' }), [{ type: 'reasoning', text: 'b' }])
   assert.throws(() => streamed({ type: 'input_json_delta', partial_json: '{}' }), malformed)
 })
+
+test('an empty delta after the end of its block changes nothing', () => {
+  for (const [block, said, none] of [
+    [{ type: 'tool_use', id: 'c', name: 'f' }, { partial_json: '{"a":1}' }, { partial_json: '' }],
+    [{ type: 'text' }, { text: 'a' }, { text: '' }],
+    [{ type: 'thinking' }, { thinking: 'a' }, { thinking: '' }],
+  ] as const) {
+    const type = Object.keys(said)[0] === 'partial_json' ? 'input_json_delta' : `${block.type}_delta`
+    const mapper = new AnthropicMapper('p', [])
+    for (const event of [
+      { type: 'message_start', message: {} },
+      { type: 'content_block_start', index: 0, content_block: block },
+      { type: 'content_block_delta', index: 0, delta: { type, ...said } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'content_block_delta', index: 0, delta: { type, ...none } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ])
+      mapper.push(JSON.stringify(event))
+    assert.equal(endedParts(mapper).length, 1, type)
+  }
+})

@@ -145,7 +145,8 @@ export class AnthropicMapper implements ProviderMapper {
   }
 
   #extend(index: unknown, delta: JsonObject): void {
-    const block = this.#blocks.has(index) ? undefined : unannounced(this.#providerId, delta)
+    const said = textAt(delta.text ?? delta.partial_json ?? delta.thinking)
+    const block = this.#blocks.has(index) || said === '' ? undefined : unannounced(this.#providerId, delta)
     if (block !== undefined) this.#begin(index, block)
     const open = this.#blocks.get(index)
     if (open === undefined) return
@@ -159,7 +160,6 @@ export class AnthropicMapper implements ProviderMapper {
       return
     }
     if (delta.type === 'citations_delta') cite(this.#writer, part, objectAt(delta.citation))
-    const said = textAt(delta.text ?? delta.partial_json ?? delta.thinking)
     if (said !== '') this.#writer.extend(part, said)
   }
 

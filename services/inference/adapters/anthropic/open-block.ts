@@ -34,7 +34,7 @@ export function wholeBlock({ block, json }: OpenBlock): JsonObject {
   return json === '' ? block : { ...block, input: parsed(json) ?? {} }
 }
 
-/** The block that a delta of none begins: some servers do not announce texts. Undefined: it begins none. */
+/** The block that words of none begin: some servers do not announce texts. Undefined: they begin none. */
 export function unannounced(providerId: string, { type }: JsonObject): JsonObject | undefined {
   if (type === 'input_json_delta') throw unavailable(providerId, 'It sent a tool call without a name')
   if (type === 'text_delta') return { type: 'text' }
