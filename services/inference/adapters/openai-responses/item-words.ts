@@ -35,7 +35,7 @@ export function callTextOf(providerId: string, { arguments: call, input }: JsonO
 }
 
 /** Everything that the model wrote in an item, as far as it is text. */
-export function wordsOf(item: JsonObject): string {
+export function allTextOf(item: JsonObject): string {
   const { content, summary, arguments: call, input, encrypted_content: hidden } = item
   return [textsOf(summary), textsOf(content), textAt(call), textAt(input), textAt(hidden)].join('')
 }

@@ -7,7 +7,7 @@ import { annotate } from '../openai/annotations.ts'
 import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
 import { restOf } from './final-form.ts'
 import { OPENAI_FORMAT } from './format.ts'
-import { callTextOf, phaseOf, textsOf, waits, wordsOf, writeEncrypted, writeImage } from './item-words.ts'
+import { allTextOf, callTextOf, phaseOf, textsOf, waits, writeEncrypted, writeImage } from './item-words.ts'
 import { LiveItem, type Place } from './live-item.ts'
 import { OwnTools } from './own-tools.ts'
 import { Stopper } from './stop-texts.ts'
@@ -111,7 +111,7 @@ export class ResponsesItems {
   /** Only what the answer contains of an item is completed; one of which nothing came before is withheld whole. */
   #endAfterStop(key: unknown, item: JsonObject): void {
     const live = this.#items.get(key)
-    if (live === undefined) this.#writer.withhold(wordsOf(item))
+    if (live === undefined) this.#writer.withhold(allTextOf(item))
     else {
       if (item.type === 'message') this.#message(live, item)
       this.#close(key, live)
