@@ -1,6 +1,7 @@
 import { isDeeperThan, isJson, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
 import type { AgentDocument, AgentEntry, AgentMode, ModelRef, PermissionRule, RequestOverlay } from './agent.ts'
-import { AGENT_KEYS, fromLegacy, isLegacy } from './legacy-agent.ts'
+import { ASK_ALWAYS } from './builtin-agents.ts'
+import { AGENT_KEYS, fromLegacy, fromLegacyDocument, isLegacy } from './legacy-agent.ts'
 
 /** A document is invalid; the message names the member. */
 export class DocumentError extends Error {
@@ -9,30 +10,41 @@ export class DocumentError extends Error {
 
 /** Top-level keys of a configuration document that are used, and those that mean nothing to a server. */
 const KEYS = ['agents', 'permissions', 'default_agent', 'mcp', 'plugins']
+const OLDER_KEYS = ['agent', 'tools', 'permission']
 const MAX_NAMED = 16
 const MCP_KEYS = ['type', 'command', 'environment', 'cwd', 'url', 'headers', 'oauth', 'timeout', 'enabled']
 const SILENT_KEYS = ['$schema', 'theme', 'keybinds', 'tui', 'username', 'share', 'autoupdate']
 
 /**
- * Reads the agents in a configuration document. A malformed agent is left out and reported to `onProblem`, and so are
- * unknown keys. Malformed rules for all agents become one rule with `ask` for everything: something that was meant to
- * be denied must not end up allowed.
+ * Reads the agents in a configuration document, also in OpenCode's older keys. A malformed agent is left out and
+ * reported to `onProblem`, and so are unknown keys. Something that was meant to be denied must not end up allowed:
+ * malformed rules for all agents become one rule with `ask` for everything, and so does a malformed entry of an agent
+ * that is also defined elsewhere.
  */
 export function readConfigDocument(value: unknown, onProblem: (problem: string) => void): AgentDocument {
   if (!isObject(value)) throw new DocumentError('the document is not an object')
+  const document = fromLegacyDocument(value)
   const agents = new Map<string, AgentEntry>()
-  for (const [id, entry] of Object.entries(isObject(value.agents) ? value.agents : {})) {
-    readOrReport(onProblem, () => agents.set(id, readAgentEntry(entry, `agents.${id}`)))
+  const malformed: string[] = []
+  for (const [id, entry] of Object.entries(document.agents)) {
+    const agent = readOrReport(onProblem, () => readAgentEntry(entry, `agents.${id}`))
+    if (agent === undefined) malformed.push(id)
+    else agents.set(id, agent)
     if (isObject(entry)) reportUnknown(entry, AGENT_KEYS, (problem) => onProblem(`agents.${id}: ${problem}`))
   }
   for (const [name, entry] of Object.entries(isObject(value.mcp) ? value.mcp : {})) {
     if (isObject(entry)) reportUnknown(entry, MCP_KEYS, (problem) => onProblem(`mcp.${name}: ${problem}`))
   }
-  reportUnknown(value, [...KEYS, ...SILENT_KEYS], onProblem)
-  const rules = readOrReport(onProblem, () => readRules(value.permissions ?? [], 'permissions'))
+  reportUnknown(value, [...KEYS, ...OLDER_KEYS, ...SILENT_KEYS], onProblem)
+  const rules = readOrReport(onProblem, () => {
+    const list = ['agents', 'agent'].find((key) => !isObject(value[key] ?? {}))
+    if (list !== undefined) throw new DocumentError(`${list} is not an object`)
+    return readRules(document.permissions, 'permissions')
+  })
   return {
     agents,
-    permissions: rules ?? [{ action: '*', resource: '*', effect: 'ask' }],
+    malformed,
+    permissions: rules ?? [ASK_ALWAYS],
     ...(typeof value.default_agent === 'string' && { defaultAgent: value.default_agent }),
   }
 }
@@ -72,7 +84,7 @@ function readAgentEntry(value: unknown, at: string): AgentEntry {
 function reportUnknown(value: object, known: readonly string[], onProblem: (problem: string) => void): void {
   const unknown = Object.keys(value).filter((key) => !known.includes(key))
   if (unknown.length === 0) return
-  const named = known.filter((key) => !SILENT_KEYS.includes(key)).join(', ')
+  const named = known.filter((key) => ![...OLDER_KEYS, ...SILENT_KEYS].includes(key)).join(', ')
   onProblem(`unknown keys: ${unknown.slice(0, MAX_NAMED).join(', ')} (known keys: ${named})`)
 }
 

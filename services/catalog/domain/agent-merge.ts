@@ -1,5 +1,5 @@
 import type { Agent, AgentDocument, AgentEntry, PermissionRule } from './agent.ts'
-import { BUILTIN_AGENTS, DEFAULT_RULES } from './builtin-agents.ts'
+import { ASK_ALWAYS, BUILTIN_AGENTS, DEFAULT_RULES } from './builtin-agents.ts'
 
 /** The agents of a location. */
 export interface AgentSet {
@@ -25,11 +25,12 @@ export function mergeAgents(
 ): AgentSet {
   const merged = new Map<string, AgentEntry>()
   const own = new Map<string, PermissionRule[]>()
-  for (const { agents } of documents) {
+  for (const { agents, malformed = [] } of documents) {
     for (const [id, entry] of agents) {
       merged.set(id, mergeEntry(merged.get(id) ?? BUILTIN_AGENTS.get(id) ?? {}, entry))
       own.set(id, [...(own.get(id) ?? []), ...(entry.permissions ?? [])])
     }
+    for (const id of malformed) own.set(id, [...(own.get(id) ?? []), ASK_ALWAYS])
   }
   const general = documents.flatMap((document) => document.permissions)
   const agents = [...new Set([...BUILTIN_AGENTS.keys(), ...merged.keys()])].flatMap((id) => {

@@ -62,4 +62,6 @@ export interface AgentDocument {
   readonly permissions: readonly PermissionRule[]
   readonly defaultAgent?: string
   readonly agents: ReadonlyMap<string, AgentEntry>
+  /** Agents whose entries cannot be read; those that are defined elsewhere must ask before everything. */
+  readonly malformed?: readonly string[]
 }

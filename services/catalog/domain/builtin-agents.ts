@@ -20,6 +20,9 @@ export const DEFAULT_RULES: readonly PermissionRule[] = [
   ...ENVIRONMENT_FILES,
 ]
 
+/** The rule in place of rules that cannot be read. */
+export const ASK_ALWAYS = rule('*', '*', 'ask')
+
 const NOTHING = [rule('*', '*', 'deny')]
 
 const SEARCH_ONLY = [

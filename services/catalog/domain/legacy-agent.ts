@@ -27,33 +27,64 @@ export function fromLegacy(fields: Readonly<Record<string, unknown>>): Record<st
     else if (!LEGACY_KEYS.has(key)) body[key] = value
   }
   if (typeof present.color === 'string' && !present.color.startsWith('#')) delete present.color
-  const rules = [...toolRules(fields.tools), ...permissionRules(fields.permission)]
   const request = isObject(fields.request) ? fields.request : {}
   return {
     ...present,
     system: present.system ?? fields.prompt,
     disabled: present.disabled ?? fields.disable,
     steps: present.steps ?? fields.maxSteps,
-    permissions: [...rules, ...(Array.isArray(fields.permissions) ? fields.permissions : [])],
+    permissions: rulesOf(fields),
     request: { ...request, body: { ...body, ...(isObject(request.body) && request.body) } },
   }
 }
 
-function toolRules(tools: unknown): PermissionRule[] {
-  if (!isObject(tools)) return []
-  return Object.entries(tools).map(([tool, on]) => ({
-    action: EDITING_TOOLS.has(tool) ? 'edit' : tool,
-    resource: '*',
-    effect: on === false ? 'deny' : 'allow',
-  }))
+/**
+ * Converts the older keys of a configuration document: entries of `agent` become entries of `agents`, whose own members
+ * win, and `tools` and `permission` become rules before those of `permissions`.
+ */
+export function fromLegacyDocument(fields: Readonly<Record<string, unknown>>): {
+  readonly agents: Readonly<Record<string, unknown>>
+  readonly permissions: unknown
+} {
+  const agent = isObject(fields.agent) ? fields.agent : {}
+  const agents = isObject(fields.agents) ? fields.agents : {}
+  const converted = Object.entries(agent).map(([id, older]) => {
+    const current = Object.hasOwn(agents, id) ? agents[id] : {}
+    return [id, isObject(older) && isObject(current) ? fromLegacy({ ...older, ...current }) : undefined]
+  })
+  return { agents: { ...agents, ...Object.fromEntries(converted) }, permissions: rulesOf(fields) }
 }
 
-// Parts that are not understood stay in the rule, so that the parser of rules refuses the file.
+// Parts that are not understood stay where they are, so that the parser of rules refuses them.
+function rulesOf({ tools, permission, permissions }: Readonly<Record<string, unknown>>): unknown {
+  const rules = [...toolRules(tools ?? {}), ...permissionRules(permission)]
+  if (permissions === undefined || permissions === null) return rules
+  return Array.isArray(permissions) ? [...rules, ...permissions] : permissions
+}
+
+function toolRules(tools: unknown): PermissionRule[] {
+  if (!isObject(tools)) return ruleOf('*', '*', undefined)
+  const effects = new Map<unknown, unknown>([
+    [true, 'allow'],
+    [false, 'deny'],
+  ])
+  return Object.entries(tools).flatMap(([tool, on]) =>
+    ruleOf(EDITING_TOOLS.has(tool) ? 'edit' : tool, '*', effects.get(on)),
+  )
+}
+
 function permissionRules(permission: unknown): PermissionRule[] {
   if (permission === undefined) return []
-  if (!isObject(permission)) return [{ action: '*', resource: '*', effect: permission as 'ask' }]
+  if (!isObject(permission)) return ruleOf('*', '*', permission)
   return Object.entries(permission).flatMap(([action, value]) => {
     const patterns = isObject(value) ? Object.entries(value) : [['*', value] as const]
-    return patterns.map(([resource, effect]) => ({ action, resource, effect: effect as 'ask' }))
+    return patterns.flatMap(([resource, effect]) => ruleOf(action, resource, effect))
   })
+}
+
+// The older form names tools of MCP servers as `server_tool`, also by patterns; rules have the resource `server/tool`.
+function ruleOf(action: string, resource: string, effect: unknown): PermissionRule[] {
+  const rule = { action, resource, effect: effect as 'ask' }
+  if (action === '*' || !/[_*]/.test(action)) return [rule]
+  return [rule, { ...rule, action: 'mcp', resource: action.replaceAll('_', '?') }]
 }

@@ -130,7 +130,8 @@ test('a near-skill is accepted, or logged once with its path and what to do', as
     '.opencode/skills/other/SKILL.md': skill('named', 'Do it.', 'name: else\n'),
     '.opencode/skills/team/case/Skill.md': skill('lower case', 'Do it.', 'name: case\n'),
     '.opencode/skills/mute/SKILL.md': 'Do it.',
-    'opencode.json': '{"$schema":"","agent":{},"permission":{"bash":"deny"},"mcp":{"one":{"env":{}}}}',
+    'opencode.json':
+      '{"$schema":"","agent":{},"permission":{"bash":"deny"},"mode":{},"lsp":{},"mcp":{"one":{"env":{}}}}',
   })
   await writeFiles(config, { 'skill/two/skill.md': skill('of the user') })
   const expected = ['mute: undefined', 'one: singular', 'other: named', 'team/case: lower case', 'two: of the user']
@@ -143,7 +144,7 @@ test('a near-skill is accepted, or logged once with its path and what to do', as
       '.opencode/skills/mute/SKILL.md: the front matter has no description: without it the model does not know when to read the skill',
       '.opencode/skills/other/SKILL.md: the name else is only shown: its id is other, the name of its folder; give both the same name',
       'opencode.json: mcp.one: unknown keys: env (known keys: type, command, environment, cwd, url, headers, oauth, timeout, enabled)',
-      'opencode.json: unknown keys: agent, permission (known keys: agents, permissions, default_agent, mcp, plugins)',
+      'opencode.json: unknown keys: mode, lsp (known keys: agents, permissions, default_agent, mcp, plugins)',
     ],
   )
 })
