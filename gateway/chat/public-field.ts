@@ -1,8 +1,8 @@
 import { memberName } from '../generation/public-field.ts'
 import type { GenerationHeaders } from '../generation/request.ts'
 import type { CreateChatBody } from './body.ts'
+import { offerOf } from './offer.ts'
 import { originsOf } from './to-messages.ts'
-import { offeredTools } from './to-settings.ts'
 
 /** Maps a field of the generation to the member of the request body that it was made from. */
 export function publicField(field: string, body: CreateChatBody, headers: GenerationHeaders): string {
@@ -61,9 +61,9 @@ function memberOf(rest: string): string {
 
 /** `callable`: it is about tools of the caller; else about such that a provider runs. */
 function fieldOfTool(body: CreateChatBody, callable: boolean, index: number, rest: string): string {
-  const isCallable = (type: string): boolean => type === 'function' || type === 'custom'
-  const tool = offeredTools(body).filter(({ type }) => isCallable(type) === callable)[index]
-  if (tool === undefined) return `tools.${index}${rest}`
-  const at = `tools.${body.tools?.indexOf(tool)}`
-  return callable ? `${at}.${tool.type}${rest.replace(/^\.custom$/, '')}` : at
+  const offer = offerOf(body)
+  if (!callable) return offer.hosted[index]?.path ?? `tools.${index}`
+  const offered = offer.callable[index]
+  if (offered === undefined) return `tools.${index}${rest}`
+  return `${offered.path}.${offered.tool.type}${rest.replace(/^\.custom$/, '')}`
 }

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { type HostedToolSchema, ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/request.ts'
 import {
   cleared,
@@ -11,7 +11,8 @@ import {
   toReasoning,
   toSharedSettings,
 } from '../generation/to-shared.ts'
-import { type ChatSettings, nameOf, wantedBy } from './body.ts'
+import { type ChatSettings, wantedBy } from './body.ts'
+import { type CallableTool, offerOf } from './offer.ts'
 
 type Struct = NonNullable<GenerationInit['providerBody']>
 
@@ -83,34 +84,29 @@ function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']>
   }
 }
 
-/** The tools that the model is shown. */
-export function offeredTools({ tools, tool_choice: choice }: ChatSettings): NonNullable<ChatSettings['tools']> {
-  const narrowed =
-    typeof choice === 'object' && choice?.type === 'allowed_tools' ? new Set(wantedBy(choice)) : undefined
-  return (tools ?? []).filter((tool) => narrowed?.has(nameOf(tool)) !== false)
+function toTools(body: ChatSettings): Pick<GenerationInit, 'tools' | 'hostedTools'> {
+  const { callable, hosted } = offerOf(body)
+  return {
+    tools: callable.map(({ tool }) => toTool(tool)),
+    hostedTools: hosted.map(({ tool }) => ({ format: OPENAI, definition: tool as Struct })),
+  }
 }
 
-function toTools(body: ChatSettings): Pick<GenerationInit, 'tools' | 'hostedTools'> {
-  const tools: MessageInitShape<typeof ToolSchema>[] = []
-  const hostedTools: MessageInitShape<typeof HostedToolSchema>[] = []
-  for (const tool of offeredTools(body)) {
-    if (tool.type === 'function') {
-      const { name, description, parameters, strict } = tool.function
-      tools.push({
-        name,
-        description: description || undefined,
-        ...given('parameters', parameters as Struct | null | undefined),
-        ...given('strict', strict),
-        ...cacheOf(tool),
-      })
-    } else if (tool.type === 'custom') {
-      const { name, description, format } = tool.custom
-      const grammar = format?.type === 'grammar' ? format.grammar : undefined
-      const custom = grammar === undefined ? {} : { syntax: grammar.syntax, grammar: grammar.definition }
-      tools.push({ name, description: description || undefined, custom, ...cacheOf(tool) })
-    } else hostedTools.push({ format: OPENAI, definition: tool as Struct })
+function toTool(tool: CallableTool): MessageInitShape<typeof ToolSchema> {
+  if (tool.type === 'function') {
+    const { name, description, parameters, strict } = tool.function
+    return {
+      name,
+      description: description || undefined,
+      ...given('parameters', parameters as Struct | null | undefined),
+      ...given('strict', strict),
+      ...cacheOf(tool),
+    }
   }
-  return { tools, hostedTools }
+  const { name, description, format } = tool.custom
+  const grammar = format?.type === 'grammar' ? format.grammar : undefined
+  const custom = grammar === undefined ? {} : { syntax: grammar.syntax, grammar: grammar.definition }
+  return { name, description: description || undefined, custom, ...cacheOf(tool) }
 }
 
 function cacheOf({ cache_control: cache }: Pick<ChatSettings, 'cache_control'>) {

@@ -43,11 +43,21 @@ function withMember(at: string, rest: string): string {
   return member === undefined ? at : `${at}.${member}`
 }
 
+/** The places of the tools of bodies: every name of a tool's field needs them again. */
+const known = new WeakMap<CreateMessageBody, Map<boolean, number[]>>()
+
 /** The caller's tools and Anthropic's are in one list. */
-function placeOf({ tools }: CreateMessageBody, custom: boolean, index: number): number {
-  const places = [...(tools ?? []).keys()].filter((place) => {
-    const tool = tools?.[place]
-    return tool !== undefined && isCustomTool(tool) === custom
-  })
-  return places[index] ?? index
+function placeOf(body: CreateMessageBody, custom: boolean, index: number): number {
+  const places = known.get(body) ?? placesOf(body)
+  known.set(body, places)
+  return places.get(custom)?.[index] ?? index
+}
+
+function placesOf({ tools }: CreateMessageBody): Map<boolean, number[]> {
+  const places = new Map<boolean, number[]>([
+    [true, []],
+    [false, []],
+  ])
+  for (const [place, tool] of (tools ?? []).entries()) places.get(isCustomTool(tool))?.push(place)
+  return places
 }

@@ -41,30 +41,37 @@ interface Offering {
   readonly input?: z.output<typeof input> | undefined
 }
 
+/** The offers of bodies: every name of a tool's field needs them again. */
+const known = new WeakMap<Offering, Offer>()
+
 /** The tools of a body, those of its `additional_tools` among them, as far as its choice allows them. */
 export function offerOf(body: Offering): Offer {
+  const offer = known.get(body) ?? toOffer(body)
+  known.set(body, offer)
+  return offer
+}
+
+function toOffer(body: Offering): Offer {
   const { tool_choice: choice } = body
-  const allowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.tools : undefined
   const all = everyTool(body)
-  if (allowed === undefined) return all
-  return {
-    tools: all.tools.filter(({ tool }) => allowed.some((choice) => names(choice, tool))),
-    hosted: all.hosted.filter(({ tool }) => allowed.some((choice) => names(choice, tool))),
-  }
+  if (typeof choice !== 'object' || choice?.type !== 'allowed_tools') return all
+  const allowed = new Set(choice.tools.map(nameOf))
+  const allows = (tool: Inner | Hosted): boolean =>
+    allowed.has(nameOf(tool)) || (tool.type === 'mcp' && allowed.has(ANY_SERVER))
+  return { tools: all.tools.filter(({ tool }) => allows(tool)), hosted: all.hosted.filter(({ tool }) => allows(tool)) }
 }
 
 type Choice = Exclude<z.output<typeof toolChoice>, string>
 
-/**
- * Whether a choice names a tool: one of the caller by its name, one of a provider by its type, and a server of MCP by
- * its label.
- */
-function names(choice: Exclude<Choice, { type: 'allowed_tools' }>, tool: Inner | Hosted): boolean {
-  if (choice.type === 'function' || choice.type === 'custom')
-    return choice.type === tool.type && choice.name === tool.name
-  if (choice.type !== tool.type) return false
-  return choice.type !== 'mcp' || choice.server_label == null || choice.server_label === tool.server_label
+/** What names a tool: one of the caller its name, one of a provider its type, and a server of MCP its label. */
+function nameOf(named: Exclude<Choice, { type: 'allowed_tools' }> | Inner | Hosted): string {
+  const { type } = named
+  if (type === 'function' || type === 'custom') return JSON.stringify([type, named.name])
+  return JSON.stringify(type === 'mcp' && named.server_label != null ? [type, named.server_label] : [type])
 }
+
+/** A choice of MCP without a label. */
+const ANY_SERVER = nameOf({ type: 'mcp' })
 
 function everyTool({ tools, input }: Offering): Offer {
   const offer = { tools: [] as OfferedTool[], hosted: [] as Offer['hosted'][number][] }

@@ -117,6 +117,41 @@ test('settings that are left out have the names that the dialect has for them', 
   }
 })
 
+test('of many tools that are left out, the first 64 are named', async () => {
+  await using openai = await startStub(answers(200, fixture('openai-text.json')))
+  await using anthropic = await startStub(streams(fixture('anthropic-sources.sse')))
+  const claude = { id: 'claude', protocol: 'anthropic', models: [{ id: 'claude-sonnet-5-5' }], stream: 'always' }
+  await using portico = await openPortico({
+    PORTICO_CONFIG: providerConfig([
+      { id: 'gpt', protocol: 'openai', models: [{ id: 'gpt-5.5' }], baseURL: `${openai.url}/v1`, apiKey: 'k' },
+      { ...claude, baseURL: `${anthropic.url}/v1`, apiKey: 'k' },
+    ]),
+  })
+  const named = Array.from({ length: 70 }, (_, i) => `t${i}`)
+  const deferred = { input_schema: { type: 'object' }, defer_loading: true }
+  const allowed = named.toReversed().map((name) => ({ type: 'function', name }))
+  const choice = { tool_choice: { type: 'allowed_tools', mode: 'auto', tools: allowed } }
+  const tools = named.map((name) => ({ type: 'function', name, parameters: {}, defer_loading: true }))
+  const hosted = named.map(() => ({ type: 'web_search' }))
+  const cases: [dialect: string, model: string, body: object, at: (index: number) => string][] = [
+    ['responses', 'gpt/gpt-5.5', { tools, ...choice }, (i) => `tools.${i}.defer_loading`],
+    ['responses', 'gpt/gpt-5.5', { tools: hosted }, (i) => `tools.${i}`],
+    [
+      'messages',
+      'gpt/gpt-5.5',
+      { tools: named.map((name) => ({ name, ...deferred })) },
+      (i) => `tools.${i}.defer_loading`,
+    ],
+    ['messages', 'gpt/gpt-5.5', { tools: named.map((name) => ({ type: 'bash_20250124', name })) }, (i) => `tools.${i}`],
+    ['chat/completions', 'claude/claude-sonnet-5-5', { tools: hosted }, (i) => `tools.${i}`],
+  ]
+  for (const [dialect, model, body, at] of cases) {
+    const { json } = await ask(portico, dialect, { model, ...body })
+    const first = named.slice(0, 64).map((_, i) => at(i))
+    assert.deepEqual(notApplied(json), first, `${dialect} ${JSON.stringify(body).slice(0, 60)}`)
+  }
+})
+
 test('with require_parameters, a request that no endpoint meets learns which members are in the way', async () => {
   await using portico = await openPortico({ PORTICO_CONFIG: chatConfig({ url: 'http://127.0.0.1:1' }) })
   const of = (name: string) => ({ type: 'function', name, parameters: {} })

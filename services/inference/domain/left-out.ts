@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '#shared/json.ts'
 import type { Message, Part } from './conversation.ts'
 import type { GenerationRequest, ProviderExtension, Warning } from './generation.ts'
-import type { Tool } from './tools.ts'
+import type { HostedTool, Tool } from './tools.ts'
 
-/** Of a long conversation no more are needed. */
+/** Of many tools, or of a long conversation, no more are needed. */
 const MAX_WARNINGS = 64
 
 /** Settings for which some provider has no member: by the name of their field, whether a request contains them. */
@@ -55,12 +55,20 @@ const LEFT_OUT = 'This provider has no such setting: it was left out'
 /** Warnings about settings of a request for which a provider has no member. */
 export function settingsLeftOut(request: GenerationRequest, without: readonly Setting[]): Warning[] {
   return without.flatMap((name) => {
-    if (!isOfTools(name)) return SETTINGS[name](request) ? [{ field: name, message: LEFT_OUT }] : []
-    const [, member = ''] = name.split('.')
-    return request.tools.flatMap((tool, i) =>
-      TOOL_SETTINGS[name](tool) ? [{ field: `tools[${i}].${member}`, message: LEFT_OUT }] : [],
-    )
+    if (isOfTools(name)) return toolsLeftOut(request.tools, name)
+    return SETTINGS[name](request) ? [{ field: name, message: LEFT_OUT }] : []
   })
+}
+
+function toolsLeftOut(tools: readonly Tool[], name: keyof typeof TOOL_SETTINGS): Warning[] {
+  const [, member = ''] = name.split('.')
+  const warnings: Warning[] = []
+  for (const [i, tool] of tools.entries()) {
+    if (!TOOL_SETTINGS[name](tool)) continue
+    warnings.push({ field: `tools[${i}].${member}`, message: LEFT_OUT })
+    if (warnings.length >= MAX_WARNINGS) break
+  }
+  return warnings
 }
 
 function isOfTools(name: Setting): name is keyof typeof TOOL_SETTINGS {
@@ -115,21 +123,33 @@ export function providerBodyFor(
  * with a proof. `formats`: the provider's own.
  */
 export function foreignLeftOut(request: GenerationRequest, ...formats: readonly string[]): Warning[] {
-  const warnings: Warning[] = []
-  for (const [i, tool] of request.hostedTools.entries()) {
-    if (formats.includes(tool.format)) continue
-    const message = `This provider has no tool "${String(tool.definition.type).slice(0, 64)}": it was left out`
-    warnings.push({ field: `hosted_tools[${i}]`, message })
-  }
-  for (const [i, extension] of request.extensions.entries()) {
-    if (formats.includes(extension.format)) continue
+  const { hostedTools, messages } = request
+  const members = request.extensions.flatMap((extension, i) => {
+    if (formats.includes(extension.format)) return []
     const message = 'It is for another kind of provider: it was left out'
-    for (const name of membersLeftOut(extension, request)) warnings.push({ field: `extensions[${i}].${name}`, message })
+    return membersLeftOut(extension, request).map((name) => ({ field: `extensions[${i}].${name}`, message }))
+  })
+  return [...hostedLeftOut(hostedTools, formats), ...members, ...opaqueLeftOut(messages, formats)]
+}
+
+function hostedLeftOut(tools: readonly HostedTool[], formats: readonly string[]): Warning[] {
+  const warnings: Warning[] = []
+  for (const [i, { format, definition }] of tools.entries()) {
+    if (formats.includes(format)) continue
+    const message = `This provider has no tool "${String(definition.type).slice(0, 64)}": it was left out`
+    warnings.push({ field: `hosted_tools[${i}]`, message })
+    if (warnings.length >= MAX_WARNINGS) break
   }
-  for (const [i, { parts, providerMetadata }] of request.messages.entries()) {
+  return warnings
+}
+
+function opaqueLeftOut(messages: readonly Message[], formats: readonly string[]): Warning[] {
+  const warnings: Warning[] = []
+  for (const [i, { parts, providerMetadata }] of messages.entries()) {
     if (providerMetadata !== undefined && !Object.keys(providerMetadata).some((name) => formats.includes(name))) {
       const message = 'Its instructions for another kind of provider were left out'
       warnings.push({ field: `messages[${i}]`, message })
+      if (warnings.length >= MAX_WARNINGS) return warnings
     }
     for (const [j, part] of parts.entries()) {
       if (!isForeign(part, ...formats)) continue

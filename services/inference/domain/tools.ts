@@ -48,10 +48,25 @@ export interface AllowedTools {
   readonly serverLabels: readonly string[]
 }
 
-/** Whether a choice allows a hosted tool. */
-export function allowsHosted({ hostedTypes, serverLabels }: AllowedTools, { definition }: HostedTool): boolean {
-  const { type, server_label: label } = definition
-  return hostedTypes.includes(String(type)) || (type === 'mcp' && serverLabels.includes(String(label)))
+/** What a choice allows. */
+export class Allowance {
+  readonly #names: ReadonlySet<unknown>
+  readonly #hostedTypes: ReadonlySet<unknown>
+  readonly #serverLabels: ReadonlySet<unknown>
+
+  constructor({ names, hostedTypes, serverLabels }: AllowedTools) {
+    this.#names = new Set(names)
+    this.#hostedTypes = new Set(hostedTypes)
+    this.#serverLabels = new Set(serverLabels)
+  }
+
+  allows({ name }: Tool): boolean {
+    return this.#names.has(name)
+  }
+
+  allowsHosted({ definition: { type, server_label: label } }: HostedTool): boolean {
+    return this.#hostedTypes.has(type) || (type === 'mcp' && this.#serverLabels.has(label))
+  }
 }
 
 /** Whether the model calls tools, and which. */

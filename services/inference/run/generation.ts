@@ -10,7 +10,7 @@ import type { Meter, MeteredEvent } from '../domain/meter.ts'
 import type { ProviderEntry } from '../domain/model-list.ts'
 import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 import type { PresetSettings } from '../domain/preset/apply-preset.ts'
-import { ownField } from '../domain/preset/own-field.ts'
+import { OwnFields } from '../domain/preset/own-fields.ts'
 import type { PresetInUse } from '../domain/preset/preset.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
 import type { Ledger } from '../ports/ledger.ts'
@@ -94,6 +94,8 @@ export class Generation {
   input: GenerationInput
   /** The request as it came. */
   readonly #own: GenerationInput['request']
+  /** Made when it is first asked for a name. */
+  #ownFields: OwnFields | undefined
   /** What does not reach the provider as it was meant, as far as it is known before the call; steps may add to it. */
   warnings: Warning[]
   /** Set by `applyPreset`; undefined: none was named. */
@@ -131,6 +133,8 @@ export class Generation {
 
   ownField(field: string): string {
     const { request } = this.input
-    return request === this.#own ? field : ownField(field, this.#own, request)
+    if (request === this.#own) return field
+    this.#ownFields ??= new OwnFields(this.#own, request)
+    return this.#ownFields.nameOf(field)
   }
 }

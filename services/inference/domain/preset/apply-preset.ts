@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
 import type { Message } from '../conversation.ts'
 import type { GenerationRequest, ProviderExtension } from '../generation.ts'
 import type { Sampling } from '../sampling.ts'
-import { allowsHosted, type HostedTool, type Tool, type ToolChoice } from '../tools.ts'
+import { Allowance, type HostedTool, type Tool, type ToolChoice } from '../tools.ts'
 
 /** Members of a request that a preset may set. */
 export const PRESET_MEMBERS = [
@@ -93,9 +93,10 @@ function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Of
   const { tools, hostedTools } = settings
   const allowed = choice !== undefined && 'allowed' in choice ? choice.allowed : undefined
   if (allowed === undefined) return { tools, hostedTools }
+  const allowance = new Allowance(allowed)
   return {
-    tools: tools.filter(({ name }) => allowed.names.includes(name)),
-    hostedTools: hostedTools.filter((tool) => allowsHosted(allowed, tool)),
+    tools: tools.filter((tool) => allowance.allows(tool)),
+    hostedTools: hostedTools.filter((tool) => allowance.allowsHosted(tool)),
   }
 }
 
