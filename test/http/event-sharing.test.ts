@@ -6,7 +6,7 @@ import { openFacade } from '#test/support/facade.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-const EVENTS = 12_000
+const EVENTS = 16_000
 const big = 'x'.repeat(1_000)
 
 const numbersOf = (text: string): number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
@@ -20,7 +20,9 @@ async function read(stream: IncomingMessage, upTo?: number): Promise<{ numbers: 
   let [rest, last] = ['', '']
   stream.setEncoding('utf8')
   for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-    const frames = `${rest}${chunk}`.split('\n\n')
+    rest += chunk
+    if (!chunk.includes('\n')) continue
+    const frames = rest.split('\n\n')
     rest = frames.pop() ?? ''
     for (const frame of frames) {
       last = frame
@@ -67,6 +69,38 @@ forEachTransport((name, connect) => {
     assert.equal(opened, 1)
     for (const stream of fast) stream.destroy()
     await waitFor('no stream', () => facade.listener.lifecycle.openStreams === 0)
+  })
+
+  test(`${name}: clients that read slowly get every event as long as a picture, however many have read it before`, async () => {
+    const pictures = 5
+    let go = (): void => {}
+    const begun = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    await using facade = await openFacade(
+      {
+        session: {
+          async *streamEvents(_, context) {
+            yield { message: { case: 'connected', value: { position: '100000' } } }
+            await begun
+            for (let n = 1; n <= pictures; n++) yield selected(100_000 + n, 'x'.repeat(5_600_000))
+            yield placed(pictures + 1)
+            await gone(context)
+          },
+        },
+      },
+      {},
+      connect,
+    )
+    const [first, ...others] = await Promise.all([1, 2, 3, 4].map(() => openStream(`${facade.url}/api/event`)))
+    assert.ok(first !== undefined)
+    go()
+    const expected = Array.from({ length: pictures + 2 }, (_, n) => 100_000 + n)
+    // The others read nothing until this one has everything.
+    for (const stream of [first, ...others]) {
+      assert.deepEqual((await read(stream, 100_001 + pictures)).numbers, expected)
+    }
+    for (const stream of [first, ...others]) stream.destroy()
   })
 
   test(`${name}: one that comes back reads what it missed alone, then goes on with the others`, async () => {

@@ -1,15 +1,19 @@
 import type { BroadcastOptions } from './broadcast-options.ts'
 import { type BroadcastEnd, BroadcastReader, type Readable } from './reader.ts'
 
-/** How many items, and characters of items, may wait for the slowest reader. */
-const MOST = { items: 4_096, size: 4_194_304 }
+/**
+ * How many items, and characters of items, may wait for the slowest reader: two of the largest pictures that are read,
+ * each with 28 million characters, and what comes between.
+ */
+const MOST = { items: 4_096, size: 67_108_864 }
 /** How many of the items that everybody has read are kept for readers that come back. */
 const KEPT = { items: 256, size: 262_144 }
 
 /**
  * One stream for many readers. Each item is pulled once and kept until every reader has it. The source is pulled at the
- * pace of the fastest reader; a reader that is 4,096 items or four million characters behind fails, so that it holds
- * nobody up.
+ * pace of the fastest reader; a reader that is 4,096 items or 64 Mi characters behind fails, so that it holds nobody
+ * up. That is the most that is kept, however many readers there are, and only while one is so far behind that has not
+ * failed.
  */
 export class Broadcast<T> implements Readable<T> {
   readonly options: BroadcastOptions<T>
@@ -152,7 +156,7 @@ export class Broadcast<T> implements Readable<T> {
     this.#drop(MOST, this.end - 1)
     if (this.#items.length <= 2 * KEPT.items && this.#size <= 2 * KEPT.size) return
     let taken = this.end - 1
-    for (const { number } of this.#readers) taken = Math.min(taken, number)
+    for (const { number } of this.#readers) if (!this.isBehind(number)) taken = Math.min(taken, number)
     this.#drop(KEPT, taken)
   }
 

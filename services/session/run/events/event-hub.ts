@@ -55,7 +55,7 @@ export class EventHub {
    * Events of a workspace from a position, or from now on, until the signal aborts. Earlier events are read for this
    * subscriber alone, at its own pace and without volatile events; then it joins the others. Waiting volatile events
    * are merged where possible. Rejects with EVENTS_OVERFLOWED when more than 4,096 events, or two million characters,
-   * still wait, or when the subscriber has fallen behind the others by that many.
+   * still wait, or when the subscriber has fallen too far behind the others (`Broadcast`).
    */
   async *subscribe(
     workspace: string,
