@@ -1,4 +1,5 @@
 import type { StreamEventsResponse as CatalogMessage } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import type {
   StreamSessionLogResponse as LogMessage,
   StreamEventsResponse as SessionMessage,
@@ -30,6 +31,9 @@ const NOTHING: Frame = { text: '' }
 /** From how many characters on a frame is long. */
 const LONG = 65_536
 
+/** Long frames of the events of sessions' logs. */
+const longOfLogs = new WeakMap<SessionEvent, Buffer>()
+
 /**
  * What a message of the session service is on the wire. Removals of sessions that are not in the directory of a
  * subscription, if it names one, are not for clients.
@@ -49,7 +53,7 @@ export function fromSessionMessage({ message }: SessionMessage, clock: Clock, di
       const text = withPosition(position, `data: ${JSON.stringify(json)}\n\n`)
       const live = fromEventLive(message.value, () => timedId('evt', clock))
       const all = live.reduce((before, one) => `${before}data: ${JSON.stringify(one)}\n\n`, text)
-      return { ...origin, text: all.length < LONG ? all : Buffer.from(all) }
+      return { ...origin, text: encoded(all) }
     }
     default:
       return NOTHING
@@ -72,14 +76,22 @@ function missedFrame(clock: Clock): Frame & { readonly text: string } {
   return { text: serverEvent('server.resync', {}, clock), gap: true }
 }
 
-/** What a message of a session's log is on the wire: its events are numbered by their place in the session. */
-export function fromLogMessage({ message }: LogMessage, sessionId: string, clock: Clock): string {
+/**
+ * What a message of a session's log is on the wire: its events are numbered by their place in the session. Those who
+ * follow it in the process of the session service get the same events.
+ */
+export function fromLogMessage({ message }: LogMessage, sessionId: string, clock: Clock): string | Buffer {
   switch (message.case) {
     case 'missed':
       return missedFrame(clock).text
     case 'event': {
+      const known = longOfLogs.get(message.value)
+      if (known !== undefined) return known
       const json = fromEvent(message.value)
-      return json === undefined ? '' : withPosition(message.value.seq?.toString(), `data: ${JSON.stringify(json)}\n\n`)
+      if (json === undefined) return ''
+      const frame = encoded(withPosition(message.value.seq?.toString(), `data: ${JSON.stringify(json)}\n\n`))
+      if (typeof frame !== 'string') longOfLogs.set(message.value, frame)
+      return frame
     }
     case 'synced': {
       const { seq } = message.value
@@ -98,6 +110,10 @@ export function fromLogMessage({ message }: LogMessage, sessionId: string, clock
 /** The last frame of a stream that fails. */
 export function fromFailure(body: unknown, clock: Clock): string {
   return `retry: ${RETRY_MS}\n${serverEvent('server.error', body, clock)}`
+}
+
+function encoded(text: string): string | Buffer {
+  return text.length < LONG ? text : Buffer.from(text)
 }
 
 /** Volatile events have no position, and leave the client at the one before. */

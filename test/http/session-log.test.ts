@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import test from 'node:test'
 import { Rejection } from '#shared/rejection.ts'
 import { closingReasons } from '#shared/rpc/server-reasons.ts'
@@ -87,6 +90,26 @@ test('with follow, later events come after log.synced; only durable ones', async
     entriesOf(text).filter(({ durable }) => durable !== undefined),
     whole.slice(0, -1),
   )
+  await waitFor('no stream', () => portico.listener.lifecycle.openStreams === 0)
+})
+
+test('an event as long as a picture is read and encoded once for all who follow the log', async (t) => {
+  await using portico = await openPortico()
+  const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), randomBytes(100_000)])
+  await writeFile(join(portico.project, 'picture.png'), picture)
+  await portico.post('/api/session', { id: 'ses_1', model: { id: 'echo', providerID: 'portico' } })
+  const streams = await Promise.all([1, 2, 3].map(() => openStream(`${portico.url}${PATH}?follow=true`)))
+  const encode = t.mock.method(Buffer, 'from')
+  await portico.post('/api/session/ses_1/prompt', { text: '/tool read {"path":"picture.png"}' })
+  const texts = await Promise.all(
+    streams.map((stream) => readUntil(stream, (text) => text.includes('session.execution.succeeded'))),
+  )
+  for (const text of texts) assert.ok(text.includes(picture.toString('base64')))
+  assert.deepEqual(texts.slice(1), [texts[0], texts[0]])
+  const isLong = (text: unknown) => typeof text === 'string' && text.startsWith('id: ') && text.length > 65_536
+  const encoded = encode.mock.calls.filter(({ arguments: [text] }) => isLong(text))
+  assert.equal(encoded.length, 1)
+  for (const stream of streams) stream.destroy()
   await waitFor('no stream', () => portico.listener.lifecycle.openStreams === 0)
 })
 

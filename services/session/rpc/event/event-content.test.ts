@@ -65,6 +65,31 @@ test('content that could not be read for one stream is read again for the next',
   await Promise.all([steady.leave(), again.leave()])
 })
 
+test('content is read once for all streams, and for all that follow the log, where they read it at once', async () => {
+  await using service = await begin()
+  const { blobs, client, as } = service
+  const streams = [open(service), open(service)]
+  for (const { word } of streams) assert.equal(await word(), 'connected')
+  const logs = [1, 2].map(() =>
+    client.streamSessionLog({ sessionId: 'ses_1', follow: true }, as())[Symbol.asyncIterator](),
+  )
+  for (const log of logs) while ((await log.next()).value?.message.case !== 'synced');
+  const get = blobs.get.bind(blobs)
+  let reads = 0
+  blobs.get = async (...words) => {
+    reads++
+    return get(...words)
+  }
+  await Promise.all([
+    ...streams.map(({ word }) => word()),
+    ...logs.map((log) => log.next()),
+    addFile(service, 'picture'),
+  ])
+  assert.equal(reads, 2)
+  for (const { leave } of streams) await leave()
+  for (const log of logs) await log.return?.()
+})
+
 test('an event whose content went with its session is left out', async () => {
   await using service = await begin()
   const { blobs, client } = service

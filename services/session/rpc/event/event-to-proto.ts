@@ -33,7 +33,7 @@ import { descriptionToProto, usageToProto } from './description-to-proto.ts'
 type Init = NonNullable<MessageInitShape<typeof SessionEventSchema>['event']>
 
 /** An event of a session's own log is durable, and has no position. */
-type AnyEvent = Omit<DurableEvent, 'position'> | DurableEvent | VolatileEvent
+export type AnyEvent = Omit<DurableEvent, 'position'> | DurableEvent | VolatileEvent
 
 /** The blobs that an event refers to. */
 export function blobsOfEvent({ data }: AnyEvent): BlobRef[] {

@@ -7,8 +7,8 @@ import type { EventHub } from '#services/session/run/events/event-hub.ts'
 import { readSessionLog } from '#services/session/run/events/session-log.ts'
 import { drainSignalOf, principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { findContents } from '../blob-contents.ts'
-import { blobsOfEvent, eventToProto } from './event-to-proto.ts'
+import { EventEncoder } from './event-encoder.ts'
+import { type AnyEvent, eventToProto } from './event-to-proto.ts'
 
 const MISSED = create(EventsMissedSchema)
 
@@ -18,7 +18,7 @@ export function streamSessionLog(dependencies: {
   readonly blobs: BlobStore
   readonly hub: EventHub
 }): ServiceImpl<typeof SessionService>['streamSessionLog'] {
-  const { blobs } = dependencies
+  const encoder = new EventEncoder(dependencies.blobs, (event, contents) => eventToProto(unplaced(event), contents))
   return async function* ({ sessionId, afterSeq = 0n, follow }, context) {
     const { workspaceId: workspace } = principalOf(context)
     check(afterSeq >= 0n && afterSeq <= Number.MAX_SAFE_INTEGER, 'after_seq', 'must be the number of an event, or 0')
@@ -30,11 +30,17 @@ export function streamSessionLog(dependencies: {
       else if (item.type === 'synced')
         yield { message: { case: 'synced', value: { seq: item.seq === undefined ? undefined : BigInt(item.seq) } } }
       else {
-        const { contents, missing } = await findContents(blobs, workspace, blobsOfEvent(item.event))
-        // Missing content was removed with the session.
-        if (missing === undefined) yield { message: { case: 'event', value: eventToProto(item.event, contents) } }
+        const value = await encoder.encode(item.event)
+        if (value !== undefined) yield { message: { case: 'event', value } }
       }
     }
     draining.throwIfAborted()
   }
+}
+
+/** Live events have positions in the log of all events. */
+function unplaced(event: AnyEvent): AnyEvent {
+  if (!('position' in event)) return event
+  const { position: _, ...others } = event
+  return others
 }

@@ -10,7 +10,7 @@ import type { EventHub } from './event-hub.ts'
  */
 export type LogItem =
   | { readonly type: 'missed' }
-  | { readonly type: 'event'; readonly event: Omit<DurableEvent, 'position'> }
+  | { readonly type: 'event'; readonly event: DurableEvent | Omit<DurableEvent, 'position'> }
   | { readonly type: 'synced'; readonly seq: number | undefined }
 
 /** The session, the number to start after, and whether to follow later events. */
@@ -66,7 +66,8 @@ export async function* readSessionLog(
         gap = item.type === 'missed'
         if (gap) break
         if (item.type !== 'event' || item.event.sessionId !== sessionId || item.event.seq <= seq) continue
-        const { position: _, ...event } = item.event
+        // The same object for everybody who follows.
+        const { event } = item
         seq = event.seq
         yield { type: 'event', event }
         // No events follow, and there is no log left to read.
