@@ -70,8 +70,9 @@ test('nor does the first start of any process once the cache is warm, which star
   assert.ok(entries.length >= 7)
   for (const command of entries) {
     const [, entry = ''] =
-      /^node --disable-sigusr1 --max-semi-space-size=16 --import .\/scripts\/compile-cache.mjs (\S+)$/.exec(command) ??
-      []
+      /^(?:exec )?node --disable-sigusr1 --max-semi-space-size=16 --import .\/scripts\/compile-cache.mjs (\S+)$/.exec(
+        command,
+      ) ?? []
     assert.equal(run(root, entry).words, 'cached', command)
   }
   // The process of plugins and their threads; both end here because they lack what they are started with.

@@ -8,15 +8,11 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { InstanceClient } from '#test/support/instance-client.ts'
-import { KEYS, noneAlive, scratchDirectory } from '#test/support/processes.ts'
+import { KEYS, killIfAlive, noneAlive, processesWith, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-
-// A shell that replaces itself with the command it starts, as the standard shell of many systems does: the signal that
-// npm passes on then reaches the server, in addition to the one that the terminal sends.
-const SHELL = existsSync('/bin/bash') ? { npm_config_script_shell: '/bin/bash' } : undefined
 
 // Each waits for most of its time.
 describe('a stop', { concurrency: true }, () => {
@@ -98,7 +94,6 @@ describe('a stop', { concurrency: true }, () => {
       PORTICO_PORT: '0',
       PORTICO_DATA_DIR: data.path,
       npm_config_update_notifier: 'false',
-      ...SHELL,
     }
     // A process group of its own, as in a terminal: Ctrl-C goes to the whole group, including npm and the shell.
     const npm = spawn('npm', ['--prefix', ROOT, 'start', '--', 'inner'], {
@@ -139,6 +134,34 @@ describe('a stop', { concurrency: true }, () => {
       [],
     )
   })
+
+  for (const shell of ['/bin/sh', '/bin/bash'].filter((path) => existsSync(path))) {
+    test(`SIGTERM to npm, whose shell is ${shell}, ends the server cleanly`, async () => {
+      using data = scratchDirectory()
+      using project = scratchDirectory()
+      const environment = { PORTICO_PORT: '0', PORTICO_DATA_DIR: data.path, npm_config_script_shell: shell }
+      const npm = spawn('npm', ['--prefix', ROOT, 'start', '--', project.path], {
+        env: { ...process.env, ...environment, npm_config_update_notifier: 'false' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      let output = ''
+      for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (chunk) => (output += chunk))
+      const ended = once(npm, 'exit')
+      try {
+        await waitFor('the server', () => output.includes('"stream":true') || npm.exitCode !== null)
+        npm.kill()
+        await ended
+        await noneAlive(data.path)
+        assert.match(output, /^Stopping$/m)
+        assert.deepEqual(
+          readdirSync(data.path).filter((name) => name.endsWith('-wal')),
+          [],
+        )
+      } finally {
+        for (const { pid } of processesWith(data.path)) killIfAlive(pid)
+      }
+    })
+  }
 
   test('PORTICO_DRAIN_SECONDS above 5 is obeyed, and the process ends as soon as nothing is open', async () => {
     using data = scratchDirectory()
