@@ -16,6 +16,7 @@ import { promotionCases } from './session-store.promotion.ts'
 import { removalCases } from './session-store.removal.ts'
 import { runCases } from './session-store.runs.ts'
 import { sessionCases } from './session-store.sessions.ts'
+import { settlementCases } from './session-store.settlement.ts'
 import { stagingCases } from './session-store.staging.ts'
 import type { StoreFixture, StoreTest } from './session-store.support.ts'
 import { transcriptCases } from './session-store.transcripts.ts'
@@ -45,6 +46,7 @@ export function sessionStoreSuite(
       controlCases,
       compactionCases,
       runCases,
+      settlementCases,
       transcriptCases,
       partCases,
       removalCases,

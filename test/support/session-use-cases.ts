@@ -176,8 +176,8 @@ function casesOf(port: SessionStore) {
     },
     requestPermission: (lease: Lease, request: PermissionRequest) => owned(lease).requestPermission(request),
     readPermissionAnswer: (lease: Lease, requestId: string) => owned(lease).permissionAnswer(requestId),
-    closePermission: (lease: Lease, requestId: string, reply: PermissionReply) =>
-      owned(lease).closePermission(requestId, reply),
+    closePermission: (lease: Lease, requestId: string, reply: PermissionReply, message = '') =>
+      owned(lease).closePermission(requestId, reply, message),
     endRun: (lease: Lease, outcome: Outcome, error?: StructuredError) => owned(lease).endRun(outcome, error),
     abandonRun: (lease: Lease, error: StructuredError) => owned(lease).abandonRun(error),
     releaseLease: ({ workspace, sessionId, fence }: Lease) =>

@@ -27,9 +27,9 @@ const COMPACT: NextAction = { type: 'compact' }
 /**
  * Decides from the conversation alone how a run goes on, so that whoever takes it over decides the same: a step follows
  * an input, a step that was cut off, and tool calls whose results the model has to see. A call that was rejected
- * without feedback ends the run as if the user had interrupted it; a step that failed ends it as failed, unless the
- * conversation was too long for its model: then that is summarized, and the step is done again. A run that begins with
- * none of these continues what an ended run has left.
+ * without feedback ends the run as if the user had interrupted it, also if its step was cut off; a step that failed
+ * ends it as failed, unless the conversation was too long for its model: then that is summarized, and the step is done
+ * again. A run that begins with none of these continues what an ended run has left.
  */
 export function nextAction(conversation: readonly Message[]): NextAction {
   const last = lastTurn(conversation)
@@ -38,11 +38,10 @@ export function nextAction(conversation: readonly Message[]): NextAction {
   }
   if (hasOverflowed(conversation)) return COMPACT
   if (last.type !== 'assistant' || last.error?.type === CONTEXT_OVERFLOW) return STEP
-  if (last.error !== undefined) return last.error.type === STEP_ABORTED.type ? STEP : end('failed', last.error)
+  if (last.error !== undefined && last.error.type !== STEP_ABORTED.type) return end('failed', last.error)
   const calls = last.parts.filter((part) => part.type === 'tool')
-  if (calls.length === 0) return end('succeeded')
-  const refusals = calls.map(({ error }) => error?.type)
-  return refusals.includes(REJECTED) ? end('interrupted') : STEP
+  if (calls.some(({ error }) => error?.type === REJECTED)) return end('interrupted')
+  return last.error === undefined && calls.length === 0 ? end('succeeded') : STEP
 }
 
 /** Whether the last input of a conversation is not answered to the end, or what answered it has failed. */

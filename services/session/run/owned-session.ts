@@ -119,12 +119,12 @@ export class OwnedSession {
    * Ends a request that nobody answered in time or that is no longer needed, with its event. False: it was answered
    * before, and stays as it is.
    */
-  closePermission(requestId: string, reply: PermissionReply): Promise<boolean> {
+  closePermission(requestId: string, reply: PermissionReply, message = ''): Promise<boolean> {
     return this.#revise(
       (reads) => reads.request(requestId),
       (revision, known) => {
         if (required(known, requestId).answer !== undefined) return false
-        closeRequest(revision, requestId, reply)
+        closeRequest(revision, requestId, reply, message)
         return true
       },
     )

@@ -88,6 +88,12 @@ export class StepRecorder {
     this.#draft.ran(callId, this.#run.clock.now())
   }
 
+  /** A tool call begins as soon as this is written. */
+  begins(callId: string): Promise<void> {
+    this.ran(callId)
+    return this.#write([])
+  }
+
   /** How far a tool call has come. */
   progressed(callId: string, metadata: Parameters<StepDraft['progressed']>[1]): void {
     this.#send([this.#draft.progressed(callId, metadata)])

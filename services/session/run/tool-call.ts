@@ -44,8 +44,11 @@ export async function doToolCall(
   using _ = await places.take(signal)
   await run.slot.acquire(signal)
   signal.throwIfAborted()
+  // If permission was requested, whoever takes over has to know whether the call had begun.
+  if (permissions.requested.has(part.callId)) await step.begins(part.callId)
+  else step.ran(part.callId)
+  signal.throwIfAborted()
   run.tenure.check()
-  step.ran(part.callId)
   const work = (): Promise<void> =>
     holdingBlobs(run.blobs, async (hold) => {
       const outcome = await runTool(run, plan, step, part, prepared, signal, hold)

@@ -67,14 +67,19 @@ function toRequest(record: RequestRecord): PermissionRequest {
 /**
  * The requests that can be read. One that cannot spoils no list: it fails the run that waits for it, and expires.
  */
-export function toRequests(records: readonly RequestRecord[]): PermissionRequest[] {
+export function toKnownRequests(records: readonly RequestRecord[]): KnownRequest[] {
   return records.flatMap((record) => {
     try {
-      return toRequest(record)
+      return toKnownRequest(record)
     } catch {
       return []
     }
   })
+}
+
+/** The same without their answers. */
+export function toRequests(records: readonly RequestRecord[]): PermissionRequest[] {
+  return toKnownRequests(records).map(({ request }) => request)
 }
 
 export function toKnownRequest(record: RequestRecord): KnownRequest {

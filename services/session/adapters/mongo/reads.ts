@@ -12,7 +12,7 @@ import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
 import type { MessageRecord } from '../common/message-record.ts'
-import { type RequestRecord, toKnownRequest, toRequests } from '../common/records.ts'
+import { type RequestRecord, toKnownRequest, toKnownRequests, toRequests } from '../common/records.ts'
 import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
@@ -148,7 +148,12 @@ export class MongoReads implements SessionReads {
   async unfinished(): Promise<Unfinished> {
     const found = await this.#messages({ unfinished: 1 })
     const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
-    return { unfinished, requests: await this.waitingRequests() }
+    const waiting = await this.#unanswered<RequestRecord>({})
+    const first = found[0]?.seq
+    if (first === undefined) return { unfinished, requests: toKnownRequests(waiting) }
+    const answered = { ...this.#own(first), reply: { $type: 'string' } } as const
+    const requests = await this.#collections.requests.find<RequestRecord>(answered, this.#options).toArray()
+    return { unfinished, requests: toKnownRequests([...requests, ...waiting]) }
   }
 
   async #ofKind(kind: InboxRecord['kind']): Promise<WaitingInput[]> {

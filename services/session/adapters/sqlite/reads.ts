@@ -19,7 +19,7 @@ import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
-import { type RequestRecord, toKnownRequest, toRequests } from '../common/records.ts'
+import { type RequestRecord, toKnownRequest, toKnownRequests, toRequests } from '../common/records.ts'
 import { toRemoved, toSession, toState } from '../common/session-record.ts'
 import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
 import {
@@ -145,7 +145,22 @@ export class SqliteReads implements SessionReads {
   unfinished(): Unfinished {
     const found = this.#messages('unfinished = 1 ORDER BY seq')
     const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
-    return { unfinished, requests: this.waitingRequests() }
+    const waiting = this.#all<RequestRecord>('requests', 'reply IS NULL ORDER BY seq')
+    const first = found[0]?.seq
+    const answered = first === undefined ? [] : this.#answeredSince(first)
+    return { unfinished, requests: toKnownRequests([...answered, ...waiting]) }
+  }
+
+  /** Answered requests after a place in the session, newest first. */
+  #answeredSince(seq: number): RequestRecord[] {
+    const found: RequestRecord[] = []
+    const sql = 'SELECT * FROM requests WHERE session = ? AND reply IS NOT NULL ORDER BY rowid DESC'
+    for (const record of this.#file.statement(sql).iterate(this.#session.number)) {
+      const request = record as unknown as RequestRecord
+      if (request.seq < seq) break
+      found.push(request)
+    }
+    return found
   }
 
   /** Each item has a number of its session, so that a young session need not count what waits. */

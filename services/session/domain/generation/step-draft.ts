@@ -2,10 +2,11 @@ import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData, VolatileEventData } from '../event.ts'
 import type { AssistantMessage, AssistantPart, StructuredError, ToolPart } from '../message.ts'
 import { NO_TOKENS, type TokenUsage } from '../session.ts'
-import { cutOff } from '../settle-aborted.ts'
+import { cutOff, type NotBegun } from '../settle-aborted.ts'
 import { type CallOutcome, invalidInput } from './call-outcome.ts'
 import { newPart, refOf } from './draft-part.ts'
 import type { GenerationEvent } from './generation.ts'
+import { TOOL_NOT_BEGUN } from './step-errors.ts'
 import { StepRoom } from './step-room.ts'
 import { shownThought, thoughtState } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
@@ -137,7 +138,8 @@ export class StepDraft {
 
   /** The step ends with an error before its time. */
   cutOff(error: StructuredError, now: number): readonly DurableEventData[] {
-    const { message, events } = cutOff(this.message, error, now, ({ timeRan }) => timeRan === undefined)
+    const notBegun: NotBegun = ({ timeRan }) => (timeRan === undefined ? TOOL_NOT_BEGUN : undefined)
+    const { message, events } = cutOff(this.message, error, now, notBegun)
     this.#message = message
     this.#parts = [...message.parts]
     return events

@@ -2,6 +2,7 @@ import { parkInputs } from '../inbox/wake.ts'
 import type { Revision } from '../revision.ts'
 import { isLeaseLive } from '../session-state.ts'
 import type { KnownRequest, PermissionAnswer, PermissionReply, PermissionRequest } from './permission.ts'
+import { RELOADED } from './refusals.ts'
 
 /** Writes a request that waits. */
 export function requestPermission(revision: Revision, request: PermissionRequest): void {
@@ -21,16 +22,13 @@ export function closeRequest(revision: Revision, requestId: string, reply: Permi
   revision.event({ type: 'permission-replied', requestId, reply })
 }
 
-/** The message to a run whose location was reloaded while it waited for an answer. */
-export const RELOADED = 'The location was reloaded before anybody answered'
-
 /** Rejects the named waiting requests of the session; the run continues. */
 export function rejectForReload(
   revision: Revision,
   waiting: readonly PermissionRequest[],
   ids: ReadonlySet<string>,
 ): void {
-  for (const { id } of waiting) if (ids.has(id)) closeRequest(revision, id, 'reject', RELOADED)
+  for (const { id } of waiting) if (ids.has(id)) closeRequest(revision, id, 'reject', RELOADED.message)
 }
 
 /**

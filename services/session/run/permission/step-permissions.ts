@@ -1,24 +1,18 @@
 import type { PermissionNeed } from '#services/session/domain/agent.ts'
 import type { StructuredError } from '#services/session/domain/message.ts'
-import { CORRECTED, REJECTED } from '#services/session/domain/next-action.ts'
 import type {
   PermissionAnswer,
   PermissionRequest,
   PermissionRule,
 } from '#services/session/domain/permission/permission.ts'
-import { RELOADED } from '#services/session/domain/permission/permission-answers.ts'
 import { isApproved, judgeAccess } from '#services/session/domain/permission/permission-rules.ts'
+import { refusalOf, UNANSWERED } from '#services/session/domain/permission/refusals.ts'
 import { Places } from '#shared/places.ts'
 import type { RunContext } from '../run-context.ts'
 import type { SharedWatch } from '../shared-watch.ts'
 import type { StepPlan } from '../step-plan.ts'
 
 const DENIED: StructuredError = { type: 'permission.denied', message: 'The permission rules do not allow this call' }
-const UNANSWERED: StructuredError = {
-  type: 'permission.timeout',
-  message: 'Permission was requested, but nobody answered in time; the call was not run',
-}
-const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
 
 /**
  * How many requests of a step are written or read at once: a thousand calls must not crowd out other users of the
@@ -40,6 +34,7 @@ export class StepPermissions {
   readonly #messageId: string
   readonly #places = new Places(REQUESTS_AT_ONCE)
   readonly #seen: SharedWatch<Seen>
+  readonly #requested = new Set<string>()
 
   constructor(run: RunContext, plan: StepPlan, messageId: string) {
     this.#run = run
@@ -49,6 +44,11 @@ export class StepPermissions {
       waiting: await run.owned.waitingRequests(),
       approvals: await this.#approvals(),
     }))
+  }
+
+  /** Ids of the calls for which permission was requested. */
+  get requested(): ReadonlySet<string> {
+    return this.#requested
   }
 
   /**
@@ -96,15 +96,12 @@ export class StepPermissions {
         timeCreated: now,
         timeExpires: now + permissionTimeoutMs,
       }
+      this.#requested.add(request.callId)
       await owned.requestPermission(request)
       return request
     })
     const answer = await slot.rest(() => this.#waitForAnswer(request, isSaved, signal))
-    if (answer === undefined) return UNANSWERED
-    if (answer.reply !== 'reject') return undefined
-    if (answer.message === '') return REFUSED
-    const message = answer.message === RELOADED ? RELOADED : `The user refused the call: ${answer.message}`
-    return { type: CORRECTED, message }
+    return answer === undefined ? UNANSWERED : refusalOf(answer)
   }
 
   /** The answer; undefined when nobody gave one in time. An `always` to another request may answer this one too. */
@@ -133,7 +130,7 @@ export class StepPermissions {
     }
     // An answer that arrived at the last moment counts.
     return this.#inTurn(signal, async () =>
-      (await owned.closePermission(id, 'reject')) ? undefined : owned.permissionAnswer(id),
+      (await owned.closePermission(id, 'reject', UNANSWERED.message)) ? undefined : owned.permissionAnswer(id),
     )
   }
 

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Delivery, Outcome, PermissionReply as Reply } from '#gen/portico/session/v1/session_pb.js'
+import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
+import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
+import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
+import { systemClock } from '#shared/clock.ts'
 import { afterKill } from '#test/support/after-kill.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { scriptedPeers } from '#test/support/session-peers.ts'
 import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
-import { calls, text } from '#test/support/session-turns.ts'
+import { calls, hangingTool, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const NOT_BEGUN = 'The tool call was cut off before it began; it has done nothing'
@@ -25,6 +30,21 @@ async function asking(service: SessionFixture): Promise<string> {
   })
   await service.prompt('Next', { messageId: 'msg_next', delivery: Delivery.QUEUE })
   return requestId
+}
+
+/** Writes an answer that was accepted just before the kill, so that its run has not seen it. */
+async function answer(directory: string, requestId: string, given: PermissionAnswer): Promise<void> {
+  await using store = await openSqliteSessionStore({ path: join(directory, 'session.sqlite'), clock: systemClock })
+  await store.revise(
+    { workspace: 'wrk_1', sessionId: 'ses_1' },
+    (reads) => reads.waitingRequests(),
+    (revision, waiting) => {
+      // To open the store has ended the lease.
+      revision.set({ leaseUntil: revision.leaseNow + 1 })
+      assert.ok(answerRequest(revision, waiting, requestId, given))
+      revision.set({ leaseUntil: 0 })
+    },
+  )
 }
 
 test('until what a kill cut off is settled, replies are refused, and the run goes on as without them', async () => {
@@ -54,4 +74,53 @@ test('until what a kill cut off is settled, replies are refused, and the run goe
     assert.deepEqual((await after.client.listInboxItems({ sessionId: 'ses_1' }, asKey)).items, [])
     assert.equal(await after.outcome(), Outcome.SUCCEEDED)
   }
+})
+
+test('a reply that was accepted before a kill counts, even if the run has not seen it', async () => {
+  const seen: unknown[] = []
+  for (const [reply, message, autoResume] of [
+    ['once', '', true],
+    ['reject', '', true],
+    ['reject', '', false],
+    ['reject', 'Read it', true],
+  ] as const) {
+    await using service = await openSessionService()
+    const requestId = await asking(service)
+    const directory = await afterKill(service)
+    await answer(directory, requestId, { reply, message })
+    const peers = scriptedPeers()
+    peers.turns.push(text('Gone on'), text('The next one'))
+    await using after = await openSessionService({ directory, peers, autoResume })
+    await after.wait()
+    const [call] = await after.calls()
+    const inbox = (await after.client.listInboxItems({ sessionId: 'ses_1' }, asKey)).items
+    const ends = (await after.messages()).flatMap(({ kind }) => (kind.case === 'idle' ? [kind.value.outcome] : []))
+    assert.deepEqual(peers.started, [])
+    seen.push([call?.error?.message, ends, inbox.length, peers.requests.length])
+    if (inbox.length === 0) continue
+    await after.prompt('And then', { messageId: 'msg_then' })
+    await after.wait()
+    assert.deepEqual((await after.client.listInboxItems({ sessionId: 'ses_1' }, asKey)).items, [])
+  }
+  const { SUCCEEDED, INTERRUPTED } = Outcome
+  assert.deepEqual(seen, [
+    [NOT_BEGUN, [SUCCEEDED, SUCCEEDED], 0, 2],
+    ['The user refused the call', [INTERRUPTED], 1, 0],
+    ['The user refused the call', [INTERRUPTED], 1, 0],
+    ['The user refused the call: Read it', [SUCCEEDED, SUCCEEDED], 0, 2],
+  ])
+})
+
+test('a call that was permitted and has begun is not said to have done nothing', async () => {
+  await using service = await openSessionService()
+  const tool = hangingTool()
+  service.peers.tools.look = tool.script
+  const requestId = await asking(service)
+  await service.client.replyPermissionRequest({ sessionId: 'ses_1', requestId, reply: Reply.ONCE }, asKey)
+  await tool.running
+  const directory = await afterKill(service)
+  await using after = await openSessionService({ directory })
+  await after.wait()
+  const [call] = await after.calls()
+  assert.equal(call?.error?.message, 'The tool call was cut off; what it has done is unknown')
 })

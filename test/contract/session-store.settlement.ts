@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import type { PermissionReply } from '#services/session/domain/permission/permission.ts'
+import { UNANSWERED } from '#services/session/domain/permission/refusals.ts'
+import { acquire, admit, assistant, begin, request, type StoreTest, toolPart, W } from './session-store.support.ts'
+
+const NOT_BEGUN = 'The tool call was cut off before it began; it has done nothing'
+const UNKNOWN = 'The tool call was cut off; what it has done is unknown'
+
+/** What the settlement makes of calls whose requests an older owner has not seen answered. */
+export function settlementCases(test: StoreTest): void {
+  test('answers that the older owner may not have seen count: such calls have not begun, or were refused', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    const { fence } = lease
+    const reply = (id: string, answer: PermissionReply, message = '') =>
+      store.replyPermission(W, 'ses_1', id, { reply: answer, message })
+    const old = { messageId: 'msg_old', callId: 'ran', fence }
+    await store.recordStep(lease, {
+      message: assistant('msg_old', { parts: [toolPart('ran', 'running')] }),
+      events: [],
+    })
+    await store.requestPermission(lease, request('per_old', old))
+    await reply('per_old', 'reject', 'not now')
+    const settled = { ...toolPart('ran', 'error'), timeCompleted: 5 }
+    const ended = assistant('msg_old', { parts: [settled], timeCompleted: 5, finish: 'tool-calls' })
+    await store.recordStep(lease, { message: ended, events: [] })
+    const names = ['once', 'always', 'begun', 'second', 'late', 'waits', 'earlier', 'none', 'ran', 'refused'] as const
+    const parts = names.map((id) => ({ ...toolPart(id, 'running'), timeRan: id === 'begun' ? 5 : undefined }))
+    await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
+    for (const id of names) {
+      if (id === 'none' || id === 'ran') continue
+      const asked = id === 'earlier' ? {} : { fence }
+      await store.requestPermission(lease, request(`per_${id}`, { callId: id, ...asked }))
+      if (id !== 'waits' && id !== 'refused' && id !== 'late') await reply(`per_${id}`, id === 'always' ? id : 'once')
+    }
+    await store.requestPermission(lease, request('per_second_2', { callId: 'second', fence }))
+    await store.closePermission(lease, 'per_late', 'reject', UNANSWERED.message)
+    await store.closePermission(lease, 'per_second_2', 'reject', 'not that')
+    await store.closePermission(lease, 'per_refused', 'reject', '')
+    await store.releaseLease(lease)
+    const next = await acquire(store, longMs, 'own_2')
+    await store.settleAborted(next)
+    const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message
+    assert.ok(message?.type === 'assistant')
+    assert.deepEqual(
+      message.parts.map((part) => part.type === 'tool' && [part.callId, part.error?.type, part.error?.message]),
+      [
+        ['once', 'aborted', NOT_BEGUN],
+        ['always', 'aborted', NOT_BEGUN],
+        ['begun', 'aborted', UNKNOWN],
+        ['second', 'permission.corrected', 'The user refused the call: not that'],
+        ['late', UNANSWERED.type, UNANSWERED.message],
+        ['waits', 'aborted', NOT_BEGUN],
+        ['earlier', 'aborted', UNKNOWN],
+        ['none', 'aborted', UNKNOWN],
+        ['ran', 'aborted', UNKNOWN],
+        ['refused', 'permission.rejected', 'The user refused the call'],
+      ],
+    )
+  })
+
+  test('a rejection without a message ends a run that was cut off, and only parks what waited by then', async (fixture) => {
+    const { store, longMs } = fixture
+    const lease = await begin(fixture)
+    const parts = [{ ...toolPart('call_1', 'running'), timeRan: undefined }, toolPart('call_2', 'running')]
+    await store.recordStep(lease, { message: assistant('msg_step', { parts }), events: [] })
+    await store.requestPermission(lease, request('per_1', { fence: lease.fence }))
+    await admit(store, 'steer', 'msg_before')
+    await store.replyPermission(W, 'ses_1', 'per_1', { reply: 'reject', message: '' })
+    await admit(store, 'queue', 'msg_after')
+    await store.releaseLease(lease)
+    const next = await acquire(store, longMs, 'own_2')
+    await store.settleAborted(next)
+    const ends = await store.beginStep(next)
+    assert.deepEqual(ends.next, { type: 'end', outcome: 'interrupted', error: undefined })
+    await store.endRun(next, 'interrupted')
+    const last = await acquire(store, longMs, 'own_2')
+    const { messages } = await store.promote(last, 'idle')
+    assert.deepEqual(
+      messages.map(({ message }) => message.id),
+      ['msg_before'],
+    )
+  })
+}
