@@ -133,8 +133,9 @@ test('a call of a custom tool and a thought carry the provider’s extras', () =
   const thought = writer.start('reasoning-summary')
   Object.assign(thought, { encrypted: 'e', id: 'rs_1', format: 'f' })
   writer.end(thought)
-  const [begun, , ended, , hidden] = writer.take()
+  const [start, begun, , ended, , hidden] = writer.take()
   const special = { custom: true, namespace: 'files' }
+  assert.deepEqual(start, { type: 'started', warnings: [] })
   assert.deepEqual(begun, {
     type: 'part-started',
     index: 0,

@@ -1,40 +1,41 @@
 import type { JsonObject } from '#shared/json.ts'
 import type { Part } from './conversation.ts'
-import type { FinishDetails, FinishReason, GenerationEvent, LogProbability, Source } from './generation.ts'
+import type { FinishDetails, FinishReason, GenerationEvent, LogProbability, Source, Warning } from './generation.ts'
 import { isTooDeep } from './nesting.ts'
 import { type GrowingKind, MAX_NAME, type OpenPart, openPart, wholePart } from './open-part.ts'
+import { AnswerRoom } from './parts/answer-room.ts'
 import type { Called } from './tools.ts'
 
 export type { GrowingKind, OpenPart }
 
-/**
- * Maximum number of characters (UTF-16 code units) in an answer. A message contains each at most twice, in JSON that
- * escapes it with up to six bytes; so no document exceeds MongoDB's 16 MB, and no write takes long.
- */
-const MAX_CHARACTERS = 1_000_000
 /** The minimum size of a part, or of an annotation of one. */
 const PART_CHARACTERS = 200
-/**
- * Maximum number of log probabilities in an answer, including alternatives: each takes about a hundred bytes. Later
- * tokens have none.
- */
-const MAX_LOG_PROBABILITIES = 500_000
 
 /**
  * Numbers the parts of an answer, and writes their events in order. An answer of more than a million characters is cut
  * off, and ends because of its length.
  */
 export class PartWriter {
+  readonly #warnings: readonly Warning[]
   /** Events since the last `take`. */
   #events: GenerationEvent[] = []
   #next = 0
-  #room = MAX_CHARACTERS
-  #tokenRoom = MAX_LOG_PROBABILITIES
-  #full = false
+  readonly #room = new AnswerRoom()
+  #begun = false
+
+  /** `warnings`: what the answer begins with. */
+  constructor(warnings: readonly Warning[] = []) {
+    this.#warnings = warnings
+  }
+
+  /** Whether the answer has begun. */
+  get begun(): boolean {
+    return this.#begun
+  }
 
   /** Whether the answer was cut off; anything added now is dropped, and texts count as withheld. */
   get full(): boolean {
-    return this.#full
+    return this.#room.full
   }
 
   /** Events since the last `take`. */
@@ -49,6 +50,13 @@ export class PartWriter {
     return events
   }
 
+  /** Begins the answer, unless it has begun. Its first part does so, and so does its end. */
+  begin(): void {
+    if (this.#begun) return
+    this.#begun = true
+    this.#events.push({ type: 'started', warnings: this.#warnings })
+  }
+
   /** Adds an event that belongs to no part. */
   push(event: GenerationEvent): void {
     this.#events.push(event)
@@ -59,9 +67,9 @@ export class PartWriter {
    * about the part; undefined: nothing.
    */
   start(kind: GrowingKind, called?: Called, phase?: string, metadata?: JsonObject): OpenPart {
-    const isDropped = this.#full
+    const isDropped = this.#room.full
     const index = this.#number()
-    const fits = called?.signature === undefined || this.#fits(called.signature)
+    const fits = called?.signature === undefined || this.#room.fits(called.signature)
     const part = openPart(index, kind, fits ? called : { ...called, signature: undefined, format: undefined }, phase)
     part.metadata = metadata
     part.isDropped = isDropped
@@ -77,11 +85,11 @@ export class PartWriter {
    * probabilities of the text.
    */
   extend(part: OpenPart, text: string, tokens: readonly LogProbability[] = NO_TOKENS): void {
-    if (this.#full) {
+    if (this.#room.full) {
       this.withhold(text)
       return
     }
-    for (const token of this.#admit(tokens)) part.tokens.push(token)
+    for (const token of this.#room.admit(tokens)) part.tokens.push(token)
     const whole = part.held + text
     part.held = endsInHalf(whole) ? whole.slice(-1) : ''
     this.#extend(part, part.held === '' ? whole : whole.slice(0, -1))
@@ -91,8 +99,8 @@ export class PartWriter {
     if (part.isDropped) return
     this.#extend(part, part.held)
     const isCounted = part.signature === (part.called?.signature ?? '')
-    if (!isCounted && !this.#fits(part.signature)) part.signature = ''
-    if (part.encrypted !== '' && !this.#fits(part.encrypted)) part.encrypted = ''
+    if (!isCounted && !this.#room.fits(part.signature)) part.signature = ''
+    if (part.encrypted !== '' && !this.#room.fits(part.encrypted)) part.encrypted = ''
     const whole = wholePart(part)
     const { index, metadata } = part
     this.#events.push({
@@ -109,8 +117,9 @@ export class PartWriter {
 
   /** The last event. */
   finish(reason: FinishReason, rawReason: string, details?: Omit<FinishDetails, 'rawReason'>): void {
+    this.begin()
     const raw = rawReason.slice(0, MAX_NAME) || undefined
-    this.#events.push({ type: 'finished', reason: this.#full ? 'length' : reason, rawReason: raw, ...details })
+    this.#events.push({ type: 'finished', reason: this.#room.full ? 'length' : reason, rawReason: raw, ...details })
   }
 
   /**
@@ -120,7 +129,7 @@ export class PartWriter {
   note(part: OpenPart, list: string, item: JsonObject): boolean {
     if (isTooDeep(item)) return false
     const size = Math.max(JSON.stringify(item).length, PART_CHARACTERS)
-    if (this.#claim(size) < size) return false
+    if (this.#room.claim(size) < size) return false
     const known = part.metadata?.[list]
     part.metadata = { ...part.metadata, [list]: [...(Array.isArray(known) ? known : []), item] }
     return true
@@ -134,21 +143,22 @@ export class PartWriter {
 
   /** Writes a part that comes whole; an item that is nested too deeply is left out. */
   whole(kind: 'image' | 'file' | 'reasoning' | 'foreign', part: Part): void {
-    if (this.#full) return
-    if (part.type === 'reasoning' && !this.#fits(part.encrypted ?? '')) return
-    if (part.type === 'foreign' && (isTooDeep(part.item) || !this.#fits(JSON.stringify(part.item)))) return
+    if (this.#room.full) return
+    if (part.type === 'reasoning' && !this.#room.fits(part.encrypted ?? '')) return
+    if (part.type === 'foreign' && (isTooDeep(part.item) || !this.#room.fits(JSON.stringify(part.item)))) return
     const index = this.#number()
     this.#events.push({ type: 'part-started', index, kind })
     this.#events.push({ type: 'part-ended', index, part })
   }
 
   #number(): number {
-    this.#claim(PART_CHARACTERS)
+    this.begin()
+    this.#room.claim(PART_CHARACTERS)
     return this.#next++
   }
 
   #extend(part: OpenPart, text: string): void {
-    const room = this.#claim(text.length)
+    const room = this.#room.claim(text.length)
     const cut = room < text.length && endsInHalf(text.slice(0, room)) ? room - 1 : room
     const kept = text.slice(0, cut).toWellFormed()
     if (cut < text.length) this.withhold(text.slice(cut))
@@ -163,30 +173,6 @@ export class PartWriter {
     part.text.add(kept)
     part.tokens = []
     this.#events.push({ type: 'part-extended', index, text: kept, logProbabilities: tokens })
-  }
-
-  /** As many of them as there is room for. */
-  #admit(tokens: readonly LogProbability[]): readonly LogProbability[] {
-    let admitted = 0
-    for (const { alternatives } of tokens) {
-      this.#tokenRoom -= 1 + alternatives.length
-      if (this.#tokenRoom < 0) break
-      admitted++
-    }
-    return admitted === tokens.length ? tokens : tokens.slice(0, admitted)
-  }
-
-  /** Whether there is room for a text that cannot be cut. */
-  #fits(text: string): boolean {
-    return this.#claim(text.length) === text.length
-  }
-
-  /** How many of the characters there is room for. */
-  #claim(characters: number): number {
-    const room = Math.min(characters, this.#room)
-    this.#room -= room
-    if (room < characters) this.#full = true
-    return room
   }
 }
 

@@ -20,12 +20,10 @@ const MAX_COLLECTED = 1_000_000
 /** Converts a message, whole or streamed, to events. Unknown events are ignored, and unknown blocks kept unchanged. */
 export class AnthropicMapper implements ProviderMapper {
   readonly #providerId: string
-  readonly #warnings: readonly Warning[]
-  readonly #writer = new PartWriter()
+  readonly #writer: PartWriter
   readonly #tools: ToolNames
   readonly #blocks = new Map<unknown, OpenBlock>()
   #count = 0
-  #started = false
   readonly #used = new UsageSoFar()
   readonly #besides = new Besides()
   #rawReason = ''
@@ -36,7 +34,7 @@ export class AnthropicMapper implements ProviderMapper {
   constructor(providerId: string, warnings: readonly Warning[], tools: ToolNames = AS_CALLED) {
     this.#providerId = providerId
     this.#tools = tools
-    this.#warnings = warnings
+    this.#writer = new PartWriter(warnings)
   }
 
   whole(message: JsonObject): void {
@@ -99,17 +97,15 @@ export class AnthropicMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
-    if (!this.#started) {
-      this.#start({})
-      this.#writer.push(NOTHING_USED)
-    }
+    const isRefused = !this.#writer.begun
+    this.#writer.begin()
+    if (isRefused) this.#writer.push(NOTHING_USED)
     this.#rawReason = rawReason
     this.#finish('length')
   }
 
   #start(message: JsonObject): void {
-    this.#started = true
-    this.#writer.push({ type: 'started', warnings: this.#warnings })
+    this.#writer.begin()
     this.#usage(objectAt(message.usage))
   }
 
@@ -189,7 +185,7 @@ export class AnthropicMapper implements ProviderMapper {
   #finish(known?: FinishReason): void {
     for (const index of [...this.#blocks.keys()]) this.#end(index)
     this.done = true
-    if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
+    if (!this.#writer.begun) throw unavailable(this.#providerId, 'The answer is empty')
     const { metadata } = this.#besides
     this.#writer.finish(known ?? reasonOf(this.#rawReason), this.#rawReason, {
       ...(this.#stopText === '' ? {} : { stopText: this.#stopText }),

@@ -31,7 +31,6 @@ export class BoundedContext implements ModelProvider {
     } catch (error) {
       if (!request.endsAtOverflow || !isOverflow(error)) throw error
       const writer = new PartWriter()
-      writer.push({ type: 'started', warnings: [] })
       writer.finish('length', OVERFLOW)
       yield writer.take()
       return

@@ -47,7 +47,7 @@ export class EchoProvider implements ModelProvider {
     }
     const limit = Math.min(request.maxOutputTokens ?? Infinity, failAt)
     let cut = false
-    writer.push({ type: 'started', warnings: [] })
+    writer.begin()
     for (const { format, item } of script.items) writer.whole('foreign', { type: 'foreign', format, item })
     for (const { kind, called, words } of piecesOf(request.requestId, turn)) {
       if (tokens >= limit) cut = true

@@ -13,19 +13,17 @@ import { responsesUsage } from './usage.ts'
 /** Converts a response, whole or streamed, to events. Unknown events are ignored. */
 export class ResponsesMapper implements ProviderMapper {
   readonly #providerId: string
-  readonly #warnings: readonly Warning[]
-  readonly #writer = new PartWriter()
+  readonly #writer: PartWriter
   readonly #items: ResponsesItems
   readonly #template = new DeltaTemplate('delta')
   /** What an event like the learned one does. */
   #grow: (text: string) => void = () => {}
-  #started = false
   done = false
 
   /** `stop`: texts that end the answer. */
   constructor(providerId: string, warnings: readonly Warning[], stop: readonly string[] = []) {
     this.#providerId = providerId
-    this.#warnings = warnings
+    this.#writer = new PartWriter(warnings)
     this.#items = new ResponsesItems(providerId, this.#writer, stop)
   }
 
@@ -51,7 +49,6 @@ export class ResponsesMapper implements ProviderMapper {
     switch (event.type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
-        this.#start()
         const kind = event.type === 'response.refusal.delta' ? 'refusal' : 'text'
         const place = placeOf(event)
         if (listAt(event.logprobs).length > 0) {
@@ -76,14 +73,14 @@ export class ResponsesMapper implements ProviderMapper {
         this.#items.annotate(key, placeOf(event), objectAt(event.annotation))
         break
       case 'response.output_item.added':
-        this.#start()
+        this.#writer.begin()
         this.#items.begin(key, objectAt(event.item) ?? {})
         break
       case 'response.output_item.done':
         this.#items.end(key, objectAt(event.item) ?? {})
         break
       case 'response.created':
-        this.#start()
+        this.#writer.begin()
         break
       case 'response.completed':
       case 'response.incomplete':
@@ -104,20 +101,14 @@ export class ResponsesMapper implements ProviderMapper {
   end(): void {
     if (this.done) return
     if (this.over) this.#end('stop', '')
-    else throw unavailable(this.#providerId, this.#started ? 'The answer was cut off' : 'The answer is empty')
+    else throw unavailable(this.#providerId, this.#writer.begun ? 'The answer was cut off' : 'The answer is empty')
   }
 
   overflow(rawReason: string): void {
-    const isRefused = !this.#started
-    this.#start()
+    const isRefused = !this.#writer.begun
+    this.#writer.begin()
     if (isRefused) this.#writer.push(NOTHING_USED)
     this.#end('length', rawReason)
-  }
-
-  #start(): void {
-    if (this.#started) return
-    this.#started = true
-    this.#writer.push({ type: 'started', warnings: this.#warnings })
   }
 
   /** A text grows, and so it will by further events like this one. */
@@ -136,7 +127,7 @@ export class ResponsesMapper implements ProviderMapper {
       throw openaiError(this.#providerId, error ?? 'It did not complete the answer')
     }
     if (status !== 'completed' && status !== 'incomplete') throw unavailable(this.#providerId, 'The answer was cut off')
-    this.#start()
+    this.#writer.begin()
     if (this.#items.count === 0) {
       for (const [index, item] of listAt(response.output).entries()) this.#items.end(index, objectAt(item) ?? {})
     }
@@ -155,7 +146,6 @@ export class ResponsesMapper implements ProviderMapper {
   }
 
   #end(reason: FinishReason, rawReason: string, serviceTier?: string): void {
-    this.#start()
     this.#items.endAll()
     this.done = true
     const { stopText } = this.#items

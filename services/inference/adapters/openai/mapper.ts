@@ -27,8 +27,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map(
  */
 export class OpenaiMapper implements ProviderMapper {
   readonly #providerId: string
-  readonly #warnings: readonly Warning[]
-  readonly #writer = new PartWriter()
+  readonly #writer: PartWriter
   readonly #calls: OpenaiToolCalls
   readonly #deltas: OpenaiDeltas
   readonly #template = new DeltaTemplate('content')
@@ -38,12 +37,11 @@ export class OpenaiMapper implements ProviderMapper {
   #rawReason = ''
   #stopText: string | undefined
   #serviceTier: string | undefined
-  #started = false
   done = false
 
   constructor(providerId: string, warnings: readonly Warning[], flat = new FlatTools([])) {
     this.#providerId = providerId
-    this.#warnings = warnings
+    this.#writer = new PartWriter(warnings)
     this.#calls = new OpenaiToolCalls(providerId, this.#writer, flat)
     this.#deltas = new OpenaiDeltas(providerId, this.#writer, this.#calls)
   }
@@ -91,25 +89,19 @@ export class OpenaiMapper implements ProviderMapper {
   }
 
   overflow(rawReason: string): void {
-    const isRefused = !this.#started
-    this.#begin()
+    const isRefused = !this.#writer.begun
+    this.#writer.begin()
     if (isRefused) this.#writer.push(NOTHING_USED)
     this.#reason = 'length'
     this.#rawReason = rawReason
     this.#finish(true)
   }
 
-  #begin(): void {
-    if (this.#started) return
-    this.#started = true
-    this.#writer.push({ type: 'started', warnings: this.#warnings })
-  }
-
   /** The choice that is read, once a completion or chunk is known not to be an error. */
   #take(chunk: JsonObject): JsonObject | undefined {
     const { error, choices, service_tier: tier } = chunk
     if (error !== undefined && error !== null) throw this.#failed(chunk, openaiError(this.#providerId, error))
-    this.#begin()
+    this.#writer.begin()
     this.#serviceTier = wordAt(tier) ?? this.#serviceTier
     return this.#one(
       listAt(choices)
@@ -173,7 +165,7 @@ export class OpenaiMapper implements ProviderMapper {
     this.#deltas.close()
     this.#calls.end(cut)
     this.done = true
-    if (!this.#started) throw unavailable(this.#providerId, 'The answer is empty')
+    if (!this.#writer.begun) throw unavailable(this.#providerId, 'The answer is empty')
     // Some servers give `stop` beside tool calls, or no reason at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
     const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
