@@ -60,6 +60,7 @@ test('what follows a stop text is counted once, whether it comes in deltas, in t
     [...said('One END'), parts('One END', 'two')],
     [...said('One END'), { ...second, delta: 't' }, parts('One END', 'two')],
     [parts('One END', 'two')],
+    [...said('One END'), { ...message([{ type: 'refusal', refusal: 'two' }]), output_index: 1 }],
     [...said('One END'), { ...second, content_index: 0, output_index: 1 }, { ...parts('two'), output_index: 1 }],
   ]) {
     assert.equal(withheld(...events), 'ENDtwo'.length, JSON.stringify(events))

@@ -21,10 +21,10 @@ export function phaseOf({ type, phase }: JsonObject): string | undefined {
   return type === 'message' && PHASES.has(phase) ? textAt(phase) : undefined
 }
 
-/** The texts in a list of parts, one paragraph each. */
+/** The texts and refusals in a list of parts, one paragraph each. */
 export function textsOf(parts: unknown): string {
   return listAt(parts)
-    .map((part) => textAt(objectAt(part)?.text))
+    .map((part) => textAt(objectAt(part)?.text) || textAt(objectAt(part)?.refusal))
     .filter((text) => text !== '')
     .join('\n\n')
 }
