@@ -7,7 +7,7 @@ import { WrongKeys } from './auth/wrong-keys.ts'
 import { callOf } from './call.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
-import { type Family, namesVersionTwice, secondPath } from './family.ts'
+import { baseUrlProblem, type Family, secondPath } from './family.ts'
 import { beginCall } from './http/begin.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
@@ -59,18 +59,16 @@ function admission({ config }: Facade) {
   const allowOrigins = cors(config)
   return function admitted(request: Request, response: Response): boolean {
     requireOneHost(request)
-    requireOneVersion(request)
+    requireBaseUrl(request)
     requireKnownExpectation(request)
     return !allowOrigins(request, response)
   }
 }
 
-/**
- * Rejects paths with a doubled `/v1` before a key is required: some clients, such as Anthropic's, add it themselves.
- */
-function requireOneVersion({ path }: Request): void {
-  if (!namesVersionTwice(path)) return
-  throw new Rejection('ROUTE_NOT_FOUND', { hint: 'the base URL ends in /v1, and the client adds another /v1' })
+/** Rejects paths that only a client with a wrong base URL calls, before a key is required. */
+function requireBaseUrl({ path }: Request): void {
+  const hint = baseUrlProblem(path)
+  if (hint !== undefined) throw new Rejection('ROUTE_NOT_FOUND', { hint })
 }
 
 /** Hands each request to the routes of its area, which are created with the area's first request. */

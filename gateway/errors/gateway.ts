@@ -24,7 +24,7 @@ export const gatewayErrors = {
           ? 'Management keys cannot perform this operation'
           : 'Only management keys can perform this operation',
       ),
-    ROUTE_NOT_FOUND: ({ metadata: { hint } }) => failure(404, hinted('Resource not found', hint)),
+    ROUTE_NOT_FOUND: ({ metadata: { hint = 'no such route' } }) => failure(404, `Resource not found: ${hint}`),
     METHOD_NOT_ALLOWED: ({ metadata }) => ({
       ...failure(405, `Method not allowed. Allowed here: ${metadata.allow ?? ''}`),
       headers: ['allow', metadata.allow ?? ''],

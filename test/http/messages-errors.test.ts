@@ -60,7 +60,7 @@ test('what lies below the path, and what is no HTTP, is refused in the same enve
   await using facade = await openFacade()
   const unknown = await facade.fetch(`${path}/nothing`, { headers: key })
   assert.equal(unknown.status, 404)
-  assert.deepEqual(await unknown.json(), envelope('not_found_error', 'Resource not found', 'not_found'))
+  assert.deepEqual(await unknown.json(), envelope('not_found_error', 'Resource not found: no such route', 'not_found'))
   const { status, body } = await sendBytes(facade.url, `POST ${path}?x HTTP/1.1\r\nContent-Length: x\r\n\r\n`)
   assert.equal(status, 400)
   const malformed = 'Invalid request parameters: the request is not valid HTTP'

@@ -215,7 +215,7 @@ test('a conflict, a failure of the service and an unknown path have the errors o
     thrown = new Error('secret')
     assert.deepEqual(await post(dialect), shown(500, 'Internal Server Error'))
   }
-  assert.deepEqual(await post('nothing'), shown(404, 'Resource not found'))
+  assert.deepEqual(await post('nothing'), shown(404, 'Resource not found: no such route'))
 })
 
 test('presets and versions are listed in pages, and found by slug and number', async () => {

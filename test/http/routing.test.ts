@@ -15,11 +15,22 @@ test('an unknown route is 404 in the body of its API family', async () => {
   }
   const gateway = await facade.fetch('/api/v1/nothing', { headers: bearer })
   assert.equal(gateway.status, 404)
-  assert.deepEqual(await gateway.json(), { error: { code: 404, message: 'Resource not found' } })
+  assert.deepEqual(await gateway.json(), { error: { code: 404, message: 'Resource not found: no such route' } })
   const hint = 'Resource not found: the base URL ends in /v1, and the client adds another /v1'
   for (const path of ['/api/v1/v1/messages', '/v1/v1/responses']) {
     const twice = await facade.fetch(path, { method: 'POST', headers: { 'x-api-key': 'any' } })
     assert.deepEqual(await twice.json(), { error: { code: 404, message: hint } }, path)
+  }
+  const lacking = 'Resource not found: the base URL must end in /api/v1 or /v1'
+  for (const path of ['/chat/completions', '/api/chat/completions', '/responses', '/api/responses?a', '/api/models']) {
+    const without = await facade.fetch(path, { method: 'POST', body: '{}' })
+    assert.deepEqual([without.status, await without.json()], [404, { error: { code: 404, message: lacking } }], path)
+  }
+  for (const path of ['/messages', '/api/messages']) {
+    const without = await facade.fetch(path, { method: 'POST', body: '{}' })
+    const body = { type: 'error', error: { type: 'not_found_error', message: lacking, error_type: 'not_found' } }
+    const { request_id: _, ...found } = (await without.json()) as Record<string, unknown>
+    assert.deepEqual([without.status, found], [404, body], path)
   }
   const oauth = await facade.fetch('/api/v1/oauth/nothing')
   assert.equal(oauth.status, 404)

@@ -38,7 +38,7 @@ test('an unknown path, a wrong method and a missing key are answered there as be
       [401, generationError(401, 'Missing Authentication header')],
     )
     const unknown = await portico.fetch(`${mount}/nothing`, { headers })
-    assert.deepEqual([unknown.status, await unknown.json()], [404, errorOf(404, 'Resource not found')])
+    assert.deepEqual([unknown.status, await unknown.json()], [404, errorOf(404, 'Resource not found: no such route')])
     const wrong = await portico.fetch(`${mount}/responses`, { headers })
     assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'POST'])
     assert.equal((await portico.fetch(`${mount}/oauth/jwks`)).status, 200)
