@@ -21,7 +21,7 @@ export const gatewayErrors = {
       failure(
         403,
         metadata.credential === 'management'
-          ? 'Management keys cannot perform this operation'
+          ? 'Management keys cannot perform this operation: use a workspace key'
           : 'Only management keys can perform this operation',
       ),
     ROUTE_NOT_FOUND: ({ metadata: { hint = 'no such route' } }) => failure(404, `Resource not found: ${hint}`),

@@ -32,7 +32,9 @@ export const reasons = {
   },
   PRICE_UNKNOWN: {
     code: Code.FailedPrecondition,
-    message: 'The price of {model} is unknown, and the {limit} has a limit',
+    message:
+      'The price of {model} is unknown, and the {limit} has a limit: PORTICO_CONFIG can set its pricing, and ' +
+      'PORTICO_ALLOW_UNPRICED_MODELS can allow it',
   },
   // With `limit` (`requests_per_minute`, …), its value `most`, `reset` in milliseconds since the epoch, and
   // `retry_after` in seconds.

@@ -139,7 +139,7 @@ test('who calls is checked as on every route of the gateway', async () => {
   const management = `Bearer ${PORTICO_KEYS.management}`
   assert.deepEqual(await statusOf(management), [
     403,
-    generationError(403, 'Management keys cannot perform this operation'),
+    generationError(403, 'Management keys cannot perform this operation: use a workspace key'),
   ])
 })
 

@@ -94,7 +94,8 @@ for (const dialect of Object.keys(DIALECTS)) {
       const beginning = 'Insufficient credits: '
       const message = `${beginning}The limit of the key leaves too little: ${left}`
       await assertRefused(await poor({ stream }), dialect, 402, message)
-      const unknown = `${beginning}The price of priced/dark is unknown, and the key has a limit`
+      const remedy = 'PORTICO_CONFIG can set its pricing, and PORTICO_ALLOW_UNPRICED_MODELS can allow it'
+      const unknown = `${beginning}The price of priced/dark is unknown, and the key has a limit: ${remedy}`
       await assertRefused(await dark({ stream, model: 'priced/dark' }), dialect, 402, unknown)
     }
     assert.equal(stub.seen.length, 0)

@@ -237,7 +237,7 @@ test('401 without a key or with a wrong one; 403 with a management key', async (
   await refused(await send({}), 401, 'Missing Authentication header')
   await refused(await send({ authorization: 'Bearer sk-portico-wrong' }), 401, 'Invalid API key or access token')
   const management = { authorization: `Bearer ${PORTICO_KEYS.management}` }
-  await refused(await send(management), 403, 'Management keys cannot perform this operation')
+  await refused(await send(management), 403, 'Management keys cannot perform this operation: use a workspace key')
 })
 
 test('404: a preset that is not there; 405: another method', async () => {

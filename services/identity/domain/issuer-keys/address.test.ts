@@ -33,7 +33,7 @@ test('other schemes, ports and forms are refused', () => {
     refused(text, /must begin with https/)
   }
   for (const text of ['https://a.example:8443', 'https://a.example:80/x', 'https://a.example:0443']) {
-    refused(text, /port 443/)
+    refused(text, /^must use port 443, unless PORTICO_FEDERATION_NETWORKS permits its network$/)
   }
   for (const text of ['https://', 'https:///path', 'https://a.example:99999', 'https://[::1']) {
     refused(text, /must (be a URL|name a host|spell)/)

@@ -54,7 +54,9 @@ export function addressProblem(
   const ip = host.startsWith('[') ? host.slice(1, -1) : IPV4.test(host) ? host : undefined
   if (ip === undefined && !HOST.test(url.hostname)) return 'must name a host'
   if (ip !== undefined && !networks.permit(ip)) return 'must name a host, not an IP address'
-  if (port !== undefined && port !== '443' && !networks.any) return 'must use port 443'
+  if (port !== undefined && port !== '443' && !networks.any) {
+    return 'must use port 443, unless PORTICO_FEDERATION_NETWORKS permits its network'
+  }
   if (own !== undefined && url.origin === URL.parse(own)?.origin) return 'must not be an address of this server'
   return undefined
 }
