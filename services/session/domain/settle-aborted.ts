@@ -26,24 +26,36 @@ export interface Unfinished {
   readonly requests: readonly KnownRequest[]
 }
 
+/** How to settle. */
+export interface Settling {
+  /** Delegated calls and their steps stay as they are, and the new owner continues to wait for them. */
+  readonly keep?: boolean
+  /** It is recorded of each call whether it has begun. */
+  readonly exact?: boolean
+}
+
 /** The steps of a former owner that continue, and the child sessions that nobody waits for any more. */
 export interface Settlement {
   readonly kept: readonly AssistantMessage[]
   readonly abandoned: readonly Delegation[]
 }
 
-/**
- * Settles what a former owner left behind: unfinished steps with their tool calls, compactions, and waiting requests.
- * With `keep`, delegated calls and their steps stay as they are, and the new owner continues to wait for them.
- */
-export function settleAborted(revision: Revision, { unfinished, requests }: Unfinished, keep = false): Settlement {
+/** Settles what an owner left behind: unfinished steps with their tool calls, compactions, and waiting requests. */
+export function settleAborted(
+  revision: Revision,
+  { unfinished, requests }: Unfinished,
+  { keep = false, exact = false }: Settling = {},
+): Settlement {
   const kept: AssistantMessage[] = []
   for (const step of unfinished) {
     if (step.type === 'compaction') {
       abortCompaction(revision, step)
       continue
     }
-    const notBegun = notBegunOf(requests.filter(({ request }) => request.messageId === step.id))
+    const notBegun = notBegunOf(
+      requests.filter(({ request }) => request.messageId === step.id),
+      exact,
+    )
     const stays = keep && step.parts.some(isDelegated)
     const { message, events } = stays
       ? settleOthers(step, revision.now, notBegun)
@@ -70,12 +82,12 @@ export function settleAborted(revision: Revision, { unfinished, requests }: Unfi
  * The start of a call is recorded late, but if permission was requested for it, before it begins. An answer counts even
  * if the run that requested permission has not seen it.
  */
-function notBegunOf(requests: readonly KnownRequest[]): NotBegun {
+function notBegunOf(requests: readonly KnownRequest[], exact: boolean): NotBegun {
   // Earlier versions recorded the start of all calls late.
   const known = requests.filter(({ request, answer }) => answer === undefined || request.fence !== undefined)
   const byCall = Map.groupBy(known, ({ request }) => request.callId)
   return (part) => {
-    const own = byCall.get(part.callId)
+    const own = byCall.get(part.callId) ?? (exact ? [] : undefined)
     if (own === undefined || part.timeRan !== undefined || isDelegated(part)) return undefined
     const [refusal] = own.flatMap(({ answer }) => (answer && refusalOf(answer)) ?? [])
     return refusal ?? TOOL_NOT_BEGUN

@@ -18,7 +18,7 @@ import { closeRequest, requestPermission } from '../domain/permission/permission
 import type { Revision } from '../domain/revision.ts'
 import { abandonRun, type CutOff, endCutOff, endRun, recordStep, type StepRecord } from '../domain/run.ts'
 import type { Outcome } from '../domain/session.ts'
-import { type Settlement, settleAborted } from '../domain/settle-aborted.ts'
+import { type Settlement, type Settling, settleAborted } from '../domain/settle-aborted.ts'
 import type { Lease, LeaseState } from '../ports/lease.ts'
 import { type Maybe, nothing, type SessionReads, type SessionStore } from '../ports/session-store.ts'
 
@@ -47,10 +47,10 @@ export class OwnedSession {
   }
 
   /** Settles what an older owner, or this one, left unfinished; see `settleAborted`. */
-  settleAborted(keep = false): Promise<Settlement> {
+  settleAborted(how: Settling = {}): Promise<Settlement> {
     return this.#revise(
       (reads) => reads.unfinished(),
-      (revision, unfinished) => settleAborted(revision, unfinished, keep),
+      (revision, unfinished) => settleAborted(revision, unfinished, how),
     )
   }
 

@@ -111,9 +111,11 @@ async function settle(run: RunContext, step: StepRecorder, error: unknown): Prom
     // for them.
     if (tenure.reason === 'shutdown' && (!ended || delegations.length > 0)) throw new Stopped('shutdown')
     await interruptDelegates(run, delegations)
-    await step.cutOff(errorOf(error, tenure.reason !== undefined))
+    // What was answered in the meantime counts, since the run goes on.
+    if (tenure.reason === 'shutdown') await step.leave()
+    else await step.cutOff(errorOf(error, tenure.reason !== undefined))
     // Permission requests that still wait are withdrawn.
-    await run.owned.settleAborted()
+    await run.owned.settleAborted({ exact: true })
   }
   if (tenure.reason !== undefined) throw new Stopped(tenure.reason)
   if (!(error instanceof RunFailure)) throw error

@@ -120,6 +120,11 @@ export class StepRecorder {
     return this.#write([event, this.#draft.complete(now)])
   }
 
+  /** Somebody else ends the step. */
+  leave(): Promise<void> {
+    return this.#write([])
+  }
+
   /** The step ends with an error before its time. */
   cutOff(error: StructuredError): Promise<void> {
     return this.#write(this.#draft.cutOff(error, this.#run.clock.now()))

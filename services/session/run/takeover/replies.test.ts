@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { PermissionRule_Effect as Effect } from '#gen/portico/catalog/v1/catalog_pb.js'
@@ -6,8 +8,10 @@ import { Delivery, Outcome, PermissionReply as Reply } from '#gen/portico/sessio
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { PermissionAnswer } from '#services/session/domain/permission/permission.ts'
 import { answerRequest } from '#services/session/domain/permission/permission-answers.ts'
+import { storeSchema } from '#services/session/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { afterKill } from '#test/support/after-kill.ts'
+import { writeEmptyStores } from '#test/support/empty-stores.ts'
 import { refusalOf } from '#test/support/rejects.ts'
 import { scriptedPeers } from '#test/support/session-peers.ts'
 import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
@@ -123,4 +127,26 @@ test('a call that was permitted and has begun is not said to have done nothing',
   await after.wait()
   const [call] = await after.calls()
   assert.equal(call?.error?.message, 'The tool call was cut off; what it has done is unknown')
+})
+
+test('a rejection that is accepted while a stop ends the tools ends the run, also after the next start', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-session-'))
+  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) }
+  await writeEmptyStores(directory, storeSchema)
+  const service = await openSessionService({ directory })
+  const requestId = await asking(service)
+  const replied = Promise.withResolvers<unknown>()
+  service.peers.onEnd = async () => {
+    const reply = { sessionId: 'ses_1', requestId, reply: Reply.REJECT }
+    service.client.replyPermissionRequest(reply, asKey).then(replied.resolve, replied.reject)
+    await replied.promise
+  }
+  await service[Symbol.asyncDispose]()
+  await replied.promise
+  const peers = scriptedPeers()
+  await using after = await openSessionService({ directory, peers })
+  await after.wait()
+  const [call] = await after.calls()
+  assert.deepEqual([call?.error?.type, await after.outcome()], ['permission.rejected', Outcome.INTERRUPTED])
+  assert.deepEqual(peers.requests, [])
 })

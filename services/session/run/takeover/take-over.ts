@@ -49,7 +49,7 @@ export async function giveUp(run: Drain): Promise<void> {
  */
 export async function takeOver(run: Drain, goesOn: boolean): Promise<readonly AssistantMessage[]> {
   await endFormerTools(run)
-  const { kept, abandoned } = await run.owned.settleAborted(goesOn)
+  const { kept, abandoned } = await run.owned.settleAborted({ keep: goesOn })
   await interruptDelegates(run, abandoned)
   return kept
 }
