@@ -16,13 +16,15 @@ import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
-import { acquire, admit, assistant, ManualClock, newSession, W } from './session-store.support.ts'
+import { acquire, admission, admit, assistant, ManualClock, newSession, W } from './session-store.support.ts'
 
 const CALLS = 30
 const RESULT_BYTES = 50_000
 /** Each result once, and a little for its surroundings. */
 const LEAST_BYTES = CALLS * RESULT_BYTES
 const MOST_BYTES = LEAST_BYTES * 1.2
+/** Of several that are read at once, some are read again. */
+const MOST_READ_BYTES = LEAST_BYTES * 1.5
 
 /** Runs one step whose calls end one after the other, each with a long result. */
 async function doStep(port: SessionStore): Promise<void> {
@@ -84,4 +86,31 @@ test('a step with 30 long results writes each of them once (MongoDB)', { skip: s
   await doStep(store)
   await mongo.db.dropDatabase()
   assert.ok(bytes > LEAST_BYTES && bytes < MOST_BYTES, `${bytes} bytes`)
+})
+
+test('who reads many long events reads hardly more than their texts (MongoDB)', {
+  skip: skipWithoutMongo,
+}, async () => {
+  const uri = `${mongoUri()}&monitorCommands=true`
+  await using mongo = await openMongo({ uri, database: freshDatabaseName() })
+  await using port = await openMongoSessionStore({ mongo, clock: new ManualClock() })
+  const store = withUseCases(port)
+  await store.createSession(W, newSession())
+  const stop = new AbortController()
+  const { value: ready } = await store.tailEvents(W, undefined, stop.signal)[Symbol.asyncIterator]().next()
+  assert.equal(ready?.type, 'ready')
+  const text = 'x'.repeat(RESULT_BYTES)
+  for (let n = 0; n < CALLS; n++) await store.admitPrompt(W, admission(`msg_${n}`, { text }))
+  let bytes = 0
+  mongo.client.on('commandSucceeded', ({ commandName, reply }) => {
+    if (commandName === 'find') bytes += BSON.calculateObjectSize(reply as BSON.Document)
+  })
+  let events = 0
+  for await (const { type } of store.tailEvents(W, ready.position, stop.signal)) {
+    if (type === 'event') events++
+    if (events === CALLS) break
+  }
+  stop.abort()
+  await mongo.db.dropDatabase()
+  assert.ok(bytes > LEAST_BYTES && bytes < MOST_READ_BYTES, `${bytes} bytes`)
 })

@@ -16,10 +16,12 @@ type Keys = { readonly _id: { readonly $in: string[] } }
 type Complete = ReturnType<typeof completeEvent>
 
 const RETRY_MS = 1_000
-/** How many characters are read at once, about. */
+/** How many characters are read at once, about: so much, and what else is in the last answer of the server. */
 const PREPARED = 250_000
-const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
-const HELD = { ...LIMIT, projection: { data: 1 } } as const
+/** Records in one such answer. */
+const ANSWER = 8
+const HELD = { maxTimeMS: MAX_TIME_MS, projection: { data: 1 } } as const
+const SOME = { ...HELD, batchSize: ANSWER } as const
 
 /**
  * Completes events with the content of parts and inbox items, once for all readers of this process that have the same
@@ -28,7 +30,7 @@ const HELD = { ...LIMIT, projection: { data: 1 } } as const
 export class EventTexts {
   readonly #collections: Collections
   readonly #known = new WeakMap<EventRecord, Promise<Complete | undefined>>()
-  /** What is read for events that are not complete yet; undefined: too much. */
+  /** What is read for events that are not complete yet; undefined: it is not among what was read at once. */
   readonly #held = new WeakMap<EventRecord, Promise<string | undefined>>()
 
   constructor(collections: Collections) {
@@ -59,8 +61,8 @@ export class EventTexts {
       of.set(key, [...(of.get(key) ?? []), record])
     }
     const { inbox, parts } = this.#collections
-    this.#prepare(wanted.item, (filter) => inbox.find<Held>(filter, HELD))
-    this.#prepare(wanted.part, (filter) => parts.find<Held>(filter, HELD))
+    this.#prepare(wanted.item, (filter) => inbox.find<Held>(filter, SOME))
+    this.#prepare(wanted.part, (filter) => parts.find<Held>(filter, SOME))
   }
 
   #prepare(wanted: ReadonlyMap<string, readonly EventRecord[]>, find: (filter: Keys) => FindCursor<Held>): void {
@@ -99,7 +101,8 @@ export class EventTexts {
   async #readHeld(workspace: string, source: EventSource): Promise<string | undefined> {
     const { inbox, parts } = this.#collections
     const _id = keyOfSource(workspace, source)
-    return (await (source.type === 'item' ? inbox.findOne({ _id }, LIMIT) : parts.findOne({ _id }, LIMIT)))?.data
+    const held = source.type === 'item' ? inbox.findOne<Held>({ _id }, HELD) : parts.findOne<Held>({ _id }, HELD)
+    return (await held)?.data
   }
 }
 
