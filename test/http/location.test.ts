@@ -85,7 +85,7 @@ test('bearer: a directory outside the roots of the workspace is 403', async () =
   })
 })
 
-test('bearer: no directory is 403 if the default is outside the roots, which says what to do and not where that is', async () => {
+test('bearer: no directory is 403 where the workspace has no roots, which says so, and not where the default is', async () => {
   await using portico = await openPortico({ PORTICO_AUTH: 'bearer' })
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
   const created = await portico.fetch('/api/session', { method: 'POST', headers, body: '{}' })
@@ -93,9 +93,7 @@ test('bearer: no directory is 403 if the default is outside the roots, which say
     assert.equal(answer.status, 403)
     assert.deepEqual(await answer.json(), {
       _tag: 'LocationPermissionDeniedError',
-      message:
-        'Directory not allowed: the default, which is not below a root of the workspace (PORTICO_PROJECT_ROOTS); ' +
-        'name a directory that is, with location[directory] or, in a body, location.directory',
+      message: 'Directory not allowed: the default, like any other: the workspace has no roots (PORTICO_PROJECT_ROOTS)',
       location: { directory: '' },
     })
   }

@@ -220,7 +220,10 @@ test('a key works only below the roots of its workspace, and does not learn what
     )
   }
   const { reason, metadata } = await refusalOf(catalog.client.resolveLocation({}, asWorkspace))
-  assert.deepEqual([reason, Object.keys(metadata)], ['LOCATION_FORBIDDEN', ['problem']])
+  const problem =
+    'the default, which is not below a root of the workspace (PORTICO_PROJECT_ROOTS); ' +
+    'name a directory that is, with location[directory] or, in a body, location.directory'
+  assert.deepEqual([reason, metadata], ['LOCATION_FORBIDDEN', { problem }])
 })
 
 catalogTest('a call without a principal is PRINCIPAL_MISSING', async (catalog) => {

@@ -14,11 +14,12 @@ import type { WorkspaceRoots } from './workspace-roots.ts'
 const FRESH_MS = 1000
 const MAX_PATH_BYTES = 4096
 const NO_DEFAULT = { directory: 'The default', problem: 'PORTICO_DIRECTORY is not set where the catalog runs' }
-const DEFAULT_FORBIDDEN = {
+const DEFAULT_OUTSIDE = {
   problem:
     'the default, which is not below a root of the workspace (PORTICO_PROJECT_ROOTS); name a directory that is, ' +
     'with location[directory] or, in a body, location.directory',
 }
+const NO_ROOTS = { problem: 'the default, like any other: the workspace has no roots (PORTICO_PROJECT_ROOTS)' }
 
 interface Options {
   /** Default project directory, absolute; undefined: there is none. */
@@ -54,8 +55,9 @@ export class FileLocations implements Locations {
     const directory = base === undefined ? requested : resolve(base, expanded((requested ?? '').trim(), home))
     const path = directory ?? this.#options.directory
     if (path === undefined) throw new Rejection('LOCATION_INVALID', NO_DEFAULT)
-    // Nobody learns where the default is who may not use it.
-    const forbidden = directory === undefined ? DEFAULT_FORBIDDEN : { directory }
+    // Where the default is, only those may learn who may use it.
+    const ofDefault = roots.hasAny(principal) ? DEFAULT_OUTSIDE : NO_ROOTS
+    const forbidden = directory === undefined ? ofDefault : { directory }
     if (!roots.allow(principal, parse(path))) throw new Rejection('LOCATION_FORBIDDEN', forbidden)
     const now = clock.monotonic()
     let entry = this.#entries.get(path)

@@ -20,6 +20,11 @@ export class WorkspaceRoots {
     }
   }
 
+  /** Whether there is any directory in which a principal may work. */
+  hasAny(principal: Principal): boolean {
+    return principal.kind === 'local-operator' || (this.#roots.get(principal.workspaceId) ?? []).length > 0
+  }
+
   /** Whether a principal may work in a directory, given as an absolute path. */
   allow(principal: Principal, directory: string): boolean {
     if (principal.kind === 'local-operator') return true
