@@ -19,7 +19,7 @@ function below(id: string, ancestors: readonly string[], childrenOf: (id: string
   return step.value
 }
 
-test('children come before their parents, each with those ancestors it', () => {
+test('children come before their parents, each with its ancestors', () => {
   const family: Record<string, string[]> = { a: ['b', 'c'], b: ['d', 'e'], e: ['f'] }
   const found = below('a', ['x', 'y'], (id) => family[id] ?? [])
   assert.deepEqual(

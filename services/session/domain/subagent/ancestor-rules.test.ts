@@ -82,7 +82,7 @@ const table: readonly [title: string, ancestors: Ancestor[], access: string, eff
 ]
 
 for (const [title, ancestors, access, effect] of table) {
-  test(`rules of those ancestors: ${title}`, () => {
+  test(`rules of ancestors: ${title}`, () => {
     const [action = '', resource = ''] = access.split(' ')
     const given = { agent: rules(ALL), session: [], ancestors: ancestorRules('child', ancestors) }
     assert.equal(judgeAccess(given, { action, resources: [resource] }).effect, effect)

@@ -1,7 +1,7 @@
 import { type EventRecord, isDeletion, parseEvent } from '#services/session/adapters/common/event-record.ts'
 import type { LostEvent, TailItem } from '#services/session/ports/event-log.ts'
 
-/** From so many different ones on, it is no longer said which they are. */
+/** If there are more different ones, a notice does not name the events that are lost. */
 const MOST = 256
 
 /** The events in a row that a reader has missed because they have expired. */

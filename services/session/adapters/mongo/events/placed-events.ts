@@ -5,7 +5,7 @@ import { ownedOf } from '../hidden/hidden-sessions.ts'
 import type { EventRing, PlacedEvent } from './event-ring.ts'
 import type { EventTexts } from './event-texts.ts'
 
-/** How long to wait for more before it is looked whether the feed has it, in milliseconds. */
+/** How long to wait for more events before checking whether the feed has the next one, in milliseconds. */
 const AWAIT_MS = 50
 /** How many events, and how many of their characters, are read at once. */
 const BATCH = 100

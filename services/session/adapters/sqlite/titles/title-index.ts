@@ -12,7 +12,7 @@ const SESSIONS = 128
 const TERMS = 512
 /** How many sessions of a block that is given up get new places at once. */
 const MOVED = 64
-/** For each new block, so many older ones are inspected: those with few sessions left are given up. */
+/** How many older blocks are inspected for each new one: those with few sessions left are given up. */
 const LOOKS = 8
 
 const LAST = 'SELECT max(titlePlace) AS last FROM sessions WHERE titlePlace IS NOT NULL'
