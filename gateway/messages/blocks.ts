@@ -46,9 +46,12 @@ function other(known: readonly string[]) {
   })
 }
 
+/** Blocks that a result may hold, and those that it may not. */
+const SHOWN = [text, image, document] as const
+const SAID = [thinking, redactedThinking, toolUse] as const
 const resultBlock = z.union([
-  z.discriminatedUnion('type', [text, image, document], typeErrors()),
-  other(['text', 'image', 'document']),
+  z.discriminatedUnion('type', SHOWN, typeErrors()),
+  other([...[...SHOWN, ...SAID].map(({ shape }) => shape.type.value), 'tool_result']),
 ])
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
@@ -58,7 +61,7 @@ const toolResult = z.looseObject({
   ...marked,
 })
 
-const KNOWN = [text, image, document, thinking, redactedThinking, toolUse, toolResult] as const
+const KNOWN = [...SHOWN, ...SAID, toolResult] as const
 const block = z
   .union([z.discriminatedUnion('type', KNOWN, typeErrors()), other(KNOWN.map(({ shape }) => shape.type.value))])
   .meta({ id: 'Messages.InputBlock' })

@@ -12,7 +12,10 @@ interface Marked {
   readonly messages?: unknown
 }
 
-/** Reports the first tool or block that has a breakpoint too many. The one for the whole body does not count. */
+/**
+ * Reports the first tool or block that has a breakpoint too many. The one for the whole body does not count. The lists
+ * may hold anything, since this also looks at bodies that have other problems.
+ */
 export function fewBreakpoints({ tools, system, messages }: Marked, problems: Problems): void {
   let left = MAX_BREAKPOINTS
   for (const path of [
@@ -29,15 +32,16 @@ export function fewBreakpoints({ tools, system, messages }: Marked, problems: Pr
 
 function* inMessages(messages: unknown): Iterable<Path> {
   if (!Array.isArray(messages)) return
-  for (const [i, { content }] of (messages as { content?: unknown }[]).entries()) {
-    yield* breakpointsIn(content, ['messages', i, 'content'])
+  for (const [i, message] of (messages as unknown[]).entries()) {
+    if (isObject(message)) yield* breakpointsIn(message.content, ['messages', i, 'content'])
   }
 }
 
 /** The paths of what has one in a list: of a result its blocks, too. */
 function* breakpointsIn(list: unknown, at: Path): Iterable<Path> {
   if (!Array.isArray(list)) return
-  for (const [i, one] of (list as Readonly<Record<string, unknown>>[]).entries()) {
+  for (const [i, one] of (list as unknown[]).entries()) {
+    if (!isObject(one)) continue
     if (one.type === 'tool_result') yield* breakpointsIn(one.content, [...at, i, 'content'])
     if (isObject(one.cache_control)) yield [...at, i]
   }

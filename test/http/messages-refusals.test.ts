@@ -61,6 +61,12 @@ const REQUESTS: readonly (readonly [Json, string])[] = [
     },
     `messages.0.content.1.${TOO_MANY}`,
   ],
+  [said([null]), 'messages.0.content.0: must be an object'],
+  [said([{ type: 'tool_result', tool_use_id: 'a', content: [null] }]), 'messages.0.content.0.type: is not valid'],
+  [
+    said([{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'tool_result', content: [null] }] }]),
+    'messages.0.content.0.content.0.type: is not valid',
+  ],
   [said(7), 'messages.0.content: must be a string or an array of blocks'],
   [{ stream: 'yes' }, 'stream: must be a boolean'],
   [{ user: 'x'.repeat(257) }, 'user: must have at most 256 characters'],
