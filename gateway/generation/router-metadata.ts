@@ -1,7 +1,8 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { AppliedPreset, Warning } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Clock } from '#shared/clock.ts'
-import { reasonOf } from '#shared/reasons.ts'
+import { type Reason, reasonOf } from '#shared/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
 import type { Call } from '../call.ts'
 import { providerFailure } from '../errors/provider.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
@@ -56,13 +57,10 @@ export function describeTo(
   return (served) => toRouterMetadata(requested, served, publicField)
 }
 
-/**
- * Undefined: it is not known how far the request got, since the call timed out or broke off, or the service has
- * stopped.
- */
+/** Undefined: it is not known how far the request got. */
 function ofFailure(requested: string, error: unknown, pipeline: Pipeline): RouterMetadata | undefined {
   const reason = reasonOf(error)
-  if (reason === undefined ? error instanceof ConnectError : reason.reason === 'SERVICE_CLOSING') return undefined
+  if (isUncertain(error, reason)) return undefined
   const failure = reason && providerFailure(reason)
   const common = { requested, strategy: 'direct', region: null, is_byok: false } as const
   if (reason === undefined || failure === undefined) {
@@ -83,6 +81,12 @@ function ofFailure(requested: string, error: unknown, pipeline: Pipeline): Route
     attempts: [{ provider, model, status: Number(status ?? failure.status) }],
     ...given(pipeline),
   }
+}
+
+/** Whether the call timed out or broke off, or the service or the whole server has stopped. */
+function isUncertain(error: unknown, reason: Reason | undefined): boolean {
+  if (error instanceof Rejection) return error.reason === 'NOT_READY'
+  return reason === undefined ? error instanceof ConnectError : reason.reason === 'SERVICE_CLOSING'
 }
 
 /** Says how an answer was made. `nameOf`: what the client calls a field of a generation. */

@@ -32,7 +32,11 @@ async function stopped(
     if (++held === Object.keys(requests).length) all.resolve()
   })
   await using portico = await openWith(stub, env)
-  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
+  const headers = {
+    authorization: `Bearer ${PORTICO_KEYS.api}`,
+    'content-type': 'application/json',
+    'x-openrouter-metadata': 'enabled',
+  }
   const answers = Object.entries(requests).map(async ([path, body]) => {
     const request = { method: 'POST', headers, body: JSON.stringify({ model: 'openai/gpt-x', ...body, ...more }) }
     const answer = await portico.fetch(path, request)
@@ -51,7 +55,7 @@ async function stopped(
 const message = 'The server is stopping'
 
 for (const stream of [false, true])
-  test(`who waits for ${stream ? 'a stream' : 'JSON'} gets a 503 in the dialect`, async () => {
+  test(`who waits for ${stream ? 'a stream' : 'JSON'} gets a 503 in the dialect, which does not say that no provider was called`, async () => {
     const [chat, response, made] = await stopped({ stream }, {}, async () => {})
     for (const one of [chat, response, made]) {
       assert.deepEqual([one.answer.status, one.answer.headers.get('retry-after')], [503, '1'])
