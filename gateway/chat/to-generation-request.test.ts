@@ -50,6 +50,7 @@ test('a question is one message of the user, and nothing else is set', () => {
     metadata: {},
     origin: 'chat',
     endsAtOverflow: false,
+    modelRequired: false,
   })
 })
 

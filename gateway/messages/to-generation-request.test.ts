@@ -145,6 +145,7 @@ test('settings: each provider gets what has a meaning there, Anthropic the words
     speed: 'fast',
     notApplied: ['fallbacks', 'plugins'],
     automaticCache: {},
+    modelRequired: true,
     extensions: [
       {
         format: 'anthropic-claude-v1',

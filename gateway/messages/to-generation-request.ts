@@ -23,6 +23,7 @@ export function toGenerationRequest(
     ...toIdentity({ ...body, user: body.user ?? userId, metadata: metadata as Record<string, string> }, headers),
     requestId,
     origin: 'messages',
+    modelRequired: true,
     messages: toMessages(body),
     extensions: extensionsOf(extensions, body, headers),
   }

@@ -41,6 +41,7 @@ test('a text is one message of the user, and nothing else is set', () => {
     providerHeaders: {},
     origin: 'responses',
     endsAtOverflow: false,
+    modelRequired: true,
   })
 })
 

@@ -13,6 +13,7 @@ export function toGenerationRequest(
   return {
     requestId,
     origin: 'responses',
+    modelRequired: true,
     messages: toMessages(body),
     ...toSettings(body),
     // The answer repeats these members of the request.

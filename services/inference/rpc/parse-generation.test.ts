@@ -81,13 +81,24 @@ const whole = {
   excludeThoughts: false,
   showPreset: true,
   endsAtOverflow: true,
+  modelRequired: true,
   providerTimeouts: { totalMs: 1, headersMs: 2, chunkMs: 3 },
 } satisfies MessageInitShape<typeof GenerationRequestSchema>
 
 test('everything in a request reaches the domain, none of it left behind', () => {
   for (const { localName } of GenerationRequestSchema.fields) assert.ok(localName in whole, localName)
   // Members about how it is served are parsed elsewhere.
-  const { model: _1, showPreset: _2, automaticCache, toolChoice, responseFormat, messages, tools, ...rest } = whole
+  const {
+    model: _1,
+    showPreset: _2,
+    modelRequired: _3,
+    automaticCache,
+    toolChoice,
+    responseFormat,
+    messages,
+    tools,
+    ...rest
+  } = whole
   const { cacheControl: cache, ...tool } = tools[0] as (typeof tools)[0]
   assert.deepEqual(parseGeneration(create(GenerationRequestSchema, whole)), {
     ...rest,

@@ -35,13 +35,14 @@ export function toGeneration(
   const principal = principalOf(context)
   check(message !== undefined, 'generation', 'is missing')
   const who = { principal, authenticated: isAuthenticated(context), caller: context.signal, terms: parseTerms(terms) }
-  const { model, responseFormat, showPreset } = message
+  const { model, responseFormat, showPreset, modelRequired } = message
   const wantsText = responseFormat !== undefined && responseFormat.format.case === undefined
   return new Generation({
     ...who,
     form,
     model,
     request: parseGeneration(message),
+    modelRequired,
     wantsText,
     showPreset: showPreset === true,
   })

@@ -25,7 +25,7 @@ export async function applyPreset(
   const { presetId, version, systemPrompt } = found
   const { model, settings } = readSettings(found)
   const chosen = named.model ?? model
-  check(chosen !== undefined, 'model', 'is required, since the preset names none')
+  check(chosen !== undefined || !input.modelRequired, 'model', 'is required, since the preset names none')
   const left = input.wantsText ? { ...settings, responseFormat: undefined } : settings
   const request = withPreset(input.request, left, systemPrompt)
   generation.input = { ...input, model: chosen, request }

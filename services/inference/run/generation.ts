@@ -59,6 +59,8 @@ export interface GenerationInput {
   /** As requested; undefined: the default model. */
   readonly model: string | undefined
   readonly request: Omit<GenerationRequest, 'modelId'>
+  /** Whether a preset must name a model if the request has none. */
+  readonly modelRequired: boolean
   /** Whether the request itself demands text, whatever its preset says. */
   readonly wantsText: boolean
   /** Whether the answer is to show the settings that its preset completed. */

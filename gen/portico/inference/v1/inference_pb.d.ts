@@ -1252,8 +1252,7 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
 
   /**
    * Slug of a preset of the caller's workspace that completes the request's settings; absent: none. A model may also
-   * name one (`@preset/slug`, `model@preset/slug`). Both at once are an error, and so is a preset without a model if
-   * the request has none.
+   * name one (`@preset/slug`, `model@preset/slug`). Both at once are an error.
    *
    * @generated from field: optional string preset = 20;
    */
@@ -1351,6 +1350,13 @@ export declare type GenerationRequest = Message$1<"portico.inference.v1.Generati
    * @generated from field: bool ends_at_overflow = 33;
    */
   endsAtOverflow: boolean;
+
+  /**
+   * Whether a preset must name a model if the request has none; otherwise that is the default model.
+   *
+   * @generated from field: bool model_required = 34;
+   */
+  modelRequired: boolean;
 };
 
 /**
