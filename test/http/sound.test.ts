@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { askChat } from '#test/support/chat.ts'
 import { openPortico } from '#test/support/portico.ts'
+import { send } from '#test/support/presets.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, startStub } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
@@ -28,4 +29,24 @@ test('sound reaches a provider as the format that it is; what its dialect lacks 
       assert.equal(names.length, isTaken ? 0 : 1, `${id} ${format}`)
     }
   }
+})
+
+test('400: a conversation of which nothing is left is not sent', async () => {
+  await using stub = await startStub(answers(200, {}))
+  const shared = { baseURL: stub.url, apiKey: 'sk-upstream', models: [{ id: 'm' }] }
+  const providers = [
+    { id: 'openai', protocol: 'openai', ...shared },
+    { id: 'other', protocol: 'openai-responses', ...shared },
+  ] as const
+  await using portico = await openPortico({ PORTICO_CONFIG: providerConfig(providers) })
+  const content = [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'm4a' } }]
+  for (const { id } of providers) {
+    const { status, json } = await send(portico, '/chat/completions', {
+      model: `${id}/m`,
+      messages: [{ role: 'user', content }],
+    })
+    const message = 'Invalid request parameters: messages: must have content that this provider supports'
+    assert.deepEqual([status, json.error.message], [400, message], id)
+  }
+  assert.equal(stub.seen.length, 0)
 })

@@ -9,6 +9,7 @@ import {
 } from '#services/inference/domain/left-out.ts'
 import type { Omissions } from '#services/inference/domain/omissions.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { listAt } from '../http/json.ts'
 import { OPENAI_FORMAT } from './format.ts'
 import { responsesInput } from './input.ts'
@@ -47,6 +48,10 @@ export function responsesBody(
   const { modelId, maxOutputTokens, sampling, reasoning, user, providerSession, speed } = request
   const extension = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.body
   const { instructions, input } = responsesInput(request.messages, { omissions, markable: MARKABLE.test(modelId) })
+  if (input.length === 0 && !instructions) {
+    const problem = 'must have content that this provider supports'
+    throw new Rejection('REQUEST_INVALID', { field: 'messages', problem })
+  }
   const body = {
     ...providerBodyFor(request, RESPONSES_WITHOUT),
     ...extension,

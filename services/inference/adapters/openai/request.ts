@@ -1,6 +1,7 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { GenerationRequest } from '#services/inference/domain/generation.ts'
 import { providerBodyFor } from '#services/inference/domain/left-out.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { proofFormats } from './call-proofs.ts'
 import { openaiMessages } from './conversation.ts'
 import type { OpenaiDialect } from './dialect.ts'
@@ -8,6 +9,8 @@ import type { ChatContext } from './pieces.ts'
 import { samplingOf } from './sampling.ts'
 import { openaiTools } from './tools.ts'
 import { CHAT_WITHOUT } from './warnings.ts'
+
+const NOTHING_LEFT = 'must have content that this provider supports'
 
 /** The body of a chat completion request, whole or streamed. Members of `provider_body` never replace these. */
 export function openaiBody(
@@ -19,11 +22,13 @@ export function openaiBody(
   const { dialect } = profile
   const formats = proofFormats(profile, request.modelId)
   const context = { profile, omissions, formats, flat: new FlatTools(request.tools) }
+  const messages = openaiMessages(request.messages, context)
+  if (messages.length === 0) throw new Rejection('REQUEST_INVALID', { field: 'messages', problem: NOTHING_LEFT })
   const fast = speed === 'fast' ? 'priority' : undefined
   const body = {
     ...providerBodyFor(request, CHAT_WITHOUT[dialect]),
     model: request.modelId,
-    messages: openaiMessages(request.messages, context),
+    messages,
     stream: !whole,
     stream_options: whole ? undefined : { include_usage: true },
     [dialect === 'openai' ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
