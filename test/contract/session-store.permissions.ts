@@ -126,6 +126,21 @@ export function permissionCases(test: StoreTest): void {
     await assert.rejects(store.replyPermission(W, 'ses_1', 'per_1', once), gone)
   })
 
+  test('the session of a request is found while the request waits, and only in its workspace', async (fixture) => {
+    const { store, clock } = fixture
+    const lease = await begin(fixture)
+    await store.requestPermission(lease, request('per_1'))
+    await store.requestPermission(lease, request('per_2', { timeExpires: clock.now() + 10 }))
+    assert.equal(await store.sessionOfRequest(W, 'per_1'), 'ses_1')
+    assert.equal(await store.sessionOfRequest(W, 'per_2'), 'ses_1')
+    assert.equal(await store.sessionOfRequest(W, 'per_9'), undefined)
+    assert.equal(await store.sessionOfRequest(OTHER, 'per_1'), undefined)
+    await store.replyPermission(W, 'ses_1', 'per_1', once)
+    clock.advance(10)
+    assert.equal(await store.sessionOfRequest(W, 'per_1'), undefined)
+    assert.equal(await store.sessionOfRequest(W, 'per_2'), undefined)
+  })
+
   test('`always` saves its patterns for the project, `once` saves nothing', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)

@@ -87,6 +87,8 @@ export interface SessionLists {
   /** Ordered by seq. Undefined: no such session. */
   listMessages(workspace: string, sessionId: string, query: MessageQuery): Promise<MessagePage | undefined>
   getMessage(workspace: string, sessionId: string, messageId: string): Promise<StoredMessage | undefined>
+  /** The session of a request that waits for an answer and has not expired. Undefined: there is no such request. */
+  sessionOfRequest(workspace: string, requestId: string): Promise<string | undefined>
   /** Requests that wait for an answer and have not expired, oldest first, at most 1,000. */
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]>
   /** All such requests of a workspace, oldest first, in batches as those of `listSessions`. */

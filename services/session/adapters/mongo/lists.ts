@@ -5,7 +5,7 @@ import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import type { MessageRecord } from '../common/message-record.ts'
 import { toRequests } from '../common/records.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
-import type { Collections } from './collections.ts'
+import { type Collections, keyOf } from './collections.ts'
 import { readStored } from './message-documents.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
@@ -77,6 +77,17 @@ async function sizesOf(
   const pipeline = [{ $match: { workspace, message: { $in: steps } } }, { $group: { _id: '$message', bytes } }]
   const found = await parts.aggregate<Sized & { readonly _id: string }>(pipeline, LIMIT).toArray()
   return new Map(found.map(({ _id, bytes }) => [_id, bytes]))
+}
+
+/** See SessionLists. */
+export async function sessionOfRequest(
+  { requests }: Collections,
+  workspace: string,
+  id: string,
+  now: number,
+): Promise<string | undefined> {
+  const waiting = { _id: keyOf(workspace, id), reply: null, timeExpires: { $gt: now } }
+  return (await requests.findOne(waiting, { projection: { sessionId: 1 }, maxTimeMS: MAX_TIME_MS }))?.sessionId
 }
 
 export async function listPermissionRequests(

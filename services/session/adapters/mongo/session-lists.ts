@@ -18,7 +18,7 @@ import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { keyOf, SERVER_NOW } from './collections.ts'
 import { listSessions } from './list-sessions.ts'
-import { listMessages, listPermissionRequests, waitingRequests } from './lists.ts'
+import { listMessages, listPermissionRequests, sessionOfRequest, waitingRequests } from './lists.ts'
 import { MongoReads } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
 
@@ -73,6 +73,11 @@ export class MongoSessionLists implements SessionLists {
     const options = { projection: { id: 1 }, maxTimeMS: MAX_TIME_MS }
     const sessions = await this.#parts.collections.sessions.find(live, options).toArray()
     return sessions.map(({ id }) => id)
+  }
+
+  sessionOfRequest(workspace: string, requestId: string): Promise<string | undefined> {
+    const { collections, clock } = this.#parts
+    return sessionOfRequest(collections, workspace, requestId, clock.now())
   }
 
   listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {

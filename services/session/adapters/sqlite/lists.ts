@@ -34,6 +34,12 @@ export function listMessages(
   return { ...page, more: page.more || !all, incarnation: String(number) }
 }
 
+/** See SessionLists. */
+export function sessionOfRequest(file: SqliteFile, workspace: string, id: string, now: number): string | undefined {
+  const sql = 'SELECT sessionId FROM requests WHERE workspace = ? AND id = ? AND reply IS NULL AND timeExpires > ?'
+  return file.statement(sql).get(workspace, id, now)?.sessionId as string | undefined
+}
+
 export function listPermissionRequests(
   file: SqliteFile,
   workspace: string,

@@ -16,7 +16,7 @@ import type {
 import { listActivity } from './activity.ts'
 import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { listSessions } from './list-sessions.ts'
-import { listActive, listMessages, listPermissionRequests, waitingRequests } from './lists.ts'
+import { listActive, listMessages, listPermissionRequests, sessionOfRequest, waitingRequests } from './lists.ts'
 import { readMessage, readStored } from './message-rows.ts'
 import { readSession } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
@@ -58,6 +58,10 @@ export class SqliteSessionLists implements SessionLists {
 
   async listActive(workspace: string): Promise<readonly string[]> {
     return listActive(this.#parts.file, workspace, this.#parts.clock.now())
+  }
+
+  async sessionOfRequest(workspace: string, requestId: string): Promise<string | undefined> {
+    return sessionOfRequest(this.#parts.file, workspace, requestId, this.#parts.clock.now())
   }
 
   async listPermissionRequests(workspace: string, sessionId?: string): Promise<readonly PermissionRequest[]> {

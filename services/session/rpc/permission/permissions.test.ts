@@ -78,6 +78,45 @@ forEachTransport((name, connect) => {
     )
   })
 
+  test(`a request is found through a session above it, and no others are read for that (${name})`, async () => {
+    const { service, lease } = await asking(connect)
+    await using _ = service
+    const { client, store, clock } = service
+    await client.createSession({ sessionId: 'ses_root' }, service.as())
+    const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
+    const location = { directory: '/project', projectId: 'global', subpath: '' }
+    const input = { ...child, location, metadata: undefined, permissions: undefined }
+    await store.createSession('wrk_1', input, 'ses_root')
+    await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, service.as())
+    const own = await store.acquireLease('owner', 60_000)
+    assert.equal(own?.sessionId, 'ses_child')
+    await store.promote(own, 'idle')
+    await store.requestPermission(own, { ...requestOf('per_below', clock.time), sessionId: 'ses_child' })
+    Object.assign(store, { waitingRequests: () => assert.fail('all requests were read') })
+    const below = { sessionId: 'ses_root', requestId: 'per_below' }
+    assert.equal((await client.getPermissionRequest(below, service.as())).request?.sessionId, 'ses_child')
+    const unknown = 'PERMISSION_REQUEST_NOT_FOUND'
+    for (const requestId of ['per_1', 'per_none']) {
+      const request = { sessionId: 'ses_root', requestId, reply: PermissionReply.ONCE }
+      assert.equal((await refusalOf(client.getPermissionRequest(request, service.as()))).reason, unknown)
+      assert.equal((await refusalOf(client.replyPermissionRequest(request, service.as()))).reason, unknown)
+    }
+    await client.replyPermissionRequest({ ...below, reply: PermissionReply.ONCE }, service.as())
+    assert.equal((await store.readPermissionAnswer(own, 'per_below'))?.reply, 'once')
+    assert.equal(await store.readPermissionAnswer(lease, 'per_1'), undefined)
+  })
+
+  test(`a session below that is removed in the meantime has no requests any more (${name})`, async () => {
+    const { service } = await asking(connect)
+    await using _ = service
+    const { client, store } = service
+    Object.assign(store, { sessionOfRequest: async () => 'ses_gone', parentOf: async () => sessionId })
+    const request = { sessionId, requestId: 'per_gone', reply: PermissionReply.ONCE }
+    const unknown = 'PERMISSION_REQUEST_NOT_FOUND'
+    assert.equal((await refusalOf(client.getPermissionRequest(request, service.as()))).reason, unknown)
+    assert.equal((await refusalOf(client.replyPermissionRequest(request, service.as()))).reason, unknown)
+  })
+
   test(`a request is found while it waits, however many wait before it (${name})`, async () => {
     const { service, lease } = await asking(connect)
     await using _ = service

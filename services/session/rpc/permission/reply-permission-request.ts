@@ -9,7 +9,7 @@ import { principalOf } from '#shared/rpc/call-context.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { replies } from '../enums.ts'
-import { requestBelow } from './requests-below.ts'
+import { sessionBelow, unlessRemoved } from './requests-below.ts'
 
 const checkRequest = checkLimits(ReplyPermissionRequestRequestSchema)
 
@@ -30,8 +30,8 @@ export function replyPermissionRequest(dependencies: {
         (revision, waiting) => answerRequest(revision, waiting, requestId, answer),
       )
     if (await replyIn(sessionId)) return {}
-    const below = await requestBelow(store, workspaceId, sessionId, requestId, context.signal)
-    if (below !== undefined && (await replyIn(below.sessionId))) return {}
+    const below = await sessionBelow(store, workspaceId, sessionId, requestId)
+    if (below !== undefined && (await unlessRemoved(replyIn(below)))) return {}
     throw new Rejection('PERMISSION_REQUEST_NOT_FOUND', { request_id: requestId })
   }
 }
