@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { Sampling } from '#services/inference/domain/sampling.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
+import { toConnectError } from '#shared/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { closingReasons, serviceClosing } from '#shared/rpc/server-reasons.ts'
 import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
 import { startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
@@ -15,6 +18,8 @@ const said = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`
 const delta = (content: string, rest: object = {}) => said({ choices: [{ index: 0, delta: { content } }], ...rest })
 const usage = { prompt_tokens: 5, completion_tokens: 2 }
 const finish = (rest: object = {}) => said({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...rest })
+const grown = (text: string) =>
+  said({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: text })
 const anthropic = [
   said({ type: 'message_start', message: { usage: { input_tokens: 5 } } }),
   said({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hello' } }),
@@ -30,10 +35,12 @@ function saysThen(text: string, after: (response: ServerResponse) => unknown) {
   }
 }
 
+type Protocol = 'openai' | 'anthropic' | 'openai-responses'
+
 async function asked<T>(
   answer: (response: ServerResponse) => unknown,
   use: (provider: ModelProvider) => Promise<T>,
-  protocol: 'openai' | 'anthropic' | 'openai-responses' = 'openai',
+  protocol: Protocol = 'openai',
 ): Promise<T> {
   await using stub = await startStub(answer)
   const config = { id: 'p', protocol, baseUrl: stub.url, apiKey: undefined, headers: {}, models: [] } as const
@@ -101,6 +108,60 @@ test('an abort after a whole answer is an abort', async () => {
   await assert.rejects(answer, /left/)
 })
 
+const nothing = (): void => {}
+
+/** The events of a call that is aborted once the first of them have come. */
+function endedBy(
+  reason: Error,
+  answer: (response: ServerResponse) => unknown,
+  protocol: Protocol,
+  request: Partial<GenerationRequest> = {},
+): Promise<GenerationEvent[]> {
+  return asked(
+    answer,
+    async (provider) => {
+      const ending = new AbortController()
+      const events: GenerationEvent[] = []
+      for await (const batch of provider.stream(generationRequest(request), ending.signal)) {
+        events.push(...batch)
+        ending.abort(reason)
+      }
+      return events
+    },
+    protocol,
+  )
+}
+
+test('a deadline or a stop after a complete answer, or after its stop text, does not fail it; a caller who leaves does', async () => {
+  const closing = toConnectError(serviceClosing(), 'server', closingReasons)
+  const request = { sampling: { stop: ['END'] } as unknown as Sampling }
+  for (const [text, protocol, said] of [
+    [grown('One END two'), 'openai-responses', 'One '],
+    [delta('Hello') + finish(), 'openai', 'Hello'],
+    [anthropic, 'anthropic', 'Hello'],
+  ] as const) {
+    const ended = (reason: Error) => endedBy(reason, saysThen(text, nothing), protocol, request)
+    for (const reason of [new Rejection('PROVIDER_TIMEOUT', { provider: 'p' }), closing]) {
+      const events = await ended(reason)
+      const end = events.at(-1)
+      assert.deepEqual([textOf(events), end?.type === 'finished' && end.reason], [said, 'stop'])
+    }
+    await assert.rejects(ended(new Error('left')), /left/)
+  }
+})
+
+test('a deadline or a stop in the middle of an answer fails it', async () => {
+  for (const [text, protocol] of [
+    [grown('One'), 'openai-responses'],
+    [delta('Hello'), 'openai'],
+    [anthropic.slice(0, anthropic.indexOf('data: {"type":"message_delta"')), 'anthropic'],
+  ] as const) {
+    const reason = new Rejection('PROVIDER_TIMEOUT', { provider: 'p' })
+    const ended = endedBy(reason, saysThen(text, nothing), protocol)
+    await assert.rejects(ended, reasonOfRejection('PROVIDER_TIMEOUT', { provider: 'p' }))
+  }
+})
+
 test('an answer that is too long is cut and hung up on, for its length, streamed or whole', async () => {
   const long = delta('\u0001é"'.repeat(20_000))
   const endless = (response: ServerResponse): void => {
@@ -124,9 +185,8 @@ test('an answer that is too long is cut and hung up on, for its length, streamed
 
 test('after a stop text a stream is read on for its usage, but not for longer than ten seconds', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
-  const grown = said({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'One END two' })
   const events = await asked(
-    saysThen(grown, () => {}),
+    saysThen(grown('One END two'), () => {}),
     async (provider) => {
       const sampling = { stop: ['END'] } as unknown as Sampling
       const request = generationRequest({ sampling })

@@ -1,5 +1,7 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { reasonOf } from '#shared/reasons.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { Excess } from './excess.ts'
 import { objectAt } from './json.ts'
 import { Overtime } from './overtime.ts'
@@ -75,8 +77,8 @@ export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly 
 
 /**
  * Requests a stream and pulls the answer through the mapper, one batch for each read from the network, and returns the
- * connection to its pool at the end. Nothing is sent before the first pull. A connection that breaks after a complete
- * answer simply ends it, and so does whatever happens once it is over.
+ * connection to its pool at the end. Nothing is sent before the first pull. Whatever happens after a complete answer,
+ * or once nobody gets more of it, simply ends it, unless the caller has left.
  */
 export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
   const { providerId, mapper, signal } = call
@@ -92,7 +94,7 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
     while (!mapper.done) {
       const read = await next(events)
       let failure = read.batch === undefined ? end(mapper, signal, read) : push(mapper, read.batch)
-      if (mapper.over && !mapper.done && !signal.aborted && (overtime.isUp(read.batch) || failure !== undefined)) {
+      if (mapper.over && !mapper.done && !hasLeft(signal) && (overtime.isUp(read.batch) || failure !== undefined)) {
         reader.close()
         mapper.end()
         failure = undefined
@@ -164,10 +166,15 @@ const toRead = (batch: readonly string[] | undefined): Read => ({ batch })
 const toBroken = (error: unknown): Read => ({ broken: { error } })
 
 function end(mapper: ProviderMapper, signal: AbortSignal, { broken }: Read): Failure | undefined {
-  if (broken !== undefined && signal.aborted) return broken
+  if (broken !== undefined && hasLeft(signal)) return broken
   try {
     mapper.end()
   } catch (error) {
     return broken ?? { error }
   }
+}
+
+/** Whether the caller has left. Whatever else ends a call has a reason of ours: a deadline, a service that stops. */
+function hasLeft({ aborted, reason }: AbortSignal): boolean {
+  return aborted && !(reason instanceof Rejection) && reasonOf(reason) === undefined
 }
