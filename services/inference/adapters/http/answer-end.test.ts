@@ -183,7 +183,7 @@ test('an answer that is too long is cut and hung up on, for its length, streamed
   assert.deepEqual(cut.at(-1), { type: 'finished', reason: 'length', rawReason: 'stop' })
 })
 
-test('after a stop text a stream is read on for its usage, but not for longer than ten seconds', async (context) => {
+test('after a stop text a stream is read on for its usage, but not for longer than a second', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const events = await asked(
     saysThen(grown('One END two'), () => {}),
@@ -194,7 +194,7 @@ test('after a stop text a stream is read on for its usage, but not for longer th
       const first = await batches.next()
       const second = batches.next()
       await nextTurn()
-      context.mock.timers.tick(10_000)
+      context.mock.timers.tick(1_000)
       return [first, await second].flatMap(({ value }) => value as GenerationEvent[])
     },
     'openai-responses',

@@ -1,6 +1,6 @@
 import type { ResponseReader } from './response-reader.ts'
 
-const MAX_MS = 10_000
+const MAX_MS = 1_000
 const MAX_CHARACTERS = 4 * 1024 * 1024
 
 /** Bounds the time and the size for which a stream is read on, for its usage, when nobody gets more of its answer. */
@@ -13,9 +13,13 @@ export class Overtime implements Disposable {
     this.#reader = reader
   }
 
-  /** Counts what was read, and returns whether it was too much. Reading ends ten seconds after the first call. */
-  isUp(batch: readonly string[] = []): boolean {
+  /** Starts the time, unless it is running. */
+  begin(): void {
     this.#late ??= setTimeout(() => this.#reader.close(), MAX_MS)
+  }
+
+  /** Counts what was read, and returns whether the size is exceeded now. */
+  exceededBy(batch: readonly string[] = []): boolean {
     for (const data of batch) this.#characters += data.length
     return this.#characters > MAX_CHARACTERS
   }

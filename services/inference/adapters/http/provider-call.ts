@@ -94,10 +94,13 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
     while (!mapper.done) {
       const read = await next(events)
       let failure = read.batch === undefined ? end(mapper, signal, read) : push(mapper, read.batch)
-      if (mapper.over && !mapper.done && !hasLeft(signal) && (overtime.isUp(read.batch) || failure !== undefined)) {
-        reader.close()
-        mapper.end()
-        failure = undefined
+      if (mapper.over && !mapper.done && !hasLeft(signal)) {
+        overtime.begin()
+        if (overtime.exceededBy(read.batch) || failure !== undefined) {
+          reader.close()
+          mapper.end()
+          failure = undefined
+        }
       }
       if (failure !== undefined && endsForLength(call, failure.error)) failure = undefined
       const happened = mapper.take()
