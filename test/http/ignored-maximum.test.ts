@@ -1,4 +1,4 @@
-// A provider that generates more than the maximum it was sent, and does not say how much.
+// A provider that generates more than the maximum it was sent, or seems to.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -7,10 +7,10 @@ import { chunksOf, foldChunks } from '#test/support/chat.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
-import { chunk, type Json } from '#test/support/responses.ts'
+import { chatEnd, chunk, type Json } from '#test/support/responses.ts'
 
 const MAXIMUM = 100
-const content = 'x'.repeat(3_000)
+const content = 'word '.repeat(600)
 
 async function endless(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -23,10 +23,10 @@ function openPriced(stub: ProviderStub): Promise<Portico> {
   return openPortico({ PORTICO_CONFIG: providerConfig([provider]) })
 }
 
-async function ask(portico: Portico, stream: boolean): Promise<{ text: string; row: Json }> {
+async function ask(portico: Portico, stream: boolean, maximum = MAXIMUM): Promise<{ text: string; row: Json }> {
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
   const messages = [{ role: 'user', content: 'Hello' }]
-  const body = JSON.stringify({ model: 'openai/gpt', messages, max_tokens: MAXIMUM, stream })
+  const body = JSON.stringify({ model: 'openai/gpt', messages, max_tokens: maximum, stream })
   const answer = await portico.fetch('/api/v1/chat/completions', { method: 'POST', headers, body })
   const text = await answer.text()
   const id = answer.headers.get('x-generation-id')
@@ -49,7 +49,18 @@ test('what it did not report is charged for up to the maximum, which was held', 
   }
 })
 
-test('a stream that is far longer ends because of its length, and its provider is cut off', async () => {
+/** What a client gets of a stream, and the row of its request. */
+async function streamed(text: string, maximum?: number) {
+  await using stub = await startStub(streams(text))
+  await using portico = await openPriced(stub)
+  const { text: got, row } = await ask(portico, true, maximum)
+  const chunks = chunksOf(got)
+  return { length: foldChunks(chunks).content.length, reason: chunks.at(-2)?.choices[0].finish_reason, row }
+}
+
+const endOf = (tokens: number) => chatEnd('stop', { prompt_tokens: 3, completion_tokens: tokens })
+
+test('a stream that is far longer ends because of its length, its provider is cut off, and what came is charged for', async () => {
   await using stub = await startStub(endless)
   await using portico = await openPriced(stub)
   const { text, row } = await ask(portico, true)
@@ -58,5 +69,23 @@ test('a stream that is far longer ends because of its length, and its provider i
   const { length } = foldChunks(chunks).content
   assert.ok(length > 3 * 4_000 && length < 1_000_000, `${length} characters`)
   assert.equal(chunks.at(-2)?.choices[0].finish_reason, 'length')
-  assert.deepEqual([row.finish_reason, row.tokens_completion], ['length', MAXIMUM])
+  assert.deepEqual([row.finish_reason, row.tokens_completion], ['length', Math.ceil(length / 3)])
+})
+
+test('after the cut it is read on for its usage, which counts', async () => {
+  const { length, reason, row } = await streamed(chunk({ content }).repeat(200) + endOf(140_000))
+  assert.ok(length < 200 * content.length, `${length} characters`)
+  assert.deepEqual([reason, row.finish_reason, row.tokens_completion], ['length', 'length', 140_000])
+})
+
+test('tokens may be long: an answer of many spaces is not cut', async () => {
+  const spaces = ' '.repeat(100)
+  const { length, reason, row } = await streamed(chunk({ content: spaces }).repeat(600) + endOf(610), 1_000)
+  assert.deepEqual([length, reason, row.tokens_completion], [60_000, 'stop', 610])
+})
+
+test('thoughts of which no usage says anything are charged for beyond the maximum', async () => {
+  const thought = chunk({ reasoning_content: content }).repeat(10)
+  const { row } = await streamed(`${thought}${chunk({ content })}${chunk({}, {}, 'stop')}data: [DONE]\n\n`)
+  assert.equal(row.tokens_completion, 10 * 1_000 + MAXIMUM)
 })

@@ -1,9 +1,9 @@
-import { tokensOfBytes } from '#shared/text-tokens.ts'
 import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, type Pricing, saysAll } from './cost.ts'
 import type { FinishDetails, FinishReason, GenerationEvent, Usage, Warning } from './generation.ts'
+import { AnswerSize } from './ledger/answer-size.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
 import type { CostFactors } from './ledger/cost-factors.ts'
-import { estimatedUsage, hiddenBytesOf } from './ledger/estimate.ts'
+import { estimatedUsage } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
@@ -34,9 +34,7 @@ export class Meter {
   readonly #inputTokens: bigint
   readonly #factors: CostFactors
   #billed: Billed = {}
-  #outputBytes = 0
-  /** Bytes of output that nobody can read, but that is charged for: encrypted thoughts, and what is withheld. */
-  #hiddenBytes = 0
+  readonly #size: AnswerSize
   #warnings: readonly Warning[] | undefined
   #end: Finished | undefined
   #answers = false
@@ -47,6 +45,7 @@ export class Meter {
     this.#pricing = pricing
     this.#inputTokens = inputTokens
     this.#factors = factors
+    this.#size = new AnswerSize(factors.outputTokens)
   }
 
   /** Whether the last event has passed. */
@@ -79,10 +78,9 @@ export class Meter {
     return this.#answers
   }
 
-  /** The estimate of the output that has passed so far, at most the maximum that the provider was sent. */
+  /** The estimate of the output that has passed so far, given the maximum that the provider was sent. */
   get outputTokens(): bigint {
-    const tokens = tokensOfBytes(this.#outputBytes + this.#hiddenBytes)
-    return BigInt(Math.min(tokens, this.#factors.outputTokens ?? tokens))
+    return BigInt(this.#size.tokens)
   }
 
   /**
@@ -151,32 +149,25 @@ export class Meter {
 
   /** Whether a usage is plausible: nobody writes that much in so few tokens, or without any input. */
   #saysEnough({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): boolean {
-    if (this.#outputBytes === 0) return true
+    const { shownBytes } = this.#size
+    if (shownBytes === 0) return true
     const hasInput = inputTokens + cacheReadTokens + cacheWriteTokens > 0n
-    return hasInput && Number(outputTokens) * MOST_BYTES_OF_TOKEN >= this.#outputBytes
+    return hasInput && Number(outputTokens) * MOST_BYTES_OF_TOKEN >= shownBytes
   }
 
   /** Counts the events of a batch; returns whether all of them are passed on unchanged. */
   #count(batch: readonly GenerationEvent[]): boolean {
     let passes = true
     for (const event of batch) {
+      this.#size.add(event)
       switch (event.type) {
-        case 'part-extended':
-          this.#outputBytes += Buffer.byteLength(event.text)
-          break
         case 'part-started':
           this.#answers = true
-          break
-        case 'part-ended':
-          this.#hiddenBytes += hiddenBytesOf(event.part)
           break
         case 'started':
           this.#warnings = event.warnings
           break
         case 'withheld':
-          this.#hiddenBytes += event.bytes
-          passes = false
-          break
         case 'usage':
         case 'finished':
           passes = false

@@ -38,6 +38,11 @@ export class PartWriter {
     return this.#room.full
   }
 
+  /** Cuts the answer off. */
+  cut(): void {
+    this.#room.full = true
+  }
+
   /** Events since the last `take`. */
   get size(): number {
     return this.#events.length

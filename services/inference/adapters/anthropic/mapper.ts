@@ -96,6 +96,10 @@ export class AnthropicMapper implements ProviderMapper {
     this.#finish()
   }
 
+  cut(): void {
+    this.#writer.cut()
+  }
+
   overflow(rawReason: string): void {
     const isRefused = !this.#writer.begun
     this.#writer.begin()

@@ -1,8 +1,8 @@
 import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { AnswerSize } from '#services/inference/domain/ledger/answer-size.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { reasonOf } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { Excess } from './excess.ts'
 import { objectAt } from './json.ts'
 import { Overtime } from './overtime.ts'
 import { isOverflow, OVERFLOW, unavailable } from './provider-errors.ts'
@@ -31,6 +31,8 @@ export interface ProviderMapper {
   push(data: string): void
   /** The stream has ended; throws if the answer is incomplete. */
   end(): void
+  /** Nobody is to get more of the answer, which ends because of its length. */
+  cut(): void
   /** The model has no room for more: the answer, which may not have begun, ends because of its length. */
   overflow(rawReason: string): void
   /** Events since the last call. */
@@ -89,7 +91,7 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
   }
   const events = new SseReader(reader, providerId)
   using overtime = new Overtime(reader)
-  const excess = new Excess(call.request.maxOutputTokens)
+  const size = new AnswerSize(call.request.maxOutputTokens)
   try {
     while (!mapper.done) {
       const read = await next(events)
@@ -104,11 +106,8 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
       }
       if (failure !== undefined && endsForLength(call, failure.error)) failure = undefined
       const happened = mapper.take()
-      if (failure === undefined && !mapper.done && excess.isUp(happened)) {
-        reader.close()
-        mapper.overflow('')
-        happened.push(...mapper.take())
-      }
+      for (const event of happened) size.add(event)
+      if (size.isTooLong && !mapper.over) mapper.cut()
       if (mapper.done) reader.release()
       if (happened.length > 0) yield happened
       if (failure !== undefined) throw call.upstream.withoutSecrets(failure.error)

@@ -104,6 +104,10 @@ export class ResponsesMapper implements ProviderMapper {
     else throw unavailable(this.#providerId, this.#writer.begun ? 'The answer was cut off' : 'The answer is empty')
   }
 
+  cut(): void {
+    this.#writer.cut()
+  }
+
   overflow(rawReason: string): void {
     const isRefused = !this.#writer.begun
     this.#writer.begin()

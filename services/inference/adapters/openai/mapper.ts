@@ -88,6 +88,10 @@ export class OpenaiMapper implements ProviderMapper {
     this.#finish()
   }
 
+  cut(): void {
+    this.#writer.cut()
+  }
+
   overflow(rawReason: string): void {
     const isRefused = !this.#writer.begun
     this.#writer.begin()

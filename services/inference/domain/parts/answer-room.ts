@@ -15,7 +15,7 @@ const MAX_LOG_PROBABILITIES = 500_000
 export class AnswerRoom {
   #characters = MAX_CHARACTERS
   #tokens = MAX_LOG_PROBABILITIES
-  /** Whether more was claimed than there was. */
+  /** Whether more was claimed than there was, or nothing more is to come. */
   full = false
 
   /** How many of the characters there is room for. */

@@ -1,0 +1,85 @@
+import { BYTES_OF_TOKEN, tokensOfBytes } from '#shared/text-tokens.ts'
+import type { GenerationEvent } from '../generation.ts'
+import { hiddenBytesOf } from './estimate.ts'
+
+/** A text is too long at this multiple of its maximum, and this many tokens beyond it. */
+const TIMES = 4
+const TOKENS = 4_000
+/** Models' longest tokens are sequences of about a hundred equal characters, mostly spaces. */
+const MOST_REPETITIONS = 100
+
+/**
+ * Measures an answer as its events pass. Its maximum is that of its text: for some providers, thoughts do not count
+ * towards it.
+ */
+export class AnswerSize {
+  readonly #maxBytes: number
+  /** With more characters the text is too long. */
+  readonly #mostCharacters: number
+  /** Indexes of the parts that are thoughts. */
+  readonly #thoughts = new Set<number>()
+  #textBytes = 0
+  #thoughtBytes = 0
+  #encryptedBytes = 0
+  #withheldBytes = 0
+  /** Those of the text that may be in different tokens. */
+  #characters = 0
+  #last = -1
+  #repetitions = 0
+
+  /** `maxOutputTokens`: undefined: any length is right. */
+  constructor(maxOutputTokens = Infinity) {
+    this.#maxBytes = maxOutputTokens * BYTES_OF_TOKEN
+    this.#mostCharacters = Math.max(TIMES * maxOutputTokens, maxOutputTokens + TOKENS) * BYTES_OF_TOKEN
+  }
+
+  add(event: GenerationEvent): void {
+    switch (event.type) {
+      case 'part-extended':
+        if (this.#thoughts.has(event.index)) this.#thoughtBytes += Buffer.byteLength(event.text)
+        else {
+          this.#textBytes += Buffer.byteLength(event.text)
+          if (this.#mostCharacters < Infinity) this.#count(event.text)
+        }
+        break
+      case 'part-started':
+        if (event.kind.startsWith('reasoning')) this.#thoughts.add(event.index)
+        break
+      case 'part-ended':
+        this.#encryptedBytes += hiddenBytesOf(event.part)
+        break
+      case 'withheld':
+        this.#withheldBytes += event.bytes
+    }
+  }
+
+  /** Bytes that the caller can read. */
+  get shownBytes(): number {
+    return this.#textBytes + this.#thoughtBytes
+  }
+
+  /** Whether the text is certainly longer than its maximum, however its provider counts. */
+  get isTooLong(): boolean {
+    return this.#characters > this.#mostCharacters
+  }
+
+  /**
+   * The estimate of the tokens: of all thoughts, of the text at most its maximum unless it is certainly longer, and of
+   * what is withheld only what fits into the maximum.
+   */
+  get tokens(): number {
+    const fitting = Math.min(this.#textBytes + this.#withheldBytes, this.#maxBytes)
+    const text = this.isTooLong ? Math.max(this.#textBytes, fitting) : fitting
+    return tokensOfBytes(text + this.#thoughtBytes + this.#encryptedBytes)
+  }
+
+  /** Of a hundred repetitions of a character, only as many count as a token has. */
+  #count(text: string): void {
+    for (let at = 0; at < text.length; at++) {
+      const letter = text.charCodeAt(at)
+      this.#repetitions = letter === this.#last ? (this.#repetitions + 1) % MOST_REPETITIONS : 0
+      this.#last = letter
+      if (this.#repetitions < BYTES_OF_TOKEN) this.#characters++
+    }
+  }
+}
