@@ -78,7 +78,7 @@ function attempt(generation: Generation, { timeoutMs }: GenerationDependencies):
   const ms = Math.min(input.request.providerTimeouts?.totalMs ?? timeoutMs, timeoutMs)
   const deadline = startDeadline(input.caller, ms, () => new Rejection('PROVIDER_TIMEOUT', { provider: id }))
   generation.deadline = deadline
-  // A row is open by now, and only who pulls closes it: nothing before that may throw.
+  // The row is open, and only the end of the pulled answer closes it: until the first pull, no step may throw.
   generation.batches = { [Symbol.asyncIterator]: () => call(generation, deadline.signal)[Symbol.asyncIterator]() }
 }
 
