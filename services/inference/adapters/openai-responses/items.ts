@@ -7,20 +7,18 @@ import { annotate } from '../openai/annotations.ts'
 import { logProbabilitiesOf } from '../openai/log-probabilities.ts'
 import { restOf } from './final-form.ts'
 import { OPENAI_FORMAT } from './format.ts'
+import { ItemList } from './item-list.ts'
 import { allTextOf, callTextOf, phaseOf, textsOf, waits, writeEncrypted, writeImage } from './item-words.ts'
-import { LiveItem, type Place } from './live-item.ts'
+import type { LiveItem, Place } from './live-item.ts'
 import { OwnTools } from './own-tools.ts'
 import { Stopper } from './stop-texts.ts'
-
-const MAX_ITEMS = 4_096
 
 /** Assembles the items of a response, and writes them as parts. OpenAI's own items are passed on unchanged. */
 export class ResponsesItems {
   readonly #providerId: string
   readonly #writer: PartWriter
   readonly #stopper: Stopper
-  readonly #items = new Map<unknown, LiveItem>()
-  #count = 0
+  readonly #items: ItemList
   /** Whether an item waits for the caller. */
   waiting = false
   readonly ownTools = new OwnTools()
@@ -30,6 +28,7 @@ export class ResponsesItems {
     this.#providerId = providerId
     this.#writer = writer
     this.#stopper = new Stopper(writer, stop)
+    this.#items = new ItemList(providerId)
   }
 
   /** The text before which the answer ended, so that nobody gets what follows. Undefined: there was none. */
@@ -37,55 +36,65 @@ export class ResponsesItems {
     return this.#stopper.met
   }
 
-  /** How many items there were. */
-  get count(): number {
-    return this.#count
+  /** The item that an event belongs to. */
+  at(event: JsonObject): LiveItem {
+    return this.#items.at(event)
   }
 
   /** An item begins; a call shows its tool immediately. */
-  begin(key: unknown, item: JsonObject): void {
+  begin(event: JsonObject): void {
+    const item = objectAt(event.item) ?? {}
+    const live = this.#items.at(event, true)
     if (this.stopText !== undefined) return
-    const live = this.#live(key)
+    live.type = textAt(item.type)
     live.phase = phaseOf(item)
     const calls = item.type === 'function_call' || item.type === 'custom_tool_call'
     if (calls && textAt(item.name) !== '') this.#call(live, item)
   }
 
   /** A text of an item grows. */
-  extend(key: unknown, place: Place, kind: GrowingKind, delta: string, logProbabilities?: unknown): void {
-    if (delta !== '') this.#grow(this.#live(key), place, kind, delta, logProbabilities)
+  extend(live: LiveItem, place: Place, kind: GrowingKind, delta: string, logProbabilities?: unknown): void {
+    if (!live.isDone) this.#grow(live, place, kind, delta, logProbabilities)
   }
 
   /** The next paragraph of a summary begins. */
-  paragraph(key: unknown): void {
+  paragraph(live: LiveItem): void {
     if (this.stopText !== undefined) return
-    const part = this.#items.get(key)?.parts.get('summary')
+    const part = live.parts.get('summary')
     if (part !== undefined && !part.text.isEmpty) this.#writer.extend(part, '\n\n')
   }
 
   /** The arguments of a call grow; without its tool it is not a call yet. */
-  extendCall(key: unknown, delta: string): void {
-    const part = this.#items.get(key)?.parts.get('call')
-    if (this.stopText !== undefined) this.#withhold(this.#live(key), 'call', delta)
+  extendCall(live: LiveItem, delta: string): void {
+    if (live.isDone) return
+    const part = live.parts.get('call')
+    if (this.stopText !== undefined) this.#withhold(live, 'call', delta)
     else if (part !== undefined && delta !== '') this.#writer.extend(part, delta)
   }
 
-  annotate(key: unknown, place: number, annotation: JsonObject | undefined): void {
-    const live = this.#live(key)
-    if (this.stopText !== undefined && !live.parts.has(place)) return
+  annotate(live: LiveItem, place: number, annotation: JsonObject | undefined): void {
+    if (live.isDone || (this.stopText !== undefined && !live.parts.has(place))) return
     live.annotations.set(place, (live.annotations.get(place) ?? 0) + 1)
     annotate(this.#writer, this.#part(live, place, 'text'), annotation)
   }
 
   /** An item is complete: what did not come in deltas is added. */
-  end(key: unknown, item: JsonObject): void {
+  end(live: LiveItem, item: JsonObject): void {
+    if (live.isDone) return
     this.ownTools.note(item)
-    if (this.stopText === undefined) this.#complete(key, item)
-    else this.#endAfterStop(key, item)
+    live.type = textAt(item.type)
+    if (this.stopText === undefined) this.#complete(live, item)
+    else this.#endAfterStop(live, item)
+    this.#close(live)
   }
 
-  #complete(key: unknown, item: JsonObject): void {
-    const live = this.#live(key)
+  /** The response is complete: what the stream lacks of it is added. */
+  endAll(output: unknown): void {
+    for (const [live, item] of this.#items.final(output)) this.end(live, item)
+    this.close()
+  }
+
+  #complete(live: LiveItem, item: JsonObject): void {
     if (waits(item)) this.waiting = true
     switch (item.type) {
       case 'message':
@@ -105,17 +114,12 @@ export class ResponsesItems {
       default:
         this.#writer.whole('foreign', { type: 'foreign', format: OPENAI_FORMAT, item })
     }
-    this.#close(key, live)
   }
 
   /** Only what the answer contains of an item is completed; one of which nothing came before is withheld whole. */
-  #endAfterStop(key: unknown, item: JsonObject): void {
-    const live = this.#items.get(key)
-    if (live === undefined) this.#writer.withhold(allTextOf(item))
-    else {
-      if (item.type === 'message') this.#message(live, item)
-      this.#close(key, live)
-    }
+  #endAfterStop(live: LiveItem, item: JsonObject): void {
+    if (live.parts.size + live.withheld.size === 0) this.#writer.withhold(allTextOf(item))
+    else if (item.type === 'message') this.#message(live, item)
   }
 
   #withhold(live: LiveItem, place: Place, text: string): void {
@@ -124,13 +128,14 @@ export class ResponsesItems {
   }
 
   /** Ends everything that is open. */
-  endAll(): void {
-    for (const [key, live] of this.#items) this.#close(key, live)
+  close(): void {
+    for (const live of this.#items.all) this.#close(live)
   }
 
-  #close(key: unknown, live: LiveItem): void {
+  #close(live: LiveItem): void {
     for (const part of live.parts.values()) this.#stopper.end(part)
-    this.#items.delete(key)
+    live.parts.clear()
+    live.isDone = true
   }
 
   #message(live: LiveItem, item: JsonObject): void {
@@ -183,17 +188,9 @@ export class ResponsesItems {
   #part(live: LiveItem, place: Place, kind: GrowingKind): OpenPart {
     const known = live.parts.get(place)
     if (known !== undefined) return known
+    live.type ||= kind === 'text' || kind === 'refusal' ? 'message' : 'reasoning'
     const part = this.#writer.start(kind, undefined, live.phase)
     live.parts.set(place, part)
     return part
-  }
-
-  #live(key: unknown): LiveItem {
-    const known = this.#items.get(key)
-    if (known !== undefined) return known
-    if (++this.#count > MAX_ITEMS) throw unavailable(this.#providerId, 'It sent too many items')
-    const live = new LiveItem()
-    this.#items.set(key, live)
-    return live
   }
 }

@@ -5,6 +5,15 @@ export type Place = number | 'call' | 'summary' | 'thought'
 
 /** An item in progress: its parts, and how many annotations each of them has. */
 export class LiveItem {
+  /** Its number in the response; undefined: the server gives none. */
+  index: unknown
+  id: string | undefined
+  /** Empty: not known yet. */
+  type = ''
+  /** Whether it has ended; anything that follows is a repetition. */
+  isDone = false
+  /** Whether it was found in the final response. */
+  isFinal = false
   /** Phase of a message; undefined: the model gives none. */
   phase: string | undefined
   readonly parts = new Map<Place, OpenPart>()

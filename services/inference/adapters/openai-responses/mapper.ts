@@ -45,39 +45,48 @@ export class ResponsesMapper implements ProviderMapper {
 
   #event(data: string): void {
     const event = jsonObject(data, this.#providerId, 'an event')
-    const key = keyOf(event)
+    const items = this.#items
     switch (event.type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
         const kind = event.type === 'response.refusal.delta' ? 'refusal' : 'text'
         const place = placeOf(event)
+        const item = items.at(event)
         if (listAt(event.logprobs).length > 0) {
-          this.#items.extend(key, place, kind, textAt(event.delta), event.logprobs)
-        } else this.#delta(data, event, (text) => this.#items.extend(key, place, kind, text))
+          items.extend(item, place, kind, textAt(event.delta), event.logprobs)
+        } else this.#delta(data, event, (text) => items.extend(item, place, kind, text))
         break
       }
       case 'response.reasoning_text.delta':
-        this.#delta(data, event, (text) => this.#items.extend(key, 'thought', 'reasoning', text))
+      case 'response.reasoning_summary_text.delta': {
+        const isSummary = event.type === 'response.reasoning_summary_text.delta'
+        const [place, kind] = isSummary
+          ? (['summary', 'reasoning-summary'] as const)
+          : (['thought', 'reasoning'] as const)
+        const item = items.at(event)
+        this.#delta(data, event, (text) => items.extend(item, place, kind, text))
         break
-      case 'response.reasoning_summary_text.delta':
-        this.#delta(data, event, (text) => this.#items.extend(key, 'summary', 'reasoning-summary', text))
-        break
+      }
       case 'response.reasoning_summary_part.added':
-        this.#items.paragraph(key)
+        items.paragraph(items.at(event))
         break
       case 'response.function_call_arguments.delta':
-      case 'response.custom_tool_call_input.delta':
-        this.#delta(data, event, (text) => this.#items.extendCall(key, text))
+      case 'response.custom_tool_call_input.delta': {
+        const item = items.at(event)
+        this.#delta(data, event, (text) => items.extendCall(item, text))
         break
+      }
       case 'response.output_text.annotation.added':
-        this.#items.annotate(key, placeOf(event), objectAt(event.annotation))
+        items.annotate(items.at(event), placeOf(event), objectAt(event.annotation))
         break
       case 'response.output_item.added':
         this.#writer.begin()
-        this.#items.begin(key, objectAt(event.item) ?? {})
+        this.#template.forget()
+        items.begin(event)
         break
       case 'response.output_item.done':
-        this.#items.end(key, objectAt(event.item) ?? {})
+        this.#template.forget()
+        items.end(items.at(event), objectAt(event.item) ?? {})
         break
       case 'response.created':
         this.#writer.begin()
@@ -122,7 +131,7 @@ export class ResponsesMapper implements ProviderMapper {
     if (text !== '' && this.#template.learn(data, text)) this.#grow = grow
   }
 
-  /** Some servers stream no items, or only parts of them: the rest is here. */
+  /** Some servers stream no items, or not all of them: the rest is here. */
   #finish(response: JsonObject): void {
     const { status, error } = response
     if (status === 'failed' || status === 'cancelled') {
@@ -132,9 +141,7 @@ export class ResponsesMapper implements ProviderMapper {
     }
     if (status !== 'completed' && status !== 'incomplete') throw unavailable(this.#providerId, 'The answer was cut off')
     this.#writer.begin()
-    if (this.#items.count === 0) {
-      for (const [index, item] of listAt(response.output).entries()) this.#items.end(index, objectAt(item) ?? {})
-    }
+    this.#items.endAll(response.output)
     this.#usage(objectAt(response.usage))
     const why = textAt(objectAt(response.incomplete_details)?.reason)
     const reason = this.#items.stopText === undefined ? reasonOf(status, why, this.#items.waiting) : 'stop'
@@ -150,7 +157,7 @@ export class ResponsesMapper implements ProviderMapper {
   }
 
   #end(reason: FinishReason, rawReason: string, serviceTier?: string): void {
-    this.#items.endAll()
+    this.#items.close()
     this.done = true
     const { stopText } = this.#items
     const details = {
@@ -165,11 +172,6 @@ function reasonOf(status: 'completed' | 'incomplete', why: string, waiting: bool
   if (status === 'completed') return waiting ? 'tool-calls' : 'stop'
   if (why === 'content_filter') return 'content-filter'
   return why === 'max_output_tokens' ? 'length' : 'other'
-}
-
-/** The item that an event belongs to. Some servers send only one of the two. */
-function keyOf(event: JsonObject): unknown {
-  return event.output_index ?? event.item_id ?? objectAt(event.item)?.id
 }
 
 function placeOf({ content_index: index }: JsonObject): number {

@@ -76,6 +76,11 @@ export class DeltaTemplate {
     this.#after = data.slice(last)
     return true
   }
+
+  /** Nothing matches until another event is learned. */
+  forget(): void {
+    this.#holes = []
+  }
 }
 
 /** Where the value of a member begins, if the member occurs exactly once; otherwise undefined. */

@@ -1,0 +1,98 @@
+// What a stream lacks of the final response is added, and what it repeats is not, however a server names its items.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ResponsesMapper } from './mapper.ts'
+
+/** The parts, the texts as they grew, and the reason of a streamed answer. */
+function streamed(events: readonly object[]) {
+  const mapper = new ResponsesMapper('p', [])
+  for (const event of events) mapper.push(JSON.stringify(event))
+  mapper.end()
+  const happened = mapper.take()
+  const parts = happened.flatMap((event) => (event.type === 'part-ended' ? [Object(event.part)] : []))
+  return [parts.map(({ type, text, arguments: call }) => [type, text ?? call]), Object(happened.at(-1)).reason]
+}
+
+const delta = (delta: string, more: object = { output_index: 0, item_id: 'm' }) => ({
+  ...{ type: 'response.output_text.delta', content_index: 0, delta, ...more },
+})
+const message = (text: string, id?: string) => ({
+  ...{ type: 'message', id, role: 'assistant', content: [{ type: 'output_text', text }] },
+})
+const call = (json: string, id = 'f') => ({ type: 'function_call', id, call_id: 'c', name: 'get', arguments: json })
+const thought = { type: 'reasoning', id: 'r', content: [{ type: 'reasoning_text', text: 'Hm.' }] }
+const added = (item: object, index?: number) => ({ type: 'response.output_item.added', output_index: index, item })
+const done = (item: object, index?: number) => ({ type: 'response.output_item.done', output_index: index, item })
+const completed = (...output: object[]) => ({ type: 'response.completed', response: { status: 'completed', output } })
+
+test('a text whose end the stream lacks is completed from the final response', () => {
+  for (const id of ['m', 'other', undefined]) {
+    for (const name of [{ output_index: 0, item_id: 'm' }, { output_index: 0 }, { item_id: 'm' }, {}]) {
+      const events = [delta('Hello ', name), completed(message('Hello world', id))]
+      assert.deepEqual(streamed(events), [[['text', 'Hello world']], 'stop'])
+    }
+  }
+})
+
+test('an item that only the final response contains is added', () => {
+  const events = [delta('Hi'), done(message('Hi', 'm'), 0), completed(message('Hi', 'm'), call('{"a":1}'))]
+  const parts = [
+    ['text', 'Hi'],
+    ['tool-call', '{"a":1}'],
+  ]
+  assert.deepEqual(streamed(events), [parts, 'tool-calls'])
+  const late = { type: 'response.function_call_arguments.delta', output_index: 1, item_id: 'f', delta: '{"a"' }
+  assert.deepEqual(streamed([delta('Hi'), late, completed(message('Hi', 'm'), call('{"a":1}'))]), [parts, 'tool-calls'])
+})
+
+test('an item that was streamed is not added again, whatever id or place it has in the final response', () => {
+  const one = [['text', 'Hi']]
+  for (const final of [message('Hi', 'm'), message('Hi', 'other'), message('Hi')]) {
+    for (const index of [0, 1, undefined]) {
+      if (index === 1 && final.id !== 'm') continue
+      const events = [added(message('', 'm'), index), delta('Hi', { output_index: index, item_id: 'm' })]
+      assert.deepEqual(streamed([...events, done(message('Hi', 'm'), index), completed(final)]), [one, 'stop'])
+      assert.deepEqual(streamed([...events, completed(final)]), [one, 'stop'])
+    }
+  }
+  const both = [done(thought), done(message('Hi')), completed(thought, message('Hi'))]
+  const parts = [['reasoning', 'Hm.'], ...one]
+  assert.deepEqual(streamed(both), [parts, 'stop'])
+  assert.deepEqual(streamed([...both.slice(0, 2), completed(message('Hi'))]), [parts, 'stop'])
+})
+
+test('events may name an item now by its number and now by its id, and repeat its end', () => {
+  const hello = [['text', 'Hello']]
+  const whole = message('Hello', 'm')
+  for (const [first, second] of [
+    [{ output_index: 0 }, { output_index: 0 }],
+    [{ output_index: 0, item_id: 'm' }, { item_id: 'm' }],
+    [{ item_id: 'm' }, { output_index: 0, item_id: 'm' }],
+    [{ item_id: 'm' }, { item_id: 'm' }],
+  ]) {
+    const events = [delta('Hel', first), delta('lo', second)]
+    const ends = [done(whole, 0), done(whole, 0), delta('lo', second)]
+    assert.deepEqual(streamed([...events, ...ends, completed(whole)]), [hello, 'stop'])
+  }
+  assert.deepEqual(streamed([added(whole, 0), delta('Hello', { item_id: 'm' }), completed(whole)]), [hello, 'stop'])
+})
+
+test('items that no event names follow each other, and so do those that have one number', () => {
+  const parts = [
+    ['text', 'One'],
+    ['text', 'Two'],
+  ]
+  const nameless = ['One', 'Two'].flatMap((text) => [delta(text, {}), done(message(text))])
+  assert.deepEqual(streamed([...nameless, completed(message('One'), message('Two'))]), [parts, 'stop'])
+  const numbered = ['One', 'Two'].flatMap((text) => [
+    added(message(''), 0),
+    delta(text, { output_index: 0 }),
+    done(message(text), 0),
+  ])
+  assert.deepEqual(streamed([...numbered, completed()]), [parts, 'stop'])
+  const named = ['One', 'Two'].flatMap((text) => [
+    delta(text, { output_index: 0, item_id: text }),
+    done(message(text, text), 0),
+  ])
+  assert.deepEqual(streamed([...named, completed(message('One', 'One'), message('Two', 'Two'))]), [parts, 'stop'])
+})

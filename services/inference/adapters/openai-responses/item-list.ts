@@ -1,0 +1,71 @@
+import type { JsonObject } from '#shared/json.ts'
+import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
+import { unavailable } from '../http/provider-errors.ts'
+import { LiveItem } from './live-item.ts'
+
+const MAX_ITEMS = 4_096
+
+/**
+ * Finds the items that events belong to, by number or id: some servers send only one of the two, and some sometimes one
+ * and sometimes the other.
+ */
+export class ItemList {
+  readonly #providerId: string
+  readonly #items: LiveItem[] = []
+  readonly #byIndex = new Map<unknown, LiveItem>()
+  /** The one without number or id has the key undefined. */
+  readonly #byId = new Map<string | undefined, LiveItem>()
+
+  constructor(providerId: string) {
+    this.#providerId = providerId
+  }
+
+  get all(): readonly LiveItem[] {
+    return this.#items
+  }
+
+  /** The item that an event belongs to. `begins`: another one begins, unless it has already. */
+  at(event: JsonObject, begins = false): LiveItem {
+    const index = event.output_index ?? undefined
+    const id = wordAt(event.item_id) ?? wordAt(objectAt(event.item)?.id)
+    const known = this.#find(index, id)
+    const isOther = id === undefined ? index === undefined : known?.id !== undefined && known.id !== id
+    const item = known === undefined || (known.isDone && (begins || isOther)) ? this.#add() : known
+    item.index ??= index
+    item.id ??= id
+    if (index !== undefined) this.#byIndex.set(index, item)
+    if (id !== undefined || index === undefined) this.#byId.set(id, item)
+    return item
+  }
+
+  /** The items of a final response, each with what the stream has of it. A server may give them other ids there. */
+  *final(output: unknown): Generator<[live: LiveItem, item: JsonObject]> {
+    for (const [place, value] of listAt(output).entries()) {
+      const item = objectAt(value) ?? {}
+      const id = wordAt(item.id)
+      const named = id === undefined ? undefined : this.#byId.get(id)
+      const known = [named, this.#byIndex.get(place)].find((live) => live !== undefined && isOf(live, item))
+      const live = known ?? this.#items.find((live) => live.index === undefined && isOf(live, item)) ?? this.#add()
+      live.isFinal = true
+      yield [live, item]
+    }
+  }
+
+  #find(index: unknown, id: string | undefined): LiveItem | undefined {
+    const named = this.#byId.get(id)
+    if (index === undefined) return named
+    return this.#byIndex.get(index) ?? (id !== undefined && named?.index === undefined ? named : undefined)
+  }
+
+  #add(): LiveItem {
+    if (this.#items.length === MAX_ITEMS) throw unavailable(this.#providerId, 'It sent too many items')
+    const item = new LiveItem()
+    this.#items.push(item)
+    return item
+  }
+}
+
+/** Whether an item of a final response can be the one of the stream. */
+function isOf({ isFinal, type }: LiveItem, item: JsonObject): boolean {
+  return !isFinal && (type === '' || type === textAt(item.type))
+}
