@@ -96,3 +96,8 @@ test('items that no event names follow each other, and so do those that have one
   ])
   assert.deepEqual(streamed([...named, completed(message('One', 'One'), message('Two', 'Two'))]), [parts, 'stop'])
 })
+
+test('a call that does not end waits for the caller all the same', () => {
+  const args = { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'f', delta: '{}' }
+  assert.deepEqual(streamed([added(call(''), 0), args, completed()]), [[['tool-call', '{}']], 'tool-calls'])
+})

@@ -179,6 +179,7 @@ export class ResponsesItems {
     const toolName = textAt(item.name)
     if (toolName === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
     const custom = item.type === 'custom_tool_call'
+    this.waiting = true
     const callId = wordAt(item.call_id) ?? wordAt(item.id) ?? randomId('call')
     const part = this.#writer.start('tool-call', { callId, toolName, custom, namespace: wordAt(item.namespace) })
     live.parts.set('call', part)
