@@ -81,6 +81,12 @@ test('after a usage that cannot be true the one before it still counts', () => {
   assert.deepEqual([meter.implausible, last.usage], [true, usual])
 })
 
+test('the input is at least what is cached of it, as it is charged', () => {
+  const used = { ...usual, inputTokens: 5n, cacheReadTokens: 50n, cacheWriteTokens: 7n }
+  assert.deepEqual(metered(used).last.usage, { ...used, inputTokens: 57n })
+  assert.deepEqual(metered({ ...used, inputTokens: 57n }).last.usage, { ...used, inputTokens: 57n })
+})
+
 test('searches count only with a plausible usage, and an impossible number of them makes it implausible', () => {
   for (const [usage, webSearches, isTrue] of [
     [usual, 2n, true],

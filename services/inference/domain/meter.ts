@@ -3,7 +3,7 @@ import type { FinishDetails, FinishReason, GenerationEvent, Usage, Warning } fro
 import { AnswerSize } from './ledger/answer-size.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
 import type { CostFactors } from './ledger/cost-factors.ts'
-import { estimatedUsage } from './ledger/estimate.ts'
+import { estimatedUsage, withCached } from './ledger/estimate.ts'
 
 type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
 
@@ -183,7 +183,7 @@ export class Meter {
     const isTooMuch = counts.some((tokens) => tokens > MAX_TOKENS) || webSearches + fileSearches > MAX_SEARCHES
     if (isTooMuch) this.#implausible = true
     else {
-      this.#usage = usage
+      this.#usage = withCached(usage)
       this.#billed = billed ?? this.#billed
     }
     if (cost !== undefined && cost.nanos <= MAX_COST_NANOS) this.#reported = cost

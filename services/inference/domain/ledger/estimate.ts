@@ -49,6 +49,12 @@ export function estimatedUsage(reported: Usage | undefined, inputTokens: bigint,
   }
 }
 
+/** Cached tokens are part of the input, even if a provider reports more of them than input. */
+export function withCached(usage: Usage): Usage {
+  const cachedTokens = usage.cacheReadTokens + usage.cacheWriteTokens
+  return cachedTokens > usage.inputTokens ? { ...usage, inputTokens: cachedTokens } : usage
+}
+
 function bytesOfMessage({ parts }: Message): number {
   let bytes = BYTES_OF_FRAME
   for (const part of parts) bytes += bytesOfPart(part)
