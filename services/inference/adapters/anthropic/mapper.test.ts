@@ -116,3 +116,12 @@ test('an empty delta after the end of its block changes nothing', () => {
     assert.equal(endedParts(mapper).length, 1, type)
   }
 })
+
+test('a message that stops without a stop reason was cut off', () => {
+  const mapper = new AnthropicMapper('p', [])
+  const say = (event: object): void => mapper.push(JSON.stringify(event))
+  say({ type: 'message_start', message: {} })
+  say({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'one' } })
+  say({ type: 'content_block_stop', index: 0 })
+  assert.throws(() => say({ type: 'message_stop' }), reasonOfRejection('PROVIDER_UNAVAILABLE'))
+})

@@ -74,7 +74,7 @@ export class AnthropicMapper implements ProviderMapper {
         break
       }
       case 'message_stop':
-        this.#finish()
+        this.end()
         break
       case 'error':
         throw failureOf(this.#providerId, objectAt(event.error))
