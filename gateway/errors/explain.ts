@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { Rejection } from '#shared/rejection.ts'
 import type { Call } from '../call.ts'
@@ -7,14 +8,15 @@ import { publicError } from './public-error.ts'
 
 /**
  * Turns an error into the one that the client sees: that the server stops, if it has ended the request. An internal one
- * is logged with the reference that the client gets.
+ * is logged with the reference that the client gets, or would get if the server did not stop.
  */
 export function explain({ logger }: { readonly logger: Logger }, call: Call, thrown: unknown): PublicError {
   const error = call.stopped ? new Rejection('NOT_READY', { state: 'stopping' }) : thrown
-  const shown = publicError(call.family, error, call.publicField)
-  if (shown.ref !== undefined) {
-    call.ref = shown.ref
-    logger.error({ requestId: call.requestId, ref: shown.ref, err: error }, 'Internal error')
+  const own = publicError(call.family, thrown, call.publicField)
+  const shown = call.stopped ? publicError(call.family, error) : own
+  if (own.ref !== undefined && !(call.stopped && isAbort(call, thrown))) {
+    call.ref = own.ref
+    logger.error({ requestId: call.requestId, ref: own.ref, err: thrown }, 'Internal error')
   }
   const { generationId } = call
   return generationId === undefined ? shown : { ...shown, body: bodyOf(call, generationId, error, shown) }
@@ -37,4 +39,9 @@ function bodyOf({ family, describeFailure }: Call, id: string, error: unknown, {
 
 function typed({ metadata, ...said }: { readonly metadata?: object }, errorType: string): object {
   return { ...said, metadata: { error_type: errorType, ...metadata } }
+}
+
+/** Whether an error only says that what the request had running was ended. */
+function isAbort({ signal }: Call, error: unknown): boolean {
+  return error === signal.reason || (error instanceof ConnectError && error.code === Code.Canceled)
 }
