@@ -8,6 +8,15 @@ import { annotate } from './annotations.ts'
 import { logProbabilitiesOf } from './log-probabilities.ts'
 import type { OpenaiToolCalls } from './tool-calls.ts'
 
+/** The kind of content of a member of a message. */
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ...['content', 'annotations'].map((name) => [name, 'text'] as const),
+  ...['reasoning', 'reasoning_content', 'reasoning_details'].map((name) => [name, 'reasoning'] as const),
+  ...['tool_calls', 'function_call'].map((name) => [name, 'tool-call'] as const),
+  ['refusal', 'refusal'],
+  ['images', 'image'],
+])
+
 /** Writes the deltas of a message as parts, each of which begins where the kind of content changes. */
 export class OpenaiDeltas {
   readonly #providerId: string
@@ -16,8 +25,8 @@ export class OpenaiDeltas {
   #open: OpenPart | undefined
   /** Number of the open thought; undefined: the provider gives none. */
   #index: unknown
-  /** Whether anything but a call has begun. */
-  begun = false
+  /** The kinds of content that have begun, other than calls. */
+  readonly #begun = new Set<string>()
 
   constructor(providerId: string, writer: PartWriter, calls: OpenaiToolCalls) {
     this.#providerId = providerId
@@ -48,9 +57,16 @@ export class OpenaiDeltas {
     for (const image of listAt(images)) {
       const url = textAt(objectAt(objectAt(image)?.image_url)?.url)
       if (url === '') continue
-      this.#begin()
+      this.#begin('image')
       this.#writer.whole('image', { type: 'image', ...fromUrl(url) })
     }
+  }
+
+  /** What a whole message adds to the deltas: the kinds of content of which nothing has come. */
+  restOf(message: JsonObject): JsonObject {
+    const rest = Object.fromEntries(Object.entries(message).filter(([name]) => !this.#hasBegun(KINDS.get(name))))
+    if (!this.#begun.has('reasoning') || !Array.isArray(rest.content)) return rest
+    return { ...rest, content: rest.content.filter((piece) => objectAt(piece)?.type !== 'thinking') }
   }
 
   grow(kind: GrowingKind, text: string, tokens?: readonly LogProbability[]): void {
@@ -89,7 +105,7 @@ export class OpenaiDeltas {
     let rest = found.some((detail) => wordsOf(detail) !== '') ? '' : text
     for (const detail of found) {
       if (detail.type === 'reasoning.encrypted') {
-        this.#begin()
+        this.#begin('reasoning')
         const hidden = { encrypted: wordAt(detail.data), id: wordAt(detail.id), format: wordAt(detail.format) }
         this.#writer.whole('reasoning', { type: 'reasoning', ...hidden })
       } else {
@@ -127,15 +143,19 @@ export class OpenaiDeltas {
 
   #part(kind: GrowingKind): OpenPart {
     if (this.#open?.kind === kind) return this.#open
-    this.#begin()
+    this.#begin(kind === 'reasoning-summary' ? 'reasoning' : kind)
     this.#open = this.#writer.start(kind)
     return this.#open
   }
 
-  #begin(): void {
+  #begin(kind: GrowingKind | 'image'): void {
     this.close()
     this.#calls.startHeld()
-    this.begun = true
+    this.#begun.add(kind)
+  }
+
+  #hasBegun(kind: string | undefined): boolean {
+    return kind === 'tool-call' ? this.#calls.count > 0 : kind !== undefined && this.#begun.has(kind)
   }
 }
 

@@ -145,7 +145,8 @@ export class OpenaiMapper implements ProviderMapper {
 
   #choice(choice: JsonObject, chunk: JsonObject): void {
     const delta = objectAt(choice.delta) ?? this.#message(choice)
-    if (delta !== undefined) this.#deltas.push(delta, objectAt(choice.logprobs))
+    const isRepeated = objectAt(choice.delta) === undefined && delta?.content === undefined
+    if (delta !== undefined) this.#deltas.push(delta, isRepeated ? undefined : objectAt(choice.logprobs))
     const reason = textAt(choice.finish_reason)
     if (reason === '') return
     this.#reason = reason
@@ -161,8 +162,7 @@ export class OpenaiMapper implements ProviderMapper {
   /** Some servers stream an answer as one whole message, or repeat it as one at the end (MiniMax). */
   #message(choice: JsonObject): JsonObject | undefined {
     const message = objectAt(choice.message)
-    if (message === undefined || this.#deltas.begun || this.#calls.count > 0) return undefined
-    return deltaOf(message)
+    return message && deltaOf(this.#deltas.restOf(message))
   }
 
   #finish(cut = this.over): void {

@@ -117,6 +117,25 @@ test('a stream may be one whole message, or repeat itself as one', () => {
   }
 })
 
+test('a message at the end adds the kinds of content of which nothing was streamed', () => {
+  const calls = { tool_calls: [{ id: 'c', function: { name: 'put', arguments: '{"a":1}' } }] }
+  const said = { role: 'assistant', content: 'a', reasoning_content: 'hm', refusal: null }
+  const thought = { type: 'reasoning', text: 'hm' }
+  const put = call('put', '{"a":1}')
+  assert.deepEqual(streamed(delta({ reasoning: 'hm' }), message(said)).parts, [thought, text('a')])
+  assert.deepEqual(streamed(delta({ reasoning: 'hm' }), delta({ content: 'a' }), message(said)).parts, [
+    thought,
+    text('a'),
+  ])
+  const last = message({ ...said, reasoning_content: null, ...calls }, 'tool_calls')
+  assert.deepEqual(streamed(delta({ content: 'a' }), last), { parts: [text('a'), put], reason: 'tool-calls' })
+  assert.deepEqual(streamed(delta(calls), last).parts, [text('a'), put])
+  const scored = { ...last.choices[0], logprobs: { content: [{ token: 'a', logprob: -1, top_logprobs: [] }] } }
+  assert.deepEqual(streamed(delta({ content: 'a' }), { choices: [scored] }).parts, [text('a'), put])
+  const pieces = [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }, text('a')]
+  assert.deepEqual(streamed(delta({ reasoning: 'hm' }), message({ content: pieces })).parts, [thought, text('a')])
+})
+
 test('a picture or an encrypted thought that was streamed does not come again in a message', () => {
   const image = { images: [{ image_url: { url: 'https://x.example/a.png' } }] }
   const thought = { reasoning_details: [{ type: 'reasoning.encrypted', data: 'e' }] }
