@@ -123,6 +123,20 @@ test('an output that cannot have been written in so few tokens is estimated', ()
   }
 })
 
+test('a usage below the maximum is not that of an answer that is certainly longer', () => {
+  const text: GenerationEvent = { type: 'part-extended', index: 0, text: 'word'.repeat(3_750) }
+  for (const [outputTokens, expected] of [
+    [8n, { ...usual, outputTokens: 5_000n, estimated: true }],
+    [100n, { ...usual, outputTokens: 100n }],
+  ] as const) {
+    const meter = new Meter(dear, 7n, { outputTokens: 100 })
+    meter.take([text, { type: 'usage', usage: { ...usual, outputTokens } }])
+    const [last] = meter.take([finished])
+    assert.equal(last?.type, 'finished')
+    assert.deepEqual(last.usage, expected)
+  }
+})
+
 test('the largest usage that is believed costs what fits into the ledger', () => {
   const { meter, last } = metered({ ...usual, inputTokens: 1_000_000_000n, outputTokens: 1_000_000_000n })
   assert.equal(meter.implausible, false)

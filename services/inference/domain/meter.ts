@@ -149,8 +149,10 @@ export class Meter {
 
   /** Whether a usage is plausible: nobody writes that much in so few tokens, or without any input. */
   #saysEnough({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): boolean {
-    const { shownBytes } = this.#size
+    const { shownBytes, isTooLong } = this.#size
     if (shownBytes === 0) return true
+    // A stream that was cut may have said only what it had used at its beginning.
+    if (isTooLong && Number(outputTokens) < (this.#factors.outputTokens ?? 0)) return false
     const hasInput = inputTokens + cacheReadTokens + cacheWriteTokens > 0n
     return hasInput && Number(outputTokens) * MOST_BYTES_OF_TOKEN >= shownBytes
   }
