@@ -10,6 +10,7 @@ import { given } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
 import type { Echo } from './response.ts'
+import { offerOf } from './to-tools.ts'
 
 type Tool = NonNullable<CreateResponseBody['tools']>[number]
 
@@ -63,7 +64,8 @@ function echoTool(tool: Tool): Echo['tools'][number] {
 /** The same for a request that a preset completed. */
 export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }: AppliedPreset): Echo {
   if (settings === undefined) return requestEcho(body)
-  const completed = { ...fromSettings(settings), ...given('instructions', systemPrompt) }
+  const tools = withAdded(body.tools ?? [], addedTo(body, settings))
+  const completed = { ...fromSettings(settings), ...given('instructions', systemPrompt), tools }
   // What the body chooses among is said in its own words.
   return requestEcho({ ...body, ...completed, ...given('tool_choice', body.tool_choice) })
 }
@@ -72,7 +74,6 @@ export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }:
 function fromSettings(settings: GenerationRequest) {
   const { sampling, reasoning, toolChoice } = settings
   const own = settings.extensions.find(({ format }) => format === NATIVE)?.body
-  const tools = [...fromTools(settings.tools), ...settings.hostedTools.map(({ definition }) => definition as Tool)]
   return {
     ...given('temperature', sampling?.temperature),
     ...given('top_p', sampling?.topP),
@@ -86,7 +87,6 @@ function fromSettings(settings: GenerationRequest) {
     ...given('truncation', own?.truncation as CreateResponseBody['truncation']),
     ...given('reasoning', reasoning as CreateResponseBody['reasoning']),
     ...given('tool_choice', toolChoice && fromChoice(toolChoice, settings.tools)),
-    tools,
     text: {
       ...given('format', fromFormat(settings.responseFormat)),
       ...given('verbosity', settings.verbosity as 'low' | undefined),
@@ -94,19 +94,47 @@ function fromSettings(settings: GenerationRequest) {
   }
 }
 
-/** Tools in order; those of one namespace are grouped at the place of the first. */
-function fromTools(tools: readonly ToolMessage[]): Tool[] {
-  const groups = new Map<string, ReturnType<typeof fromTool>[]>()
-  return tools.flatMap((tool): Tool[] => {
-    const { namespace } = tool
-    if (namespace === undefined) return [fromTool(tool)]
-    const known = groups.get(namespace.name)
-    known?.push(fromTool(tool))
-    if (known !== undefined) return []
-    const inside = [fromTool(tool)]
-    groups.set(namespace.name, inside)
-    return [{ type: 'namespace', name: namespace.name, ...given('description', namespace.description), tools: inside }]
+type Added = Pick<GenerationRequest, 'tools' | 'hostedTools'>
+
+/** The tools of a completed request that the body itself does not offer. */
+function addedTo(body: CreateResponseBody, { tools, hostedTools }: Added): Added {
+  const own = offerOf(body)
+  const names = new Set(own.tools.map(({ tool, namespace }) => keyOf(tool.name, namespace?.name)))
+  const definitions = new Set(own.hosted.map(({ tool }) => JSON.stringify(tool)))
+  return {
+    tools: tools.filter(({ name, namespace }) => !names.has(keyOf(name, namespace?.name))),
+    hostedTools: hostedTools.filter(
+      ({ format, definition }) => format !== NATIVE || !definitions.has(JSON.stringify(definition)),
+    ),
+  }
+}
+
+function keyOf(name: string, namespace: string | undefined): string {
+  return JSON.stringify([namespace, name])
+}
+
+/** The body's own tools as they are, then the added ones, in the body's own namespace if they are of one. */
+function withAdded(own: readonly Tool[], { tools, hostedTools }: Added): Tool[] {
+  const groups = new Map<string, (Tool & { type: 'namespace' })['tools']>()
+  const all = own.map((tool): Tool => {
+    if (tool.type !== 'namespace' || groups.has(tool.name)) return tool
+    const inside = [...tool.tools]
+    groups.set(tool.name, inside)
+    return { ...tool, tools: inside }
   })
+  for (const tool of tools) {
+    const { namespace } = tool
+    const known = namespace && groups.get(namespace.name)
+    if (namespace === undefined) all.push(fromTool(tool))
+    else if (known !== undefined) known.push(fromTool(tool))
+    else {
+      const { name, description } = namespace
+      const inside = [fromTool(tool)]
+      groups.set(name, inside)
+      all.push({ type: 'namespace', name, ...given('description', description), tools: inside })
+    }
+  }
+  return [...all, ...hostedTools.map(({ definition }) => definition as Tool)]
 }
 
 function fromTool({ name, description, parameters, strict, custom, deferred }: ToolMessage) {

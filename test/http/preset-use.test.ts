@@ -200,7 +200,7 @@ test('a response repeats the settings of its request, its preset included, whole
     assert.deepEqual(own.text, { format, verbosity: 'high' })
     assert.deepEqual(
       (own.tools as { name: string }[]).map(({ name }) => name),
-      ['kept', 'common', 'own'],
+      ['own', 'common', 'kept'],
     )
   }
 })
@@ -217,10 +217,32 @@ test('a response repeats what the model was sent: tools of one namespace of both
   ]
   const { json } = await send(portico, '/responses', { model: '@preset/p', input, tools: [group('b', 'c'), fn('d')] })
   const named = json.tools.map(({ name, tools }: Json) => [name, ...(tools ?? []).map((tool: Json) => tool.name)])
-  assert.deepEqual([named, json.instructions], [[['crm', 'a', 'b', 'c'], ['d']], instructions])
+  assert.deepEqual([named, json.instructions], [[['crm', 'b', 'c', 'a'], ['d']], instructions])
   const own = { ...{ model: '@preset/p', input: 'Hi', instructions: 'Be long.' }, tool_choice: 'none' }
   const { json: other } = await send(portico, '/responses', own)
   assert.deepEqual([other.instructions, other.tool_choice], ['Be long.', 'none'])
+})
+
+test('a response repeats the tools of its request as they are, and then those that only the preset has', async () => {
+  await using portico = await openPortico()
+  const fn = { type: 'function', name: 'fn', description: null, parameters: null, strict: false }
+  const inside = { ...fn, name: 'inside' }
+  const tools = [
+    { type: 'web_search', search_context_size: 'low' },
+    fn,
+    { type: 'namespace', name: 'crm', description: 'CRM', tools: [inside] },
+    { type: 'custom', name: 'common', format: { type: 'text' } },
+  ]
+  const lark = { type: 'custom', name: 'kept', format: { type: 'grammar', syntax: 'lark', definition: 'start: "a"' } }
+  const others = [{ type: 'web_search' }, { type: 'code_interpreter', container: 'c' }, { ...fn, name: 'common' }, lark]
+  await created(portico, 'p', 'responses', { tools: others })
+  const asked = { model: 'portico/echo', input: 'Hi', tools }
+  const [plain, completed] = [
+    await send(portico, '/responses', asked),
+    await send(portico, '/responses', { ...asked, preset: 'p' }),
+  ]
+  assert.deepEqual(plain.json.tools, tools)
+  assert.deepEqual(completed.json.tools, [...tools, lark, others[1]])
 })
 
 test('a request for text gets text, even if the preset says JSON', async () => {
