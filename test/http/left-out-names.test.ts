@@ -152,6 +152,59 @@ test('of many tools that are left out, the first 64 are named', async () => {
   }
 })
 
+const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'm4a' } }
+const films = {
+  chat: { type: 'video_url', video_url: { url: 'https://a.test/b.mp4' } },
+  responses: { type: 'input_video', video_url: 'https://a.test/b.mp4' },
+}
+
+test('sound, films and pictures that a provider does not take are named by their path, those in results of tools among them', async () => {
+  await using chat = await startStub(answers(200, fixture('openai-text.json')))
+  await using responses = await startStub(answers(200, fixture('responses-text.json')))
+  const shared = { apiKey: 'k', models: [{ id: 'gpt-5.5' }] }
+  await using portico = await openPortico({
+    PORTICO_CONFIG: providerConfig([
+      { id: 'openai', protocol: 'openai', baseURL: `${chat.url}/v1`, ...shared },
+      { id: 'other', protocol: 'openai-responses', baseURL: `${responses.url}/v1`, ...shared },
+    ]),
+  })
+  const called = { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: [{ type: 'text', text: 'Hi' }, sound, films.chat] },
+    {
+      role: 'assistant',
+      content: 'Well',
+      images: [{ image_url: { url: 'https://a.test/b.png' } }],
+      tool_calls: [called],
+    },
+    { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'Seen' }, films.chat] },
+  ]
+  const input = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: [{ type: 'input_text', text: 'Hi' }, films.responses] },
+  ]
+  const inMessages = ['messages.1.content.1.input_audio.data', 'messages.1.content.2.video_url.url']
+  const inHistory = { openai: ['messages.2.images.0.image_url.url'], other: [] }
+  for (const id of ['openai', 'other'] as const) {
+    const model = `${id}/gpt-5.5`
+    const said = await ask(portico, 'chat/completions', { model, messages })
+    assert.deepEqual(notApplied(said.json), [...inMessages, ...inHistory[id], 'messages.3.content.1'], id)
+    assert.deepEqual(await inLedger(portico, said.id), ['messages'], id)
+    const { json } = await ask(portico, 'responses', { model, input })
+    assert.deepEqual(notApplied(json), ['input.1.content.1'], id)
+  }
+  const sent = JSON.stringify(chat.seen.map(({ body }) => body))
+  assert.doesNotMatch(sent, /returned:/, 'nothing of a result is announced that does not follow')
+
+  const many = Array.from({ length: 70 }, () => sound)
+  const content = [{ type: 'text', text: 'Hi' }, ...many]
+  const more = { messages: [{ role: 'user', content }], stop: ['a', 'b', 'c', 'd', 'e'] }
+  const { json } = await ask(portico, 'chat/completions', { model: 'openai/gpt-5.5', ...more })
+  const first = many.slice(0, 64).map((_, i) => `messages.0.content.${i + 1}.input_audio.data`)
+  assert.deepEqual(notApplied(json), [...first, 'stop'], 'the first 64 of a conversation')
+})
+
 test('with require_parameters, a request that no endpoint meets learns which members are in the way', async () => {
   await using portico = await openPortico({ PORTICO_CONFIG: chatConfig({ url: 'http://127.0.0.1:1' }) })
   const of = (name: string) => ({ type: 'function', name, parameters: {} })

@@ -4,7 +4,7 @@ import type { GenerationRequest, ProviderExtension, Warning } from './generation
 import type { HostedTool, Tool } from './tools.ts'
 
 /** Of many tools, or of a long conversation, no more are needed. */
-const MAX_WARNINGS = 64
+export const MAX_WARNINGS = 64
 
 /** Settings for which some provider has no member: by the name of their field, whether a request contains them. */
 const SETTINGS = {

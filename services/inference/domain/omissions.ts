@@ -1,4 +1,5 @@
 import type { Warning } from './generation.ts'
+import { MAX_WARNINGS } from './left-out.ts'
 
 const MAX_MESSAGE = 500
 
@@ -7,15 +8,28 @@ const MAX_MESSAGE = 500
  */
 export class Omissions {
   readonly warnings: Warning[]
+  readonly #known: Set<string>
+  #ofConversation = 0
 
   /** `settings`: warnings known from the request alone. */
   constructor(settings: readonly Warning[] = []) {
     this.warnings = [...settings]
+    this.#known = new Set(settings.map(keyOf))
   }
 
   /** `field`: member of the request, as the proto names it. */
   add(field: string, message: string): void {
-    const known = this.warnings.some((warning) => warning.field === field && warning.message === message)
-    if (!known) this.warnings.push({ field, message: message.slice(0, MAX_MESSAGE) })
+    const isOfConversation = field.startsWith('messages')
+    if (isOfConversation && this.#ofConversation >= MAX_WARNINGS) return
+    const warning = { field, message: message.slice(0, MAX_MESSAGE) }
+    const key = keyOf(warning)
+    if (this.#known.has(key)) return
+    this.#known.add(key)
+    this.warnings.push(warning)
+    if (isOfConversation) this.#ofConversation += 1
   }
+}
+
+function keyOf({ field, message }: Warning): string {
+  return `${field}\n${message}`
 }

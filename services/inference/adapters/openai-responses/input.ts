@@ -32,10 +32,15 @@ interface Context {
 export function responsesInput(messages: readonly Message[], context: Context): ResponsesInput {
   const instructions = instructionsOf(messages)
   const input: Item[] = []
-  for (const { role, parts } of instructions === undefined ? messages : messages.slice(1)) {
-    if (role === 'assistant') said(input, parts, context)
-    else if (role === 'tool') for (const part of parts) result(input, part, context)
-    else userMessage(input, role === 'system' ? 'developer' : 'user', parts, context)
+  for (const [i, { role, parts }] of messages.entries()) {
+    if (i === 0 && instructions !== undefined) continue
+    const at = `messages[${i}].parts`
+    if (role === 'assistant') said(input, parts, at, context)
+    else if (role === 'tool') for (const [j, part] of parts.entries()) result(input, part, `${at}[${j}]`, context)
+    else {
+      userMessage(input, role === 'system' ? 'developer' : 'user', contentOf(parts, at, context))
+      for (const part of parts) if (part.type === 'foreign') foreign(input, part)
+    }
   }
   return { instructions, input }
 }
@@ -46,17 +51,15 @@ function instructionsOf([first, second]: readonly Message[]): string | undefined
   return plain && second !== undefined ? part.text : undefined
 }
 
-function userMessage(input: Item[], role: 'developer' | 'user', parts: readonly Part[], context: Context): void {
-  const content = contentOf(parts, context)
+function userMessage(input: Item[], role: 'developer' | 'user', content: readonly Item[]): void {
   if (content.length > 0) input.push({ type: 'message', role, content })
-  for (const part of parts) if (part.type === 'foreign') foreign(input, part)
 }
 
 /** What the model said, in order: adjacent words of the same phase are one message. */
-function said(input: Item[], parts: readonly Part[], context: Context): void {
+function said(input: Item[], parts: readonly Part[], at: string, context: Context): void {
   let words: Item[] | undefined
   let phase: string | undefined
-  for (const part of parts) {
+  for (const [i, part] of parts.entries()) {
     if (part.type === 'text' || part.type === 'refusal') {
       const { text } = part
       if (words === undefined || part.phase !== phase) {
@@ -71,9 +74,9 @@ function said(input: Item[], parts: readonly Part[], context: Context): void {
     if (part.type === 'tool-call') input.push(call(part))
     else if (part.type === 'reasoning') thought(input, part)
     else if (part.type === 'foreign') foreign(input, part)
-    else if (part.type === 'tool-result') result(input, part, context)
+    else if (part.type === 'tool-result') result(input, part, `${at}[${i}]`, context)
     // A picture that the model made can only be sent as the user's.
-    else userMessage(input, 'user', [part], context)
+    else userMessage(input, 'user', piecesOf(part, `${at}[${i}]`, context))
   }
 }
 
@@ -100,35 +103,36 @@ function foreign(input: Item[], part: ForeignPart): void {
   if (!isForeign(part, OPENAI_FORMAT)) input.push(part.item)
 }
 
-function result(input: Item[], part: Part, context: Context): void {
+function result(input: Item[], part: Part, at: string, context: Context): void {
   if (part.type === 'tool-result') {
     const type = part.custom ? 'custom_tool_call_output' : 'function_call_output'
-    input.push({ type, call_id: part.callId, output: outputOf(part, context) })
+    input.push({ type, call_id: part.callId, output: outputOf(part, at, context) })
   } else if (part.type === 'foreign') foreign(input, part)
-  else userMessage(input, 'user', [part], context)
+  else userMessage(input, 'user', piecesOf(part, at, context))
 }
 
-function outputOf({ content }: ToolResultPart, context: Context): unknown {
+function outputOf({ content }: ToolResultPart, at: string, context: Context): unknown {
   if (content.length === 0) return ''
   const [first] = content
   if (content.length === 1 && first?.type === 'text' && first.cache === undefined) return first.text
-  const pieces = contentOf(content, context)
+  const pieces = contentOf(content, `${at}.tool_result.content`, context)
   return pieces.length === 0 ? '' : pieces
 }
 
-function contentOf(parts: readonly Part[], context: Context): Item[] {
-  return parts.flatMap((part) => {
-    const piece = pieceOf(part, context)
-    if (piece === undefined) return []
-    return [
-      part.cache === undefined || !context.markable
-        ? piece
-        : { ...piece, prompt_cache_breakpoint: { mode: 'explicit' } },
-    ]
-  })
+/** The content of a message, whose parts are `at` a path. */
+function contentOf(parts: readonly Part[], at: string, context: Context): Item[] {
+  return parts.flatMap((part, i) => piecesOf(part, `${at}[${i}]`, context))
 }
 
-function pieceOf(part: Part, context: Context): Item | undefined {
+/** The piece of a content that a part is; none: it is left out. */
+function piecesOf(part: Part, at: string, context: Context): Item[] {
+  const piece = pieceOf(part, at, context)
+  if (piece === undefined) return []
+  if (part.cache === undefined || !context.markable) return [piece]
+  return [{ ...piece, prompt_cache_breakpoint: { mode: 'explicit' } }]
+}
+
+function pieceOf(part: Part, at: string, context: Context): Item | undefined {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -143,7 +147,7 @@ function pieceOf(part: Part, context: Context): Item | undefined {
       return file(part)
     case 'audio':
     case 'video':
-      context.omissions.add('messages', `This provider does not support ${part.type}: it was left out`)
+      context.omissions.add(at, `This provider does not support ${part.type}: it was left out`)
       return undefined
     default:
       return undefined

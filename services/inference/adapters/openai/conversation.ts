@@ -1,10 +1,4 @@
-import {
-  type Message,
-  type Part,
-  type ToolCallPart,
-  type ToolResultPart,
-  textOf,
-} from '#services/inference/domain/conversation.ts'
+import { type Message, type Part, type ToolCallPart, textOf } from '#services/inference/domain/conversation.ts'
 import { toUrl } from '../http/data-url.ts'
 import { writeProof } from './call-proofs.ts'
 import { type ChatContext, contentOf, piecesOf } from './pieces.ts'
@@ -13,28 +7,29 @@ type Item = Record<string, unknown>
 
 /** The conversation for chat completions. */
 export function openaiMessages(messages: readonly Message[], context: ChatContext): Item[] {
-  return messages.flatMap(({ role, parts }) => {
-    if (role === 'assistant') return assistant(parts, context)
-    if (role === 'tool') return results(parts, context)
-    const content = contentOf(parts, context)
+  return messages.flatMap(({ role, parts }, i) => {
+    const at = `messages[${i}].parts`
+    if (role === 'assistant') return assistant(parts, at, context)
+    if (role === 'tool') return results(parts, at, context)
+    const content = contentOf(parts, at, context)
     return Array.isArray(content) && content.length === 0 ? [] : [{ role, content }]
   })
 }
 
 /** OpenAI refuses an empty message, so it is left out. */
-function assistant(parts: readonly Part[], context: ChatContext): Item[] {
+function assistant(parts: readonly Part[], at: string, context: ChatContext): Item[] {
   const calls = parts.filter((part) => part.type === 'tool-call')
   const refusals = parts.filter((part) => part.type === 'refusal')
   const said = parts.filter((part) => part.type === 'text')
   const besides = {
     ...(refusals.length === 0 ? {} : { refusal: textOf(refusals) }),
     ...thoughts(parts, context),
-    ...others(parts, context),
+    ...others(parts, at, context),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => callOf(call, context)) }),
   }
   if (said.length === 0)
     return Object.keys(besides).length === 0 ? [] : [{ role: 'assistant', content: null, ...besides }]
-  return [{ role: 'assistant', content: contentOf(said, context), ...besides }]
+  return [{ role: 'assistant', content: contentOf(said, at, context), ...besides }]
 }
 
 function callOf(call: ToolCallPart, { profile, flat, formats }: ChatContext): Item {
@@ -84,33 +79,35 @@ function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
 }
 
 /** Pictures that the model made, which OpenRouter accepts; everything else is left out. */
-function others(parts: readonly Part[], { profile, omissions, formats }: ChatContext): Item {
+function others(parts: readonly Part[], at: string, { profile, omissions, formats }: ChatContext): Item {
   const images: Item[] = []
   const takesBack = profile.dialect === 'openrouter'
-  for (const part of parts) {
+  for (const [i, part] of parts.entries()) {
     if (part.type === 'image' && takesBack) {
       images.push({ type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png') } })
     } else if (part.type === 'foreign') {
       // The others are in warnings already (`openaiWarnings`).
       if (takesBack || formats.includes(part.format)) omissions.add('messages', `Items of ${part.format} were left out`)
-    } else if ('source' in part) omissions.add('messages', `This provider does not accept ${part.type} in history`)
+    } else if ('source' in part) {
+      omissions.add(`${at}[${i}]`, `This provider does not accept ${part.type} in history: it was left out`)
+    }
   }
   return images.length === 0 ? {} : { images }
 }
 
 /** A result is text; pictures and files in it follow in a user message, the only kind that may contain them. */
-function results(parts: readonly Part[], context: ChatContext): Item[] {
-  const answers = parts.filter((part): part is ToolResultPart => part.type === 'tool-result')
-  const items: Item[] = answers.map((part) => ({
-    role: 'tool',
-    tool_call_id: part.callId,
-    content: textOf(part.content),
-  }))
-  const media = answers.flatMap((part) => {
-    const held = part.content.filter((inner) => 'source' in inner)
-    if (held.length === 0) return []
-    return [{ type: 'text', text: `Call ${part.callId} returned:` }, ...piecesOf(held, context)]
-  })
-  if (media.length > 0) items.push({ role: 'user', content: media })
+function results(parts: readonly Part[], at: string, context: ChatContext): Item[] {
+  const items: Item[] = []
+  const media: Item[][] = []
+  for (const [i, part] of parts.entries()) {
+    if (part.type !== 'tool-result') continue
+    const { callId, content } = part
+    items.push({ role: 'tool', tool_call_id: callId, content: textOf(content) })
+    const held = content.flatMap((inner, j) =>
+      'source' in inner ? piecesOf(inner, `${at}[${i}].tool_result.content[${j}]`, context) : [],
+    )
+    if (held.length > 0) media.push([{ type: 'text', text: `Call ${callId} returned:` }, ...held])
+  }
+  if (media.length > 0) items.push({ role: 'user', content: media.flat() })
   return items
 }

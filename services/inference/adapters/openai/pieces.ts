@@ -16,11 +16,12 @@ export interface ChatContext {
   readonly formats: readonly string[]
 }
 
-/** The content of a message: a string if it is only text, else a list of pieces. */
-export function contentOf(parts: readonly Part[], context: ChatContext): string | Item[] {
+/** The content of a message, whose parts are `at` a path: a string if it is only text, else a list of pieces. */
+export function contentOf(parts: readonly Part[], at: string, context: ChatContext): string | Item[] {
   const [first] = parts
   const marked = first !== undefined && isMarked(first, context)
-  return parts.length === 1 && first?.type === 'text' && !marked ? first.text : piecesOf(parts, context)
+  if (parts.length === 1 && first?.type === 'text' && !marked) return first.text
+  return parts.flatMap((part, i) => piecesOf(part, `${at}[${i}]`, context))
 }
 
 /** OpenAI caches automatically and refuses markers; what most other servers do with one is unknown. */
@@ -28,18 +29,16 @@ function isMarked({ cache }: Part, { profile: { dialect } }: ChatContext): boole
   return cache !== undefined && dialect !== 'openai' && (dialect === 'openrouter' || cache.hint !== true)
 }
 
-/** The pieces of a content. */
-export function piecesOf(parts: readonly Part[], context: ChatContext): Item[] {
-  return parts.flatMap((part) => {
-    const piece = pieceOf(part, context)
-    if (piece === undefined) return []
-    if (!isMarked(part, context)) return [piece]
-    const { ttl } = part.cache ?? {}
-    return [{ ...piece, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } }]
-  })
+/** The piece of a content that a part is; none: it is left out. */
+export function piecesOf(part: Part, at: string, context: ChatContext): Item[] {
+  const piece = pieceOf(part, at, context)
+  if (piece === undefined) return []
+  if (!isMarked(part, context)) return [piece]
+  const { ttl } = part.cache ?? {}
+  return [{ ...piece, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } }]
 }
 
-function pieceOf(part: Part, context: ChatContext): Item | undefined {
+function pieceOf(part: Part, at: string, context: ChatContext): Item | undefined {
   const { profile, omissions } = context
   switch (part.type) {
     case 'text':
@@ -54,11 +53,11 @@ function pieceOf(part: Part, context: ChatContext): Item | undefined {
       return { type: 'file', file: { ...name, file_data: toUrl(part.source, part.mime) } }
     }
     case 'audio':
-      return sound(part, context)
+      return sound(part, at, context)
     case 'video':
       if (profile.dialect !== 'openai')
         return { type: 'video_url', video_url: { url: toUrl(part.source, part.mime || 'video/mp4') } }
-      omissions.add('messages', 'This provider does not support video: it was left out')
+      omissions.add(at, 'This provider does not support video: it was left out')
       return undefined
     default:
       return undefined
@@ -66,7 +65,7 @@ function pieceOf(part: Part, context: ChatContext): Item | undefined {
 }
 
 /** OpenAI accepts two formats of sound, and nobody its address. */
-function sound({ source, mime }: MediaPart, { profile, omissions }: ChatContext): Item | undefined {
+function sound({ source, mime }: MediaPart, at: string, { profile, omissions }: ChatContext): Item | undefined {
   const inline = 'url' in source ? fromUrl(source.url) : { source, mime }
   const type = mime || inline.mime || 'unknown'
   const format = audioFormatOf(type)
@@ -75,6 +74,6 @@ function sound({ source, mime }: MediaPart, { profile, omissions }: ChatContext)
     return { type: 'input_audio', input_audio: { data: base64(inline.source.data), format } }
   }
   const what = 'data' in inline.source ? `of the type ${type.slice(0, 64)}` : 'by its address'
-  omissions.add('messages', `This provider does not support sound ${what}: it was left out`)
+  omissions.add(at, `This provider does not support sound ${what}: it was left out`)
   return undefined
 }
