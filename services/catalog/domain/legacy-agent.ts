@@ -83,8 +83,9 @@ function permissionRules(permission: unknown): PermissionRule[] {
 }
 
 // The older form names tools of MCP servers as `server_tool`, also by patterns; rules have the resource `server/tool`.
+// Such a tool has no resource of its own there, so a rule for some resources is not about it.
 function ruleOf(action: string, resource: string, effect: unknown): PermissionRule[] {
   const rule = { action, resource, effect: effect as 'ask' }
-  if (action === '*' || !/[_*]/.test(action)) return [rule]
+  if (action === '*' || resource !== '*' || !/[_*]/.test(action)) return [rule]
   return [rule, { ...rule, action: 'mcp', resource: action.replaceAll('_', '?') }]
 }

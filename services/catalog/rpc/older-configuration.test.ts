@@ -37,6 +37,15 @@ catalogTest('tools and permission of opencode.json become rules before those of 
     'files_* * ASK',
     'mcp files?* ASK',
   ])
+  assert.deepEqual(await rules(catalog, { permission: { 'files_*': { '*': 'deny', '/safe/*': 'allow' } } }), [
+    'files_* * DENY',
+    'mcp files?* DENY',
+    'files_* /safe/* ALLOW',
+  ])
+  assert.deepEqual(await rules(catalog, { permission: { '*': 'deny', 'b*': { ls: 'allow' } } }), [
+    '* * DENY',
+    'b* ls ALLOW',
+  ])
   assert.deepEqual(catalog.warnings, [])
 })
 
