@@ -38,3 +38,23 @@ test('every tool has a name that no other has, and a call by it is a call of tha
     )
   }
 })
+
+test('the beginning of a name may go on, and the names are gathered once, not for every piece of one', () => {
+  let read = 0
+  const counted = {
+    ...tool('get'),
+    get name() {
+      read += 1
+      return 'get_all'
+    },
+  }
+  const flat = new FlatTools([tool('get'), counted, tool('put', 'a'), tool('put', 'b')])
+  const states = (name: string) => [flat.has(name), flat.mayGoOn(name)]
+  assert.deepEqual(states('get'), [true, true])
+  const before = read
+  assert.deepEqual(states('g'), [false, true])
+  assert.deepEqual(states('get_all'), [true, false])
+  assert.deepEqual(states('a_put'), [true, false])
+  assert.deepEqual(states('put'), [false, false])
+  assert.equal(read, before)
+})

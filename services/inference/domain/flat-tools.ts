@@ -15,6 +15,8 @@ export class FlatTools {
   readonly #tools: readonly Tool[]
   readonly #flat = new Map<string, string>()
   readonly #called = new Map<string, Called>()
+  /** Every piece of a streamed name needs them. */
+  #names: ReadonlySet<string> | undefined
 
   constructor(tools: readonly Tool[]) {
     this.#tools = tools
@@ -37,16 +39,18 @@ export class FlatTools {
 
   /** Whether a provider's name is the name of a tool. */
   has(flat: string): boolean {
-    return this.#names().some((name) => name === flat)
+    return this.#allNames().has(flat)
   }
 
   /** Whether a provider's name is only the beginning of the name of a tool. */
   mayGoOn(flat: string): boolean {
-    return this.#names().some((name) => name !== flat && name.startsWith(flat))
+    for (const name of this.#allNames()) if (name !== flat && name.startsWith(flat)) return true
+    return false
   }
 
-  #names(): string[] {
-    return this.#tools.map(({ name, namespace }) => this.nameOf(name, namespace?.name))
+  #allNames(): ReadonlySet<string> {
+    this.#names ??= new Set(this.#tools.map(({ name, namespace }) => this.nameOf(name, namespace?.name)))
+    return this.#names
   }
 
   /** The tool that a provider's name stands for. */
