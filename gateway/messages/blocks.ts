@@ -40,7 +40,8 @@ const toolUse = z.looseObject({
 
 /** A block that has a meaning for Anthropic alone, of a type that is none of `known`. */
 function other(known: readonly string[]) {
-  const type = z.string().refine((name) => !known.includes(name))
+  // It aborts, since a union reports an alternative that does not as the closest.
+  const type = z.string().refine((name) => !known.includes(name), { abort: true })
   return guarded(z.looseObject({ type }), objectProblem).meta({
     description: 'A block of any other type is sent to Anthropic unchanged; other providers do not get it.',
   })

@@ -7,6 +7,7 @@ import type { Json } from '#test/support/responses.ts'
 
 const base = { model: 'portico/echo', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] }
 const said = (content: unknown): Json => ({ messages: [{ role: 'user', content }] })
+const saidIn = (content: unknown): Json => said([{ type: 'tool_result', tool_use_id: 'a', content }])
 const marked = { cache_control: { type: 'ephemeral' } }
 const tool = { name: 'look', input_schema: {}, ...marked }
 const text = { type: 'text', text: 'x', ...marked }
@@ -62,10 +63,15 @@ const REQUESTS: readonly (readonly [Json, string])[] = [
     `messages.0.content.1.${TOO_MANY}`,
   ],
   [said([null]), 'messages.0.content.0: must be an object'],
-  [said([{ type: 'tool_result', tool_use_id: 'a', content: [null] }]), 'messages.0.content.0.type: is not valid'],
+  [said([{ type: 'text' }]), 'messages.0.content.0.text: is required'],
+  [said([{ type: 'image', source: { type: 'url' } }]), 'messages.0.content.0.source.url: is required'],
+  [said([{ type: 'tool_result' }]), 'messages.0.content.0.tool_use_id: is required'],
+  [saidIn([null]), 'messages.0.content.0.content.0: must be an object'],
+  [saidIn([{ type: 7 }]), 'messages.0.content.0.content.0.type: must be "text", "image" or "document"'],
+  [saidIn([text, { type: 'text', text: 1 }]), 'messages.0.content.0.content.1.text: must be a string'],
   [
-    said([{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'tool_result', content: [null] }] }]),
-    'messages.0.content.0.content.0.type: is not valid',
+    saidIn([{ type: 'tool_result', content: [null] }]),
+    'messages.0.content.0.content.0.type: must be "text", "image" or "document"',
   ],
   [said(7), 'messages.0.content: must be a string or an array of blocks'],
   [{ stream: 'yes' }, 'stream: must be a boolean'],
