@@ -21,7 +21,8 @@ const customTool = z.looseObject({
 /** A tool that Anthropic defines, by its type (`web_search_20250305`, `bash_20250124`). */
 const hostedTool = guarded(
   z.looseObject({
-    type: z.string().refine((type) => type !== 'custom'),
+    // It aborts, since a union reports an alternative that does not as the closest.
+    type: z.string().refine((type) => type !== 'custom', { abort: true }),
     name: z.string().min(1).nullish(),
   }),
   objectProblem,

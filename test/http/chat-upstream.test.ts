@@ -145,7 +145,7 @@ test('thought, words and picture of a provider come whole and streamed, with wha
     const ended = choice ?? chunks?.at(-2)?.choices[0]
     assert.deepEqual([ended.finish_reason, ended.native_finish_reason], ['length', 'max_tokens'])
     const { cost, cost_details: _, ...usage } = whole?.usage ?? chunks?.at(-1)?.usage ?? {}
-    assert.deepEqual(usage, chatUsage(0, 5, { reasoning: 2, written: 3 }))
+    assert.deepEqual(usage, chatUsage(3, 5, { reasoning: 2, written: 3 }))
     assert.equal(typeof cost, 'number')
   }
 })

@@ -48,6 +48,7 @@ const SETTINGS: readonly (readonly [Json, string])[] = [
     { tools: [{ type: 'openrouter:web_search' }] },
     'tools.0.type: the server tool "openrouter:web_search" is not available here',
   ],
+  [{ tools: [{ type: 'custom', name: 'x' }] }, 'tools.0.input_schema: is required'],
 ]
 
 /** What only a request has. */
