@@ -125,3 +125,11 @@ test('a message that stops without a stop reason was cut off', () => {
   say({ type: 'content_block_stop', index: 0 })
   assert.throws(() => say({ type: 'message_stop' }), reasonOfRejection('PROVIDER_UNAVAILABLE'))
 })
+
+test('a message may say at its start why it stops', () => {
+  const mapper = new AnthropicMapper('p', [])
+  for (const event of [{ type: 'message_start', message: { stop_reason: 'end_turn' } }, { type: 'message_stop' }]) {
+    mapper.push(JSON.stringify(event))
+  }
+  assert.partialDeepStrictEqual(mapper.take().at(-1), { type: 'finished', reason: 'stop', rawReason: 'end_turn' })
+})

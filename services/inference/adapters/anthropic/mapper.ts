@@ -110,6 +110,7 @@ export class AnthropicMapper implements ProviderMapper {
 
   #start(message: JsonObject): void {
     this.#writer.begin()
+    this.#stopped(message)
     this.#usage(objectAt(message.usage))
   }
 

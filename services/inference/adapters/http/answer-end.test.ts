@@ -206,3 +206,31 @@ test('after a stop text a stream is read on for its usage, but not for longer th
   )
   assert.deepEqual(events.at(-1), { type: 'finished', reason: 'stop', rawReason: undefined, stopText: 'END' })
 })
+
+test('a stream that is cut for its length ends within a second, also if nothing follows', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const long = 'word '.repeat(8_000)
+  for (const [text, protocol] of [
+    [delta(long), 'openai'],
+    [grown(long), 'openai-responses'],
+    [anthropic.slice(0, anthropic.indexOf('data: {"type":"content_block_stop"')).replace('Hello', long), 'anthropic'],
+  ] as const) {
+    const last = await asked(
+      saysThen(text, () => {}),
+      async (provider) => {
+        const request = generationRequest({ maxOutputTokens: 10 })
+        let batch: readonly GenerationEvent[] = []
+        let ended = false
+        const reading = (async () => {
+          for await (batch of provider.stream(request, new AbortController().signal));
+          ended = true
+        })()
+        for (; !ended; await nextTurn()) if (batch.length > 0) context.mock.timers.tick(1_000)
+        await reading
+        return batch.at(-1)
+      },
+      protocol,
+    )
+    assert.partialDeepStrictEqual(last, { type: 'finished', reason: 'length' })
+  }
+})

@@ -107,7 +107,10 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
       if (failure !== undefined && endsForLength(call, failure.error)) failure = undefined
       const happened = mapper.take()
       for (const event of happened) size.add(event)
-      if (size.isTooLong && !mapper.over) mapper.cut()
+      if (size.isTooLong && !mapper.over) {
+        mapper.cut()
+        overtime.begin()
+      }
       if (mapper.done) reader.release()
       if (happened.length > 0) yield happened
       if (failure !== undefined) throw call.upstream.withoutSecrets(failure.error)

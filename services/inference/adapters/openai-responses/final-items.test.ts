@@ -61,6 +61,56 @@ test('an item that was streamed is not added again, whatever id or place it has 
   assert.deepEqual(streamed([...both.slice(0, 2), completed(message('Hi'))]), [parts, 'stop'])
 })
 
+test('nor with other ids, in another order, or from other places', () => {
+  const [hi, get] = [message('Hi', 'final-m'), call('{"a":1}', 'final-f')]
+  const grown = (index: number) => [added(message('', 'm'), index), delta('Hi', { output_index: index, item_id: 'm' })]
+  const called = (index: number) => [added(call(''), index), done(call('{"a":1}'), index)]
+  const parts = [
+    ['text', 'Hi'],
+    ['tool-call', '{"a":1}'],
+  ]
+  for (const [first, second] of [
+    [0, 0],
+    [0, 2],
+    [1, 2],
+  ] as const) {
+    const events = [...grown(first), done(message('Hi', 'm'), first), ...called(second)]
+    assert.deepEqual(streamed([...events, completed(hi, get)]), [parts, 'tool-calls'])
+    assert.deepEqual(streamed([...events, completed(get, hi)]), [parts, 'tool-calls'])
+    assert.deepEqual(streamed([...events, completed(thought, hi, get)])[0]?.slice(0, 2), parts)
+  }
+})
+
+test('a thought and a message in one item are both found in the final response', () => {
+  const thinks = { type: 'response.reasoning_text.delta', content_index: 0, delta: 'Hm.' }
+  const parts = [
+    ['reasoning', 'Hm.'],
+    ['text', 'Hi'],
+  ]
+  for (const name of [{ output_index: 0, item_id: 'x' }, { output_index: 0 }, {}]) {
+    const events = [{ ...thinks, ...name }, delta('Hi', name)]
+    assert.deepEqual(streamed([...events, completed(thought, message('Hi'))]), [parts, 'stop'])
+  }
+})
+
+test('calls with other ids in the final response are found by what they answer to', () => {
+  const two = [
+    { ...call('', 'f2'), call_id: 'c2' },
+    { ...call('', 'f1'), call_id: 'c1' },
+  ]
+  const begun = two.flatMap((item) => [
+    added(item),
+    { type: 'response.function_call_arguments.delta', item_id: item.id, delta: `"${item.call_id}"` },
+  ])
+  const final = ['c1', 'c2'].map((id) => ({ ...call(`"${id}"`, `final-${id}`), call_id: id }))
+  const parts = [
+    ['tool-call', '"c2"'],
+    ['tool-call', '"c1"'],
+  ]
+  const [got, reason] = streamed([...begun, completed(...final)])
+  assert.deepEqual([(got as unknown[]).toSorted(), reason], [parts.toSorted(), 'tool-calls'])
+})
+
 test('events may name an item now by its number and now by its id, and repeat its end', () => {
   const hello = [['text', 'Hello']]
   const whole = message('Hello', 'm')

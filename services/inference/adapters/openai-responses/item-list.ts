@@ -15,6 +15,7 @@ export class ItemList {
   readonly #byIndex = new Map<unknown, LiveItem>()
   /** The one without number or id has the key undefined. */
   readonly #byId = new Map<string | undefined, LiveItem>()
+  readonly #byCall = new Map<string, LiveItem>()
 
   constructor(providerId: string) {
     this.#providerId = providerId
@@ -35,18 +36,26 @@ export class ItemList {
     item.id ??= id
     if (index !== undefined) this.#byIndex.set(index, item)
     if (id !== undefined || index === undefined) this.#byId.set(id, item)
+    const callId = wordAt(objectAt(event.item)?.call_id)
+    if (callId !== undefined) this.#byCall.set(callId, item)
     return item
   }
 
-  /** The items of a final response, each with what the stream has of it. A server may give them other ids there. */
+  /**
+   * The items of a final response, each with what the stream has of it. A server may give them other ids and places
+   * there, so one that cannot be found by these is the first of its type that is left.
+   */
   *final(output: unknown): Generator<[live: LiveItem, item: JsonObject]> {
     for (const [place, value] of listAt(output).entries()) {
       const item = objectAt(value) ?? {}
-      const id = wordAt(item.id)
-      const named = id === undefined ? undefined : this.#byId.get(id)
-      const known = [named, this.#byIndex.get(place)].find((live) => live !== undefined && isOf(live, item))
-      const live = known ?? this.#items.find((live) => live.index === undefined && isOf(live, item)) ?? this.#add()
-      live.isFinal = true
+      const [id, callId] = [wordAt(item.id), wordAt(item.call_id)]
+      const known = [
+        id === undefined ? undefined : this.#byId.get(id),
+        callId === undefined ? undefined : this.#byCall.get(callId),
+        this.#byIndex.get(place),
+      ].find((live) => live !== undefined && isOf(live, item))
+      const live = known ?? this.#items.find((live) => isOf(live, item)) ?? this.#add()
+      live.finals.add(textAt(item.type))
       yield [live, item]
     }
   }
@@ -66,6 +75,7 @@ export class ItemList {
 }
 
 /** Whether an item of a final response can be the one of the stream. */
-function isOf({ isFinal, type }: LiveItem, item: JsonObject): boolean {
-  return !isFinal && (type === '' || type === textAt(item.type))
+function isOf({ finals, types }: LiveItem, item: JsonObject): boolean {
+  const type = textAt(item.type)
+  return !finals.has(type) && (types.size === 0 || types.has(type))
 }

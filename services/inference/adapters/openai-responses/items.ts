@@ -46,7 +46,7 @@ export class ResponsesItems {
     const item = objectAt(event.item) ?? {}
     const live = this.#items.at(event, true)
     if (this.stopText !== undefined) return
-    live.type = textAt(item.type)
+    if (item.type !== undefined) live.types.add(textAt(item.type))
     live.phase = phaseOf(item)
     const calls = item.type === 'function_call' || item.type === 'custom_tool_call'
     if (calls && textAt(item.name) !== '') this.#call(live, item)
@@ -82,7 +82,7 @@ export class ResponsesItems {
   end(live: LiveItem, item: JsonObject): void {
     if (live.isDone) return
     this.ownTools.note(item)
-    live.type = textAt(item.type)
+    live.types.add(textAt(item.type))
     if (this.stopText === undefined) this.#complete(live, item)
     else this.#endAfterStop(live, item)
     this.#close(live)
@@ -189,7 +189,7 @@ export class ResponsesItems {
   #part(live: LiveItem, place: Place, kind: GrowingKind): OpenPart {
     const known = live.parts.get(place)
     if (known !== undefined) return known
-    live.type ||= kind === 'text' || kind === 'refusal' ? 'message' : 'reasoning'
+    live.types.add(kind === 'text' || kind === 'refusal' ? 'message' : 'reasoning')
     const part = this.#writer.start(kind, undefined, live.phase)
     live.parts.set(place, part)
     return part

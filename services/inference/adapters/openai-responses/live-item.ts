@@ -8,12 +8,12 @@ export class LiveItem {
   /** Its number in the response; undefined: the server gives none. */
   index: unknown
   id: string | undefined
-  /** Empty: not known yet. */
-  type = ''
+  /** Empty: not known yet. Some servers put a thought and a message into one item. */
+  readonly types = new Set<string>()
   /** Whether it has ended; anything that follows is a repetition. */
   isDone = false
-  /** Whether it was found in the final response. */
-  isFinal = false
+  /** Those of its types that were found in the final response. */
+  readonly finals = new Set<string>()
   /** Phase of a message; undefined: the model gives none. */
   phase: string | undefined
   readonly parts = new Map<Place, OpenPart>()
