@@ -44,7 +44,6 @@ export class AnthropicMapper implements ProviderMapper {
       this.#begin(index, objectAt(block) ?? {})
       this.#end(index)
     }
-    this.#stopped(message)
     this.#besides.note(message)
     this.end()
   }
