@@ -35,10 +35,7 @@ async function read(stream: IncomingMessage, upTo?: number): Promise<{ numbers: 
 
 forEachTransport((name, connect) => {
   test(`${name}: a client that takes nothing ends with an event that says so; the others get everything, in order`, async () => {
-    let go = (): void => {}
-    const begun = new Promise<void>((resolve) => {
-      go = resolve
-    })
+    const begun = Promise.withResolvers<void>()
     let opened = 0
     await using facade = await openFacade(
       {
@@ -46,7 +43,7 @@ forEachTransport((name, connect) => {
           async *streamEvents(_, context) {
             opened++
             yield { message: { case: 'connected', value: { position: '100000' } } }
-            await begun
+            await begun.promise
             for (let n = 1; n <= EVENTS && !context.signal.aborted; n++) yield placed(n)
             await gone(context)
           },
@@ -58,7 +55,7 @@ forEachTransport((name, connect) => {
     const slow = await openStream(`${facade.url}/api/event`)
     const fast = await Promise.all([1, 2].map(() => openStream(`${facade.url}/api/event`)))
     const reading = fast.map((stream) => read(stream, 100_000 + EVENTS))
-    go()
+    begun.resolve()
     const expected = Array.from({ length: EVENTS }, (_, n) => 100_001 + n)
     for (const { numbers } of await Promise.all(reading)) assert.deepEqual(numbers.slice(1), expected)
     const { numbers, last } = await read(slow)
@@ -73,16 +70,13 @@ forEachTransport((name, connect) => {
 
   test(`${name}: clients that read slowly get every event as long as a picture, however many have read it before`, async () => {
     const pictures = 5
-    let go = (): void => {}
-    const begun = new Promise<void>((resolve) => {
-      go = resolve
-    })
+    const begun = Promise.withResolvers<void>()
     await using facade = await openFacade(
       {
         session: {
           async *streamEvents(_, context) {
             yield { message: { case: 'connected', value: { position: '100000' } } }
-            await begun
+            await begun.promise
             for (let n = 1; n <= pictures; n++) yield selected(100_000 + n, 'x'.repeat(5_600_000))
             yield placed(pictures + 1)
             await gone(context)
@@ -94,7 +88,7 @@ forEachTransport((name, connect) => {
     )
     const [first, ...others] = await Promise.all([1, 2, 3, 4].map(() => openStream(`${facade.url}/api/event`)))
     assert.ok(first !== undefined)
-    go()
+    begun.resolve()
     const expected = Array.from({ length: pictures + 2 }, (_, n) => 100_000 + n)
     // The others read nothing until this one has everything.
     for (const stream of [first, ...others]) {
@@ -153,16 +147,13 @@ forEachTransport((name, connect) => {
 
   test(`${name}: a long event is encoded once, and reaches each client whole and in its place`, async (t) => {
     const agents = ['a', 'é'.repeat(100_000), 'b', 'x'.repeat(3_000_000), 'ü'.repeat(70_000), 'c']
-    let go = (): void => {}
-    const begun = new Promise<void>((resolve) => {
-      go = resolve
-    })
+    const begun = Promise.withResolvers<void>()
     await using facade = await openFacade(
       {
         session: {
           async *streamEvents(_, context) {
             yield { message: { case: 'connected', value: { position: '100000' } } }
-            await begun
+            await begun.promise
             for (const [n, agent] of agents.entries()) yield selected(100_001 + n, agent)
             await gone(context)
           },
@@ -176,7 +167,7 @@ forEachTransport((name, connect) => {
     leaving.once('data', () => leaving.destroy())
     const encode = t.mock.method(Buffer, 'from')
     const reading = streams.slice(0, 2).map((stream) => readUntil(stream, (text) => text.includes('"c"')))
-    go()
+    begun.resolve()
     for (const text of await Promise.all(reading)) {
       const seen = [...text.matchAll(/"agent":"([^"]*)"/g)].map(([, agent]) => agent)
       assert.deepEqual(seen, agents)

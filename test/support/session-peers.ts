@@ -127,3 +127,17 @@ export function scriptedPeers(): Peers {
     inference: { domain: 'inference', reasons, services: [route(InferenceService, inference as never)] },
   })
 }
+
+/** From now on, EndTools answers only once it is released. `reached`: it has been called. */
+export function holdEnd(peers: Pick<ReturnType<typeof scriptedPeers>, 'onEnd'>): {
+  readonly reached: Promise<void>
+  readonly release: () => void
+} {
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  peers.onEnd = async () => {
+    reached.resolve()
+    await released.promise
+  }
+  return { reached: reached.promise, release: released.resolve }
+}

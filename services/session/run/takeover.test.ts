@@ -5,7 +5,7 @@ import { Outcome } from '#gen/portico/session/v1/session_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import { afterKill } from '#test/support/after-kill.ts'
-import { scriptedPeers } from '#test/support/session-peers.ts'
+import { holdEnd, scriptedPeers } from '#test/support/session-peers.ts'
 import { asKey, eventsUntil, openSessionService } from '#test/support/session-service.ts'
 import { calls, hangingTool, hangs, says, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -117,20 +117,15 @@ test('after a kill in the middle of a tool its call is ended, then recorded as a
   await Promise.all([tool.running, events])
   const directory = await afterKill(service)
   const peers = scriptedPeers()
-  const reached = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
-  peers.onEnd = async () => {
-    reached.resolve()
-    await released.promise
-  }
+  const end = holdEnd(peers)
   await using after = await openSessionService({ directory, peers })
-  await reached.promise
+  await end.reached
   const states = async () => (await after.calls()).map(({ state, error }) => [state, error?.type])
   assert.deepEqual(await states(), [
     [3, undefined],
     [2, undefined],
   ])
-  released.resolve()
+  end.release()
   await after.wait()
   assert.deepEqual(await states(), [
     [3, undefined],

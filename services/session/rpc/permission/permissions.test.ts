@@ -29,6 +29,20 @@ function requestOf(id: string, timeCreated: number): PermissionRequest {
   }
 }
 
+/** Creates `ses_child` below `ses_root`, and acquires the lease of its run. */
+async function childOfRoot({ client, store, as }: SessionRpc): Promise<AcquiredLease> {
+  await client.createSession({ sessionId: 'ses_root' }, as())
+  const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
+  const location = { directory: '/project', projectId: 'global', subpath: '' }
+  const input = { ...child, location, metadata: undefined, permissions: undefined }
+  await store.createSession('wrk_1', input, 'ses_root')
+  await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, as())
+  const lease = await store.acquireLease('owner', 60_000)
+  assert.equal(lease?.sessionId, 'ses_child')
+  await store.promote(lease, 'idle')
+  return lease
+}
+
 forEachTransport((name, connect) => {
   test(`waiting requests are listed oldest first, for a session and for the workspace (${name})`, async () => {
     const { service } = await asking(connect)
@@ -60,15 +74,7 @@ forEachTransport((name, connect) => {
     const { client, store, clock } = service
     const others = Array.from({ length: 1_000 }, (_, i) => requestOf(`per_more_${i}`, clock.time))
     await Promise.all(others.map((each) => store.requestPermission(lease, each)))
-    await client.createSession({ sessionId: 'ses_root' }, service.as())
-    const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
-    const location = { directory: '/project', projectId: 'global', subpath: '' }
-    const input = { ...child, location, metadata: undefined, permissions: undefined }
-    await store.createSession('wrk_1', input, 'ses_root')
-    await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, service.as())
-    const own = await store.acquireLease('owner', 60_000)
-    assert.equal(own?.sessionId, 'ses_child')
-    await store.promote(own, 'idle')
+    const own = await childOfRoot(service)
     clock.time += 1
     await store.requestPermission(own, { ...requestOf('per_below', clock.time), sessionId: 'ses_child' })
     const { requests } = await client.listPermissionRequests({ sessionId: 'ses_root' }, service.as())
@@ -82,15 +88,7 @@ forEachTransport((name, connect) => {
     const { service, lease } = await asking(connect)
     await using _ = service
     const { client, store, clock } = service
-    await client.createSession({ sessionId: 'ses_root' }, service.as())
-    const child = { id: 'ses_child', title: 'Child', agent: 'build', model: undefined } as const
-    const location = { directory: '/project', projectId: 'global', subpath: '' }
-    const input = { ...child, location, metadata: undefined, permissions: undefined }
-    await store.createSession('wrk_1', input, 'ses_root')
-    await client.promptSession({ sessionId: 'ses_child', messageId: 'msg_9', text: 'a' }, service.as())
-    const own = await store.acquireLease('owner', 60_000)
-    assert.equal(own?.sessionId, 'ses_child')
-    await store.promote(own, 'idle')
+    const own = await childOfRoot(service)
     await store.requestPermission(own, { ...requestOf('per_below', clock.time), sessionId: 'ses_child' })
     Object.assign(store, { waitingRequests: () => assert.fail('all requests were read') })
     const below = { sessionId: 'ses_root', requestId: 'per_below' }

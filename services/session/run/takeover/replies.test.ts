@@ -13,7 +13,7 @@ import { systemClock } from '#shared/clock.ts'
 import { afterKill } from '#test/support/after-kill.ts'
 import { writeEmptyStores } from '#test/support/empty-stores.ts'
 import { refusalOf } from '#test/support/rejects.ts'
-import { scriptedPeers } from '#test/support/session-peers.ts'
+import { holdEnd, scriptedPeers } from '#test/support/session-peers.ts'
 import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
 import { calls, hangingTool, text } from '#test/support/session-turns.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -58,17 +58,12 @@ test('until what a kill cut off is settled, replies are refused, and the run goe
     const directory = await afterKill(service)
     const peers = scriptedPeers()
     peers.turns.push(text('Gone on'), text('The next one'))
-    const reached = Promise.withResolvers<void>()
-    const released = Promise.withResolvers<void>()
-    peers.onEnd = async () => {
-      reached.resolve()
-      await released.promise
-    }
+    const end = holdEnd(peers)
     await using after = await openSessionService({ directory, peers })
-    await reached.promise
+    await end.reached
     const replying = after.client.replyPermissionRequest({ sessionId: 'ses_1', requestId, reply }, asKey)
     assert.equal((await refusalOf(replying)).reason, 'PERMISSION_REQUEST_NOT_FOUND')
-    released.resolve()
+    end.release()
     await after.wait()
     assert.deepEqual(
       (await after.calls()).map(({ error }) => error?.message),
