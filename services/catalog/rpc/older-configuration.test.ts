@@ -82,9 +82,10 @@ catalogTest('parts of the older form that are not understood require permission 
     { agent: { build: { permission: { bash: 'deny' } } }, agents: { build: 'none' } },
     { agents: { build: { permissions: {} } } },
   ]) {
+    const before = catalog.warnings.length
     assert.deepEqual(await rules(catalog, document), ask, JSON.stringify(document))
+    assert.ok(catalog.warnings.length > before, JSON.stringify(document))
   }
-  assert.equal(catalog.warnings.length, 14)
   await writeFiles(catalog.project, { 'opencode.json': '{"agent":{"alone":{"permission":"never"}}}' })
   assert.equal(await find(catalog, 'alone'), undefined, 'an agent that is defined nowhere else is left out')
 })
