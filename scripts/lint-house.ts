@@ -1,32 +1,19 @@
-// Refuses what Biome has no rule for, or counts differently: folders with too many files, files with too many lines,
-// comments with lines too long, casts by way of `unknown`, adapters that inherit, functions that live too long, and
-// object literals that are spread. Usage: lint-house.ts
+// Refuses what Biome has no rule for, or counts differently: comments with lines too long, casts by way of `unknown`,
+// adapters that inherit, and object literals that are spread. Reports long files. Usage: lint-house.ts
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Maximum number of product files in one folder, not counting its subfolders. */
-const MOST_FILES = 20
-/** Maximum number of lines of a product file, and of a script or benchmark; tests are not counted. */
-const MOST_LINES = { product: 200, other: 300 }
+/** A product file with more lines is reported, not refused: a file is split where it reads better split. */
+const LONG_LINES = 300
 /** Maximum number of characters of a line of a comment; Biome formats only code. */
 const MOST_CHARACTERS = 120
 
-/** Folders with more files than that, as lines for people. */
-export function fullFolders(files: readonly string[]): string[] {
-  const product = files.filter((path) => /^(services|gateway)\/.*\.ts$/.test(path) && !path.endsWith('.test.ts'))
-  return Object.entries(Object.groupBy(product, dirname))
-    .filter(([, inside = []]) => inside.length > MOST_FILES)
-    .map(([folder, inside = []]) => `${folder}: ${inside.length} files, at most ${MOST_FILES}`)
-}
-
-/** A file with more lines than that, as a line for people. Blank lines and comments count, since they are read, too. */
+/** A file that is long enough to ask why, as a line for people. Blank lines and comments count, since they are read, too. */
 export function longFiles(path: string, text: string): string[] {
   if (/^test\/|\.test\.ts$|\.proto$/.test(path)) return []
-  const most = /^(services\/|gateway\/|main\.ts$)/.test(path) ? MOST_LINES.product : MOST_LINES.other
   const lines = text.split('\n').length - 1
-  return lines > most ? [`${path}: ${lines} lines, at most ${most}`] : []
+  return lines > LONG_LINES ? [`${path}: ${lines} lines; above ${LONG_LINES}, ask why`] : []
 }
 
 /** Lines of comments with more characters than that, as lines for people; an address alone cannot be wrapped. */
@@ -59,19 +46,6 @@ export function inheritingClasses(path: string, text: string): string[] {
   )
 }
 
-/**
- * Functions that are the value of an assignment to a member, as lines for people. V8 allocates them among the old
- * objects, so that everything they can see lives until those are collected (ADR 25).
- */
-export function lastingFunctions(path: string, text: string): string[] {
-  if (!/^(services|gateway)\/.*\.ts$/.test(path) || path.endsWith('.test.ts')) return []
-  const assigned = /[\w\])]\.#?\w+ (?:\?\?|\|\|)?= (?:async )?(?:\([^=]*\)(?:: [^=]+)? =>|\w+ =>|function\b)/g
-  return [...text.matchAll(assigned)].map(
-    ({ index }) =>
-      `${path}:${text.slice(0, index).split('\n').length}: a function assigned to a member; give it a name first`,
-  )
-}
-
 /** Object literals that are spread into another one, as lines for people: members belong on lines of their own. */
 export function spreadLiterals(path: string, text: string): string[] {
   if (!path.endsWith('.ts') || path.endsWith('.test.ts')) return []
@@ -93,15 +67,15 @@ if (import.meta.main) {
   const inSource = (path: string): string[] => {
     const text = readFileSync(path, 'utf8')
     return [
-      ...longFiles(path, text),
       ...wideComments(path, text),
       ...blindCasts(path, text),
       ...inheritingClasses(path, text),
-      ...lastingFunctions(path, text),
       ...spreadLiterals(path, text),
     ]
   }
-  const problems = [...fullFolders(files), ...source.flatMap(inSource)]
+  const problems = source.flatMap(inSource)
   for (const problem of problems) process.stderr.write(`${problem}\n`)
+  for (const path of source)
+    for (const report of longFiles(path, readFileSync(path, 'utf8'))) process.stdout.write(`${report}\n`)
   if (problems.length > 0) process.exitCode = 1
 }

@@ -50,13 +50,14 @@ const DRIVERS = [
     'ignore',
     'cel-js',
   ],
-  ...['@modelcontextprotocol/client', '@pydantic/genai-prices', '@npmcli/arborist', 'pacote', 'semver', 'tar'],
+  ...['@modelcontextprotocol/client', '@pydantic/genai-prices', '@npmcli/arborist', 'pacote', 'semver', 'tar', 'jose'],
 ]
 
 /** What every adapter of a service may import. */
 function adapterOf(service: string): string[] {
   const own = ['domain', 'ports', 'adapters'].map((folder) => `#services/${service}/${folder}/**`)
-  return ['./**', '../**', ...own, '#shared/**', 'node:*', 'node:*/*', ...DRIVERS]
+  const records = [`#gen/portico/${service}/v1/*_pb.js`, '@bufbuild/protobuf', '@bufbuild/protobuf/wkt']
+  return ['./**', '../**', ...own, ...records, '#shared/**', 'node:*', 'node:*/*', ...DRIVERS]
 }
 
 const MATRIX: readonly MatrixRow[] = [
@@ -68,21 +69,27 @@ const MATRIX: readonly MatrixRow[] = [
       ...['@opentelemetry/**', 'pino', 'zod', 'mongodb'],
     ],
   },
-  {
-    name: 'a domain knows itself, JSON, the patterns of rules, and the growth and the tokens of a text',
-    files: ['services/*/domain/**'],
-    allow: ['./**', '#shared/{json,permission-pattern,text-tokens}.ts', '#shared/collections/growing-text.ts'],
-  },
-  {
-    name: 'a folder of a domain knows the domain, JSON, the patterns of rules and the tokens of a text',
-    files: ['services/*/domain/*/**'],
-    allow: ['./**', '../**', '#shared/{json,permission-pattern,text-tokens}.ts'],
-  },
-  {
-    name: 'ports know their domain and the kernel',
-    files: ['services/*/ports/**'],
-    allow: ['./**', '../domain/**', ...KERNEL],
-  },
+  ...SERVICES.flatMap((service) => {
+    const records = [`#gen/portico/${service}/v1/*_pb.js`, '@bufbuild/protobuf', '@bufbuild/protobuf/wkt']
+    const kernel = ['#shared/{json,permission-pattern,text-tokens}.ts']
+    return [
+      {
+        name: 'a domain knows itself, the records of its service, JSON, the patterns of rules, and the growth and the tokens of a text',
+        files: [`services/${service}/domain/**`],
+        allow: ['./**', ...records, ...kernel, '#shared/collections/growing-text.ts'],
+      },
+      {
+        name: 'a folder of a domain knows the domain, the records of its service, JSON, the patterns of rules and the tokens of a text',
+        files: [`services/${service}/domain/*/**`],
+        allow: ['./**', '../**', ...records, ...kernel],
+      },
+      {
+        name: 'ports know their domain, the records of their service and the kernel',
+        files: [`services/${service}/ports/**`],
+        allow: ['./**', '../domain/**', ...records, ...KERNEL],
+      },
+    ]
+  }),
   {
     name: 'handlers and runs know domain, ports, kernel and generated code',
     files: ['services/*/rpc/**', 'services/*/run/**', '!services/shared/**'],

@@ -130,7 +130,7 @@ export function accountsSuite(
       const keyOf = (i: number): string => `key_${i % 3}`
       await Promise.all(
         ids.map(async (requestId, i) => {
-          const metadata = i % 2 === 0 ? { 'team.a"b': `t${i % 4}` } : {}
+          const metadata: Record<string, string> = i % 2 === 0 ? { 'team.a"b': `t${i % 4}` } : {}
           await ledger.open({ ...opening, requestId, apiKeyId: keyOf(i), metadata }, maxCost, undefined)
           const end = { ...closing, requestId, apiKeyId: keyOf(i), costNanos: BigInt(i) }
           await ledger.close([i % 5 === 0 ? { ...end, status: 'failed', usage: undefined } : end])

@@ -92,7 +92,7 @@ test('SQLite: rows are summed by their metadata piece by piece, none twice', asy
   await using store = await makeStore()
   await using ledger = await store.open({ now: () => 1_000, monotonic: systemClock.monotonic })
   const ids = Array.from({ length: 900 }, (_, i) => `req_${i}`)
-  const metadataOf = (i: number) => (i % 3 === 0 ? {} : { team: `t${i % 3}` })
+  const metadataOf = (i: number): Record<string, string> => (i % 3 === 0 ? {} : { team: `t${i % 3}` })
   await Promise.all(
     ids.map((requestId, i) => ledger.open({ ...opening, requestId, metadata: metadataOf(i) }, maxCost, undefined)),
   )

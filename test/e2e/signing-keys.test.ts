@@ -178,7 +178,8 @@ async function rawCollections(db: Awaited<ReturnType<typeof openMongo>>['db']): 
 test('tokens are from where the gateway listens, or from the origin of PORTICO_PUBLIC_URL, and those of others are none', async () => {
   using data = scratchDirectory()
   const common = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0', PORTICO_BOOTSTRAP_API_KEY: KEYS.api }
-  for (const more of [{}, { PORTICO_PUBLIC_URL: 'https://portico.example/a/path' }]) {
+  const settings: Record<string, string>[] = [{}, { PORTICO_PUBLIC_URL: 'https://portico.example/a/path' }]
+  for (const more of settings) {
     const server = await startProcess('main.ts', { ...common, ...more })
     const { stdout } = await runToEnd('scripts/key.ts', ['list'], common)
     const [, workspaceId = ''] = /workspace (wrk_\w+)/.exec(stdout) ?? []

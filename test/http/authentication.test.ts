@@ -175,7 +175,8 @@ test('the gateway API wants an API key in every mode', async () => {
 
 test('two Authorization headers are 400, whichever of them is right', async () => {
   const right = `Bearer ${TEST_KEYS.workspace}`
-  for (const env of [{}, basic, { PORTICO_AUTH: 'bearer', PORTICO_HOST: '127.0.0.1' }]) {
+  const modes: Record<string, string>[] = [{}, basic, { PORTICO_AUTH: 'bearer', PORTICO_HOST: '127.0.0.1' }]
+  for (const env of modes) {
     await using facade = await openFacade({}, env)
     for (const authorization of [
       [right, right],

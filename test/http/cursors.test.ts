@@ -52,8 +52,13 @@ test('every cursor of the list of sessions is taken back, whatever the filters w
   }
   for (const [i, search] of searches.entries()) {
     const mine = [0, 1, 2].map((n) => `ses_${i}${n}`)
-    for (const more of [{}, { directory: strange }, { directory: strange, project: 'global', parentID: 'null' }]) {
-      const query = { search, limit: '1', order: 'asc', ...more }
+    const filters: Record<string, string>[] = [
+      {},
+      { directory: strange },
+      { directory: strange, project: 'global', parentID: 'null' },
+    ]
+    for (const more of filters) {
+      const query: Record<string, string> = { search, limit: '1', order: 'asc', ...more }
       assert.deepEqual(await walk(portico, '/api/session', query), mine, JSON.stringify(query))
     }
   }

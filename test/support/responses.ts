@@ -37,7 +37,7 @@ export async function ask(portico: Portico, request: Json): Promise<Json> {
 
 /** Requests a stream in a dialect, and returns its events. */
 export async function stream(portico: Portico, request: Json, dialect?: string): Promise<Json[]> {
-  const headers = dialect === undefined ? {} : { 'x-stream-dialect': dialect }
+  const headers: Record<string, string> = dialect === undefined ? {} : { 'x-stream-dialect': dialect }
   const answer = await post(portico, { ...request, stream: true }, headers)
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('content-type'), 'text/event-stream')

@@ -61,7 +61,7 @@ async function* closing(
 function withModel(failure: unknown, { endpoint: { providerId, modelId }, endpoints }: Generation): unknown {
   if (!(failure instanceof Rejection) || !failure.reason.startsWith('PROVIDER_')) return failure
   const model = `${providerId}/${modelId}`.slice(0, 256)
-  const others = endpoints.length > 1 ? { endpoints: String(endpoints.length) } : {}
+  const others: Record<string, string> = endpoints.length > 1 ? { endpoints: String(endpoints.length) } : {}
   const metadata = { ...failure.metadata, model, ...others }
   return new Rejection(failure.reason, metadata, { cause: failure })
 }

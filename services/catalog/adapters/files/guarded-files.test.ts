@@ -6,7 +6,7 @@ import { asOperator, type CatalogFixture, catalogTest, git, openCatalog, writeFi
 
 /** The guarded path that PrepareTool returns for a change to a file, relative to the project. */
 async function guardOf({ client, project }: CatalogFixture, path: string, tool: 'write' | 'edit' = 'write') {
-  const text = tool === 'write' ? { content: '' } : { old_string: 'a', new_string: 'b' }
+  const text: Record<string, string> = tool === 'write' ? { content: '' } : { old_string: 'a', new_string: 'b' }
   const prepared = await client.prepareTool({ directory: project, name: tool, input: { path, ...text } }, asOperator)
   const [access] = prepared.accesses
   assert.deepEqual([prepared.accesses.length, access?.action], [1, 'edit'])

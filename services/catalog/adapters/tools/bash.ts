@@ -1,4 +1,5 @@
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { Places } from '#shared/places.ts'
 import type { CommandEnd, CommandOptions, StartCommand } from '../commands/command.ts'
 import { isTimeout, objectSchema, type Tool, type ToolContext, ToolError, type ToolSuccess, textOf } from './tool.ts'
@@ -85,7 +86,7 @@ async function run(
   const { code, signal: killedBy } = end
   const note = killedBy !== null ? `(ended by ${killedBy})` : code !== 0 ? `(exit code ${code})` : ''
   const parts = [text.replace(/\n$/, ''), note].filter((part) => part !== '')
-  const how = killedBy !== null ? { signal: killedBy } : { exit_code: code }
+  const how: JsonObject = killedBy !== null ? { signal: killedBy } : { exit_code: code }
   return textOf(parts.join('\n') || '(no output)', { ...how, ...metadata })
 }
 

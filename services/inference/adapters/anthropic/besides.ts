@@ -39,7 +39,7 @@ export class Besides {
 
   /** By kind of provider; undefined: there are none. */
   get metadata(): JsonObject | undefined {
-    const usage = Object.keys(this.#usage).length === 0 ? {} : { usage: this.#usage }
+    const usage: JsonObject = Object.keys(this.#usage).length === 0 ? {} : { usage: this.#usage }
     return ofKind({ ...this.#message, ...usage })
   }
 }

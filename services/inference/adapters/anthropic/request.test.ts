@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { GenerationRequest, ProviderExtension } from '#services/inference/domain/generation.ts'
 import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -49,7 +49,7 @@ function streamOf(...blocks: readonly (readonly [object, ...object[]])[]): strin
 }
 
 test('what is for this API alone goes there in its own words, and never overrides the request', () => {
-  const extensions = [
+  const extensions: ProviderExtension[] = [
     {
       format: ANTHROPIC,
       headers: {},

@@ -52,7 +52,7 @@ export function thinkingOf(request: GenerationRequest): Thinking {
   }
   if (!effort && !maxTokens) return nothing
   // These models hide their thoughts unless the request asks for them.
-  const display = summary === undefined ? {} : { display: 'summarized' }
+  const display: JsonObject = summary === undefined ? {} : { display: 'summarized' }
   return { ...nothing, thinking: { type: 'adaptive', ...display }, effort: effortOf(effort, modelId) }
 }
 

@@ -55,7 +55,7 @@ test('every status has its reason, with the provider’s message and the wait th
   ] as const
   for (const [status, body, headers, reason, message] of cases) {
     await using opened = await open(answers(status, body, headers))
-    const retry = 'retry-after' in headers ? { retry_after: headers['retry-after'] } : {}
+    const retry: Record<string, string> = 'retry-after' in headers ? { retry_after: headers['retry-after'] } : {}
     const metadata = { provider: 'p', status: String(status), message, ...retry }
     await assert.rejects(eventsOf(opened.provider), reasonOfRejection(reason, metadata))
   }
@@ -177,7 +177,7 @@ test('an error object in the stream is rejected by its code, after what came bef
     const generate = async (): Promise<void> => {
       for await (const batch of opened.provider.stream(generationRequest(), signal)) events.push(...batch)
     }
-    const code = word === undefined ? {} : { code: word }
+    const code: Record<string, string> = word === undefined ? {} : { code: word }
     await assert.rejects(generate(), reasonOfRejection(reason, { provider: 'p', status, message: 'gone', ...code }))
     assert.equal(events.at(-1)?.type, 'part-extended')
   }

@@ -103,7 +103,7 @@ test('every status has its reason, with the provider’s message and how long to
       [529, { type: 'error', error: { message: 'full' } }, {}, 'PROVIDER_UNAVAILABLE', 'full'],
     ] as const) {
       await using opened = await open(protocol, answers(status, body, headers))
-      const retry = 'retry-after' in headers ? { retry_after: headers['retry-after'] } : {}
+      const retry: Record<string, string> = 'retry-after' in headers ? { retry_after: headers['retry-after'] } : {}
       const metadata = { provider: 'p', status: String(status), message, ...retry }
       await assert.rejects(opened.whole(), reasonOfRejection(reason, metadata))
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import type { JsonObject } from '#shared/json.ts'
 import { fixture } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { ResponsesMapper } from './mapper.ts'
@@ -235,7 +236,7 @@ test('an answer fails the way it reports, wherever it does, and one without its 
 })
 
 test('the work of its own tools is billed by kind; opening a page is not a search', () => {
-  const items = [
+  const items: JsonObject[] = [
     { type: 'web_search_call', action: { type: 'search' } },
     { type: 'web_search_call', action: { type: 'open_page' } },
     { type: 'web_search_call' },

@@ -63,9 +63,9 @@ test('an empty object of arguments counts only if nothing else comes', () => {
     tool_calls: [{ index: 0, id: 'c', function: { name: 'put', arguments: args } }],
   })
   assert.deepEqual(whole(message(called({}))).parts, [call('put', '{}')])
-  const said = [{}, { a: 1 }, '{"a":1}', '']
+  const said: JsonObject[string][] = [{}, { a: 1 }, '{"a":1}', '']
   for (const [one, other] of said.flatMap((one) => said.map((other) => [one, other] as const))) {
-    const texts = [one, other].filter((args) => Object.keys(args).length > 0 && args !== '')
+    const texts = [one, other].filter((args) => Object.keys(args ?? {}).length > 0 && args !== '')
     if (texts.length > 1) continue
     const [args = one === '' && other === '' ? '' : {}] = texts
     const { parts } = streamed(delta(called(one)), delta(called(other)), delta({}, 'tool_calls'))
@@ -111,7 +111,8 @@ test('a stream may be one whole message, or repeat itself as one', () => {
   for (const first of [begun, message({ content: 'a' })]) {
     assert.deepEqual(streamed(first, said), { parts: [text('a')], reason: 'stop' })
   }
-  for (const none of [{}, { name: '', arguments: '' }]) {
+  const empty: JsonObject[] = [{}, { name: '', arguments: '' }]
+  for (const none of empty) {
     const pieces = ['a', 'b'].map((content) => ({ choices: [{ index: 0, delta: { content, function_call: none } }] }))
     assert.deepEqual(streamed(...pieces, message({})).parts, [text('ab')])
   }

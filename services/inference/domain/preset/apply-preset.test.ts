@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRequest } from '../generation.ts'
+import type { GenerationRequest, ProviderExtension } from '../generation.ts'
 import type { Sampling } from '../sampling.ts'
 import type { HostedTool, Tool } from '../tools.ts'
 import { PRESET_MEMBERS, type PresetSettings, withPreset } from './apply-preset.ts'
@@ -177,11 +177,11 @@ test('a choice that allows some tools holds for those of the preset', () => {
 })
 
 test('what is for one kind of provider is merged member by member', () => {
-  const preset = [
+  const preset: ProviderExtension[] = [
     { format: 'a', headers: { x: '1', y: '1' }, body: { k: 1, l: 1 } },
     { format: 'b', headers: {}, body: undefined },
   ]
-  const own = [
+  const own: ProviderExtension[] = [
     { format: 'a', headers: { y: '2' }, body: { l: 2 } },
     { format: 'c', headers: {}, body: { m: 1 } },
   ]

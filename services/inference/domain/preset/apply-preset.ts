@@ -167,7 +167,8 @@ function mergedExtensions(
     if (kept === undefined || kept === extension) return extension
     const before = kept.body?.tools
     const after = extension.body?.tools
-    const both = Array.isArray(before) && Array.isArray(after) ? { tools: [...united(before, after, nameIn)] } : {}
+    const both: JsonObject =
+      Array.isArray(before) && Array.isArray(after) ? { tools: [...united(before, after, nameIn)] } : {}
     const body = merged(merged(kept.body, extension.body), both)
     return { format: extension.format, headers: { ...kept.headers, ...extension.headers }, body }
   })
