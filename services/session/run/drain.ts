@@ -2,7 +2,6 @@ import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import type { Lease } from '../ports/lease.ts'
 import { giveLeaseBack } from './give-back.ts'
-import { isBlameless, type Loss } from './lease-time.ts'
 import { doRun } from './loop/do-run.ts'
 import { OwnedSession } from './owned-session.ts'
 import { patientPort } from './patient-port.ts'
@@ -12,7 +11,7 @@ import { INTERNAL } from './run-step.ts'
 import type { Slot } from './slots.ts'
 import { isLeaseLost } from './stopped.ts'
 import { type Drain, giveUp, MOST_ACQUISITIONS, takeOver } from './takeover/take-over.ts'
-import { RENEW_SHARE, type Tenure } from './tenure.ts'
+import { isBlameless, type Loss, RENEW_SHARE, type Tenure } from './tenure.ts'
 
 /**
  * Owns one session for one run, or until the tenure ends: takes over what a former owner left, or begins the run that
@@ -53,8 +52,7 @@ const LOSSES: Readonly<Record<Loss, string>> = {
   outage: 'A session was lost: the store accepted no renewal of its lease in time',
   failure: 'A session was lost: its lease could not be renewed',
   stall: 'A session was lost: this process was busy for longer than its lease lasts',
-  pause:
-    'A session was lost: this process was suspended, or starved of processor time, for longer than its lease lasts',
+  pause: 'A session was lost: this process was suspended for longer than its lease lasts',
 }
 
 function report({ logger }: RunDependencies, { lease, reason, loss }: Tenure, error: unknown): void {

@@ -1,17 +1,37 @@
+import type { Clock } from '#shared/clock.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { AcquiredLease, LeaseState } from '../ports/lease.ts'
 import { nothing, type SessionStore } from '../ports/session-store.ts'
-import { LeaseTime, type LeaseTimeOptions, type Loss } from './lease-time.ts'
 import type { SessionWatchers } from './session-watchers.ts'
 import { isLeaseLost, Stopped, type StopReason } from './stopped.ts'
 
-export interface TenureDependencies extends LeaseTimeOptions {
+/**
+ * How a lease was lost: to another owner, or by expiring. It expires because the store accepted no renewal (`outage`),
+ * a renewal failed unexpectedly (`failure`), work blocked this process (`stall`), or this process did not run
+ * (`pause`).
+ */
+export type Loss = 'taken' | 'outage' | 'failure' | 'stall' | 'pause'
+
+/** Whether the run can't be to blame, so that its acquisition does not count (ADR 0009). */
+export function isBlameless(loss: Loss): boolean {
+  return loss === 'outage' || loss === 'pause'
+}
+
+export interface TenureDependencies {
   readonly store: Pick<SessionStore, 'renewLease' | 'inspect'>
   readonly watchers: SessionWatchers
   readonly logger: Logger
+  readonly clock: Clock
+  /** How long a lease lasts without renewal. */
+  readonly leaseMs: number
+  /** Milliseconds for which the event loop was not idle. */
+  readonly activeMs?: () => number
 }
+
+/** A lease's last tenth is left unused: the owner stops before anybody else can begin. */
+const SAFE_SHARE = 0.9
 
 /** A renewal that fails leaves more than 10 s of a lease of 15: as long as an election of MongoDB may take. */
 export const RENEW_SHARE = 1 / 6
@@ -31,12 +51,16 @@ export class Tenure implements Disposable {
   readonly #work = new AbortController()
   readonly #hold = new AbortController()
   readonly #interrupts: Disposable
-  readonly #time: LeaseTime
   #reason: StopReason | undefined
   #loss: Loss | undefined
-  /** The error of the last renewal, unless the store was unavailable. */
+  /** The error of the last call, unless the store was unavailable. */
   #failure: unknown
+  /** The store was unavailable for the last call. */
+  #isAway = false
+  /** When the current lease was requested, and for how long the event loop had been active by then. */
+  #since: { readonly at: number; readonly activeMs: number }
   #renewal: NodeJS.Timeout | undefined
+  #expiry: NodeJS.Timeout | undefined
   #looking = false
   #lookAgain = false
   #disposed = false
@@ -51,9 +75,9 @@ export class Tenure implements Disposable {
       'interrupt',
       () => void detached(() => this.#look()),
     )
+    this.#since = { ...this.#now(), at: since }
     this.#scheduleRenewal(true)
-    this.#time = new LeaseTime(since, dependencies)
-    this.#time.watch(() => this.stop('lost'))
+    this.#watchExpiry()
   }
 
   /** Aborts, with a Stopped, when the run has to stop for whatever reason. */
@@ -87,7 +111,7 @@ export class Tenure implements Disposable {
 
   /** Throws Stopped when the lease is lost. To be called before anything that only the owner may do. */
   checkHeld(): void {
-    if (this.#time.isOver) this.stop('lost')
+    if (this.#leftMs <= 0) this.stop('lost')
     if (this.#reason === 'lost') throw new Stopped('lost')
   }
 
@@ -108,7 +132,7 @@ export class Tenure implements Disposable {
   [Symbol.dispose](): void {
     this.#disposed = true
     clearTimeout(this.#renewal)
-    this.#time[Symbol.dispose]()
+    clearTimeout(this.#expiry)
     this.#interrupts[Symbol.dispose]()
   }
 
@@ -118,17 +142,38 @@ export class Tenure implements Disposable {
   }
 
   async #renew(): Promise<void> {
+    if (this.#leftMs <= 0) return this.stop('lost')
     const { store, leaseMs } = this.#dependencies
-    const wasRenewed = this.#time.renewing()
+    const requested = this.#now()
     const renewed = await this.#follow(store.renewLease(this.lease, leaseMs))
-    if (renewed) wasRenewed()
+    if (renewed) this.#since = requested
     // If the store can't be reached, another attempt follows soon, until the time is over.
     if (this.#reason !== 'lost' && !this.#disposed) this.#scheduleRenewal(renewed)
   }
 
+  #watchExpiry(): void {
+    const leftMs = this.#leftMs
+    if (leftMs <= 0) this.stop('lost')
+    else this.#expiry = setTimeout(() => this.#watchExpiry(), leftMs)
+  }
+
+  /** For how long the owner may act on its lease, by the monotonic clock. */
+  get #leftMs(): number {
+    const { clock, leaseMs } = this.#dependencies
+    return this.#since.at + leaseMs * SAFE_SHARE - clock.monotonic()
+  }
+
+  #now(): { readonly at: number; readonly activeMs: number } {
+    const { clock, activeMs = loopActiveMs } = this.#dependencies
+    return { at: clock.monotonic(), activeMs: activeMs() }
+  }
+
   #howLost(): Loss {
-    if (!this.#time.isOver) return 'taken'
-    return this.#failure === undefined ? this.#time.loss() : 'failure'
+    if (this.#leftMs > 0) return 'taken'
+    if (this.#failure !== undefined) return 'failure'
+    if (this.#isAway) return 'outage'
+    const { at, activeMs } = this.#now()
+    return activeMs - this.#since.activeMs >= (at - this.#since.at) / 2 ? 'stall' : 'pause'
   }
 
   /** Reads whether an interrupt was requested; if something changes meanwhile, reads once more. */
@@ -147,10 +192,12 @@ export class Tenure implements Disposable {
     try {
       this.heed(await call)
       this.#failure = undefined
+      this.#isAway = false
       return true
     } catch (error) {
+      this.#isAway = isStoreUnavailable(error)
       if (isLeaseLost(error)) this.stop('lost')
-      else if (!isStoreUnavailable(error)) this.#note(error)
+      else if (!this.#isAway) this.#note(error)
       return false
     }
   }
@@ -162,4 +209,8 @@ export class Tenure implements Disposable {
     this.#failure = error
     if (!known) this.#dependencies.logger.error({ err: error, sessionId }, 'A lease could not be renewed')
   }
+}
+
+function loopActiveMs(): number {
+  return performance.eventLoopUtilization().active
 }
