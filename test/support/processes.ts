@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startFlags } from '#test/support/start-flags.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -131,12 +130,8 @@ export async function runToEnd(
  * moment.
  */
 export async function noneAlive(marker: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if (processesWith(marker).length === 0) return
-    await sleep(50)
-  }
-  const alive = processesWith(marker).map(({ pid, words }) => `${pid} ${words}`)
-  assert.fail(`processes of tools are alive: ${alive.join(' | ')}`)
+  const alive = () => processesWith(marker)
+  await waitFor('the processes of tools to end', () => alive().length === 0, alive)
 }
 
 /** Kills a process, unless it has ended since it was found. */

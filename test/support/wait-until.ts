@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 /**
- * Tries again and again until there is a result; fails after a minute, naming what was waited for and, given `seen`,
- * what there was instead.
+ * Tries again and again until there is a result; fails after five minutes, which no machine needs, naming what was
+ * waited for and, given `seen`, what there was instead. Whoever has to wait for something in a test waits by this.
  */
 export async function waitUntil<T>(
   what: string,
   ask: () => Promise<T | undefined> | T | undefined,
   seen?: () => unknown,
 ): Promise<T> {
-  const deadline = performance.now() + 60_000
+  const deadline = performance.now() + 300_000
   for (;;) {
     const answer = await ask()
     if (answer !== undefined) return answer
