@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const watchdog = new URL('watchdog.ts', import.meta.url).href
 
@@ -16,7 +17,7 @@ function run(
 ) {
   const program = `import { startWatchdog } from ${JSON.stringify(watchdog)}
     const logger = { error: (_, text) => process.stdout.write(text + '\\n') }
-    const watchdog = startWatchdog({ limitMs: ${limitMs}, service: 'session', logger })
+    const watchdog = startWatchdog({ limitMs: ${limitMs}, service: 'session', logger, stackMs: 120_000 })
     ${opening}
     watchdog.opened()
     process.on('SIGTERM', () => {})
@@ -45,7 +46,7 @@ const SPINS = {
 
 for (const [name, code] of Object.entries(SPINS)) {
   test(`a process that spins on ${name} is ended, with one line that says so`, async () => {
-    const process = run(1_000, code)
+    const process = run(2_000, code)
     assert.deepEqual(await process.ended, [null, 'SIGKILL'])
     const [up, line, ...more] = process.output().trimEnd().split('\n')
     assert.deepEqual([up, more], ['up', []])
@@ -53,7 +54,7 @@ for (const [name, code] of Object.entries(SPINS)) {
     assert.deepEqual([level, service, pid], ['fatal', 'session', process.child.pid])
     assert.match(String(stack), name === 'a loop' ? /\S+ \S*\[eval1\]:\d+/ : /^\S+ \S+:\d+/)
     assert.match(String(time), /^\d{4}-\d\d-\d\dT/)
-    assert.match(String(msg), /^The event loop has not turned for 1 s \(PORTICO_WATCHDOG_SECONDS\): ending .* SIGKILL/)
+    assert.match(String(msg), /^The event loop has not turned for 2 s \(PORTICO_WATCHDOG_SECONDS\): ending .* SIGKILL/)
   })
 }
 
@@ -79,56 +80,46 @@ test('a blocked output does not keep a spinning process alive', async () => {
 })
 
 test('a process that works hard and lets its event loop turn is left alone, and so is one with a debugger', async () => {
-  const busy = 'const until = Date.now() + 2000; (function work() { if (Date.now() < until) setImmediate(work) })()'
-  const held = 'setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000), 200)'
-  const [worked, debugged] = [run(500, busy), run(500, held, ['--inspect=127.0.0.1:0'])]
+  const busy = 'const until = Date.now() + 3000; (function work() { if (Date.now() < until) setImmediate(work) })()'
+  const held = 'setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000), 200)'
+  const [worked, debugged] = [run(2_000, busy), run(1_000, held, ['--inspect=127.0.0.1:0'])]
   assert.deepEqual(await worked.ended, [0, null])
   assert.deepEqual(await debugged.ended, [0, null])
 })
 
 describe('a process that does nothing', { concurrency: true }, () => {
   test('time in which the process was suspended does not count, in one piece or in many', async () => {
-    const process = run(1_000, 'setInterval(() => {}, 1000)')
+    const process = run(1_000, "setInterval(() => process.stdout.write('.'), 20)")
     await process.up
     for (const pause of [2_500, ...Array<number>(15).fill(150)]) {
       process.child.kill('SIGSTOP')
       await sleep(pause)
+      const before = process.output()
       process.child.kill('SIGCONT')
-      await sleep(30)
+      await waitFor('its event loop to turn', () => process.output() !== before)
     }
     assert.equal(process.child.signalCode, null)
     process.child.kill('SIGKILL')
     await process.ended
-    assert.equal(process.output(), 'up\n')
+    assert.match(process.output(), /^up\n\.+$/)
   })
 
-  test('it keeps no process alive, delays no exit, and takes no CPU time', async () => {
-    const started = performance.now()
-    assert.deepEqual(await run(600_000, '').ended, [0, null])
-    assert.deepEqual(await run(600_000, 'setTimeout(() => process.exit(7), 300)').ended, [7, null])
-    assert.ok(performance.now() - started < 60_000)
-    const idle = run(
-      30_000,
-      `setTimeout(() => {
-      const before = process.cpuUsage()
-      setTimeout(() => { const { user, system } = process.cpuUsage(before); console.log((user + system) / 1000) }, 5000)
-    }, 1500)`,
-    )
-    assert.deepEqual(await idle.ended, [0, null])
-    const milliseconds = Number(idle.output().split('\n')[1])
-    assert.ok(milliseconds < 50, `${milliseconds} ms of CPU time in 5 s`)
+  test('it keeps no process alive, and delays no exit', async () => {
+    // Longer than any test may take.
+    assert.deepEqual(await run(10_000_000, '').ended, [0, null])
+    assert.deepEqual(await run(10_000_000, 'setTimeout(() => process.exit(7), 300)').ended, [7, null])
   })
 })
 
 const STAND = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);'
 
 test('while a process opens, and only then, its event loop may block ten times as long', async () => {
-  const opened = run(400, '', [], [], STAND)
+  const opened = run(1_000, '', [], [], STAND)
   assert.deepEqual([await opened.ended, opened.output()], [[0, null], 'up\n'])
   const spinning = run(200, '', [], [], 'for (;;);')
   assert.deepEqual(await spinning.ended, [null, 'SIGKILL'])
   assert.match(spinning.output(), /turned for 2 s \(while it started, 10 times PORTICO_WATCHDOG_SECONDS\)/)
-  const late = run(400, 'for (;;);', [], [], STAND)
+  const late = run(1_000, 'for (;;);', [], [], STAND)
   assert.deepEqual(await late.ended, [null, 'SIGKILL'])
-  assert.match(late.output(), /turned for 0.4 s \(PORTICO/)
+  assert.match(late.output(), /turned for 1 s \(PORTICO/)
 })

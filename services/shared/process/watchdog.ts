@@ -20,6 +20,8 @@ export interface WatchdogOptions {
   readonly limitMs: number
   /** Name of the process, for its log. */
   readonly service: string
+  /** How long it may take to find out where the event loop is blocked, in milliseconds; default: 1 s. */
+  readonly stackMs?: number
 }
 
 /** A running watchdog. */
@@ -32,6 +34,7 @@ interface Watch extends WatchdogOptions {
   readonly memory: Int32Array
   readonly looks: number
   readonly opening: number
+  readonly stackMs: number
 }
 
 /**
@@ -43,7 +46,12 @@ interface Watch extends WatchdogOptions {
  * with a debugger is left alone. Neither the thread nor the heartbeat keeps the process alive. The thread takes about
  * 10 MB; if it fails, that is logged.
  */
-export function startWatchdog({ limitMs, service, logger }: WatchdogOptions & { readonly logger: Logger }): Watchdog {
+export function startWatchdog({
+  limitMs,
+  service,
+  stackMs = 1_000,
+  logger,
+}: WatchdogOptions & { readonly logger: Logger }): Watchdog {
   if (limitMs === 0) return { opened: () => {} }
   const memory = new Int32Array(new SharedArrayBuffer(12))
   const beat = (): void => {
@@ -52,7 +60,7 @@ export function startWatchdog({ limitMs, service, logger }: WatchdogOptions & { 
   }
   beat()
   setInterval(beat, limitMs / LOOKS).unref()
-  const watch: Watch = { memory, looks: LOOKS, opening: OPENING, limitMs, service }
+  const watch: Watch = { memory, looks: LOOKS, opening: OPENING, limitMs, service, stackMs }
   // Nothing that this process was started with is meant for the thread, least of all preloaded modules.
   const options = { eval: true, env: {}, execArgv: [], workerData: watch, name: 'watchdog' }
   const worker = new Worker(`(${watchOver})()`, options)
@@ -74,7 +82,7 @@ export function startWatchdog({ limitMs, service, logger }: WatchdogOptions & { 
 // The whole code of the thread: it is passed as text, and cannot use anything else in this module.
 function watchOver(): void {
   const { workerData } = process.getBuiltinModule('node:worker_threads')
-  const { memory, looks, opening, limitMs, service } = workerData as Watch
+  const { memory, looks, opening, limitMs, service, stackMs } = workerData as Watch
   let last = Atomics.load(memory, 0)
   let patience = opening
   for (let silent = 0; silent < looks * patience; ) {
@@ -120,5 +128,5 @@ function watchOver(): void {
   })
   session.post('Debugger.enable', () => session.post('Debugger.pause'))
   // Code that is not JavaScript cannot report where it is.
-  setTimeout(report, 1_000, [])
+  setTimeout(report, stackMs, [])
 }
