@@ -15,7 +15,6 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -181,14 +180,12 @@ test('the npm of this machine does the same with a lock that names nothing', asy
   assert.deepEqual([second.status, second.stderr], [0, ''])
 })
 
-test('when nothing is missing, nothing is started, so it costs little', async () => {
+test('starts nothing when nothing is missing', async () => {
   using folder = newFolder()
   assert.equal(await folder.run(), 0)
   const env = { npm_execpath: '/nowhere', PATH: '/nowhere' }
-  const started = performance.now()
   const { status, stderr } = spawnSync(process.execPath, [folder.at('scripts/install.mjs')], { env, encoding: 'utf8' })
   assert.deepEqual([status, stderr], [0, ''])
-  assert.ok(performance.now() - started < 5_000)
 })
 
 function mtimeOf(path: string): number {

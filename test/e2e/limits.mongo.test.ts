@@ -97,7 +97,6 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
 
   await a.process.kill()
   const cut = (await throughA).filter((outcome) => outcome === 'cut').length
-  const killedAt = performance.now()
   assert.deepEqual(new Set(await send(b, 5)), new Set(['CREDIT_INSUFFICIENT']))
   assert.equal(stub.seen.length, 50)
   const held = async (): Promise<bigint | undefined> => {
@@ -105,7 +104,6 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
     return keys[0]?.spending?.reservedNanos
   }
   await waitFor('what the dead one held is free', async () => (await held()) === BigInt(50 - cut) * 26_000n)
-  assert.ok(performance.now() - killedAt < 30_000)
 
   release()
   const answered = (await throughB).filter((outcome) => outcome === 'answered').length

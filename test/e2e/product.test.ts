@@ -51,9 +51,7 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     const { id } = await client.prompt(sessionId, { text: 'What is in this project?' })
     await client.wait(sessionId)
     const messages = await client.messages(sessionId)
-    for (let tries = 0; tries < 200 && !types.includes('session.execution.succeeded'); tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
+    await waitFor('the last event', () => types.includes('session.execution.succeeded'))
     source.close()
     assert.equal(messages[0]?.id, id)
     const calls = messages.flatMap(({ content = [] }) => content).filter(({ type }) => type === 'tool')
@@ -106,13 +104,12 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     const permissions = [{ action: 'bash', resource: '*', effect: 'ask' }]
     const sessionId = await client.createSession({ permissions })
     await client.prompt(sessionId, { text: '/tool bash {"command":"echo asked"}' })
-    let requests: { id: string; action: string }[] = []
-    for (let tries = 0; tries < 500 && requests.length === 0; tries++) {
-      requests = ((await client.get(`/api/session/${sessionId}/permission`)) as { data: typeof requests }).data
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    assert.equal(requests[0]?.action, 'bash')
-    await client.post(`/api/session/${sessionId}/permission/${requests[0]?.id}/reply`, { reply: 'once' })
+    const request = await waitUntil('the question', async () => {
+      const path = `/api/session/${sessionId}/permission`
+      return ((await client.get(path)) as { data: { id: string; action: string }[] }).data[0]
+    })
+    assert.equal(request.action, 'bash')
+    await client.post(`/api/session/${sessionId}/permission/${request.id}/reply`, { reply: 'once' })
     await client.wait(sessionId)
     const parts = (await client.messages(sessionId)).flatMap(({ content = [] }) => content)
     assert.equal(parts.find(({ type }) => type === 'tool')?.state?.status, 'completed')

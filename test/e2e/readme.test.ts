@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileText } from '#test/support/containers.ts'
 import type { WireMessage } from '#test/support/instance-client.ts'
 import { type Process, runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const KEYS = {
   PORTICO_BOOTSTRAP_MANAGEMENT_KEY: 'mk-portico-of-the-readme',
@@ -45,6 +46,16 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
     return stdout.split('\x1e').slice(0, -1)
   }
 
+  /** Pastes a command that lists something until what was configured just now is at work there. */
+  const pasteUntil = async (command: string, listed: RegExp): Promise<void> => {
+    let printed = ''
+    const isListed = async () => {
+      ;[printed = ''] = await paste('', [command])
+      return listed.test(printed)
+    }
+    await waitFor(`${command} to print ${listed}`, isListed, () => printed)
+  }
+
   const newSession = async (command: string): Promise<string> => {
     const [session = ''] = await paste('', [`${command}\nprintf %s "$S"`])
     assert.match(session, /^ses_[a-z]+\d+$/)
@@ -63,15 +74,15 @@ describe('the lines of README work when pasted, every time', { skip: noCurl }, (
 
   test('a plugin of ten lines: it is active, and its tool answers', async () => {
     const [copy = '', list = '', name = '', ...commands] = commandsBelow('Five minutes', 1)
-    const [, listed = ''] = await paste('', [copy, list])
-    assert.match(listed, /"id":"greeter".*"state":\{"status":"active"\}/)
+    await paste('', [copy])
+    await pasteUntil(list, /"id":"greeter".*"state":\{"status":"active"\}/)
     assert.match((await paste(await newSession(name), commands)).at(-1) ?? '', /Hello, Ada!/)
   })
 
   test('an MCP server: it is connected, and its tool answers; its session goes to another server', async () => {
     const [write = '', list = '', name = '', ...commands] = commandsBelow('Five minutes', 2)
-    const [, listed = ''] = await paste('', [write, list])
-    assert.match(listed, /\{"name":"files","status":"connected","tools":\d+\}/)
+    await paste('', [write])
+    await pasteUntil(list, /\{"name":"files","status":"connected","tools":\d+\}/)
     const session = await newSession(name)
     assert.match((await paste(session, commands)).at(-1) ?? '', /\[FILE\] architecture\.md/)
     assert.match((await paste(session, commandsBelow('Five minutes', 3))).at(-1) ?? '', /^\{"data":\{"id":"ses_mcp/)

@@ -95,7 +95,7 @@ test('a client that does not read slows the provider down, and misses nothing', 
 test('a provider that cuts its answer off fails the stream, which still ends as it should', async () => {
   await using stub = await startStub((response) => {
     begins(response)
-    setTimeout(() => response.destroy(), 20)
+    response.write(': cut\n\n', () => response.destroy())
   })
   await using portico = await openWith(stub)
   const chunks = await streamChat(portico, hello)

@@ -98,7 +98,7 @@ test('a store that goes away in the middle of an import keeps nobody waiting for
   const info = { id: 'ses_1', cost: 0, tokens, time: { created: 1 } }
   const body = JSON.stringify({ info, messages: [{ id: 'msg_1', type: 'system', time: { created: 1 }, text: '' }] })
   const headers = { 'content-type': 'application/json' }
-  const signal = AbortSignal.timeout(3_000)
+  const signal = AbortSignal.timeout(25_000)
   const answer = await facade.fetch(IMPORT, { method: 'POST', headers, body, signal })
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '2'])
   assert.deepEqual(abandoned, ['ses_1'])

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { startStub } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk, eventsOf, type Json, openWith, post, stream } from '#test/support/responses.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 const hello = { model: 'openai/gpt-x', input: 'Hello' }
 
@@ -33,8 +34,7 @@ test('a client that hangs up in the middle aborts the request to the provider', 
   await once(answer, 'data')
   answer.destroy()
   await stub.hungUp
-  for (let i = 0; portico.listener.lifecycle.openStreams > 0 && i < 100; i++) await delay(5)
-  assert.equal(portico.listener.lifecycle.openStreams, 0)
+  await waitFor('the stream to be closed', () => portico.listener.lifecycle.openStreams === 0)
 })
 
 test('a client that hangs up while it waits for JSON aborts the request to the provider', async () => {
@@ -82,7 +82,7 @@ test('a client that does not read slows the provider down, and misses nothing', 
 test('a provider that cuts its answer off fails the response, and the stream still ends as it should', async () => {
   await using stub = await startStub((response) => {
     begins(response)
-    setTimeout(() => response.destroy(), 20)
+    response.write(': cut\n\n', () => response.destroy())
   })
   await using portico = await openWith(stub)
   const events = await stream(portico, hello)

@@ -18,6 +18,13 @@ export async function heldDuring(run: () => Promise<unknown>): Promise<number> {
   return longest
 }
 
+/** The CPU time that this thread takes for something, in milliseconds. */
+export function cpuDuring(run: () => void): number {
+  const before = cpuTime()
+  run()
+  return cpuTime() - before
+}
+
 function cpuTime(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

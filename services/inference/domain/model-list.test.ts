@@ -64,7 +64,6 @@ test('patterns name models by provider and name, or by name alone', () => {
   }
   assert.equal(isAllowed([], model), true)
   assert.equal(isAllowed(['anthropic/*', 'openai/gpt*'], model), true)
-  const began = performance.now()
+  // A search that goes back would take years.
   assert.equal(isAllowed(['*a'.repeat(250)], { providerId: 'x', modelId: `${'a'.repeat(100_000)}b` }), false)
-  assert.ok(performance.now() - began < 5_000, 'no pattern takes long')
 })

@@ -40,11 +40,12 @@ test('a plugin that loads slowly is waited for once', async () => {
   await writeFiles(catalog.config, {
     'plugins/slow.js': 'await new Promise((resolve) => setTimeout(resolve, 60_000))',
   })
+  const begun = performance.now()
   await catalog.client.listAgents({}, asOperator)
-  const since = performance.now()
+  const waited = performance.now() - begun
   await catalog.client.listSkills({}, asOperator)
   await catalog.client.listAgents({}, asOperator)
-  assert.ok(performance.now() - since < 4_000)
+  assert.ok(performance.now() - begun < 2 * waited, 'two calls together take less time than the one that waits')
 })
 
 test('a hook does not wait for longer than its limit for the process of its plugin, which does not fail', async () => {

@@ -112,25 +112,44 @@ test('messages of a plugin’s former thread are not taken for its successor’s
   )
 })
 
-test('plugins load a few at a time, and the time limit of each starts when it begins to load', async () => {
-  const source = (id: string) => `export default {
-    id: '${id}',
-    setup: () => new Promise((resolve) => setTimeout(resolve, 1_500)),
-  }`
+test('plugins load a few at a time, and the time limit of each starts when it begins to load', async (t) => {
+  const source = (id: string) => `import { existsSync } from 'node:fs'
+    const delay = () => new Promise((resolve) => setTimeout(resolve, 10))
+    export default {
+      id: '${id}',
+      async setup() { while (!existsSync(import.meta.dirname + '/go-${id}')) await delay() },
+    }`
   await using opened = await openHost({ 'one.mjs': source('one'), 'two.mjs': source('two') }, { loads: 1 })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const observed: string[] = []
-  const run = (name: string): PluginRun =>
-    new PluginRun(opened.host, {
-      ...{ start: opened.start(`${name}.mjs`), loadMs: 2_800 },
-      loaded: () => void observed.push(`${name} begins`),
+  const loadMs = 10_000
+  const run = (name: string) => {
+    const begun = Promise.withResolvers<void>()
+    const { loaded } = new PluginRun(opened.host, {
+      ...{ start: opened.start(`${name}.mjs`), loadMs },
+      loaded: () => {
+        observed.push(`${name} begins`)
+        begun.resolve()
+      },
       ready: () => void observed.push(`${name} is ready`),
-      failed: (error) => void observed.push(`${name}: ${error}`),
+      failed: (error) => begun.reject(new Error(`${name}: ${error}`)),
     })
-  const ended = run('one')
-  const runs = [run('one'), run('two')]
+    return async () => {
+      await begun.promise
+      t.mock.timers.tick(loadMs - 1)
+      await writeFiles(opened.directory, { [`go-${name}`]: '' })
+      await loaded
+    }
+  }
+  const ended = new PluginRun(opened.host, {
+    ...{ start: opened.start('one.mjs'), loadMs, loaded() {}, ready() {}, failed() {} },
+  })
+  const [one, two] = [run('one'), run('two')]
   ended.end(new Error('It is not wanted'))
-  await Promise.race([Promise.all(runs.map(({ loaded }) => loaded)), delay(10_000, undefined, { ref: false })])
+  await one()
+  await two()
   assert.deepEqual(observed, ['one begins', 'one is ready', 'two begins', 'two is ready'])
+  t.mock.timers.reset()
 })
 
 test('endless output is read slowly', async () => {
@@ -190,8 +209,7 @@ for (const [what, text] of Object.entries(FORGED)) {
     host.run(start('neighbour.mjs'), { ...listen, said })
     await ready.promise
     host.run(start('hostile.mjs'), { busy: false, started() {}, said() {}, failed() {} })
-    const end = await Promise.race([host.ended, delay(20_000, undefined, { ref: false })])
-    assert.match(end?.misuse ?? '', /that the process did not send|more than 16777216 bytes/)
+    assert.match((await host.ended).misuse ?? '', /that the process did not send|more than 16777216 bytes/)
     assert.deepEqual(observed, ['started'])
     assert.ok(bytesRead() < 20e6, `${bytesRead()} bytes`)
   })
