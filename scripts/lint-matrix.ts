@@ -50,7 +50,7 @@ const DRIVERS = [
     'ignore',
     'cel-js',
   ],
-  ...['@modelcontextprotocol/client', '@pydantic/genai-prices', '@npmcli/arborist', 'pacote', 'semver', 'tar', 'jose'],
+  ...['@modelcontextprotocol/client', '@pydantic/genai-prices', 'semver', 'jose'],
 ]
 
 /** What every adapter of a service may import. */

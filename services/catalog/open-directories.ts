@@ -5,11 +5,8 @@ import { join } from 'node:path'
 import type { Clock } from '#shared/clock.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { agentFiles } from './adapters/agents/agent-definition.ts'
-import type { StartCommand } from './adapters/commands/command.ts'
-import { findSupervisor } from './adapters/commands/find-supervisor.ts'
+import { commandStarter } from './adapters/commands/find-supervisor.ts'
 import { sweepOutputPipes } from './adapters/commands/output-pipe.ts'
-import { ReapedCommand } from './adapters/commands/reaped-command.ts'
-import { SupervisedCommand } from './adapters/commands/supervised-command.ts'
 import { Configuration } from './adapters/configuration/configuration.ts'
 import { TrustedDirectories } from './adapters/configuration/trusted-directories.ts'
 import { FileSource } from './adapters/definitions/file-source.ts'
@@ -82,6 +79,9 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
     await NpmPackages.open({
       directory: config.pluginDirectory ?? options.plugins ?? join(home, '.cache', 'portico', 'plugins'),
       registry: config.pluginRegistry,
+      start,
+      shell,
+      environment,
       clock,
       logger,
     }),
@@ -154,12 +154,4 @@ export async function openDirectories(options: DirectoriesOptions): Promise<Dire
     packages,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
-}
-
-async function commandStarter(path: string, scratch: string, logger: Logger): Promise<StartCommand> {
-  const supervisor = await findSupervisor(path)
-  if (supervisor !== undefined) return (options) => ReapedCommand.start(supervisor, options)
-  const why = 'There is no perl or python3 that can watch over commands (Linux only)'
-  logger.warn(`${why}: a process that leaves its process group and empties its environment outlives a call of bash`)
-  return (options) => SupervisedCommand.start(options, scratch)
 }

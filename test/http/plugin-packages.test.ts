@@ -95,7 +95,7 @@ test('plugin.check finds newer versions and lists every plugin; plugin.update in
   assert.equal(failed.status, 503)
   const { message: said, ...rest } = (await failed.json()) as { readonly message: string }
   assert.deepEqual(rest, { _tag: 'ServiceUnavailableError', service: 'plugin' })
-  assert.match(said, /^other: the tarball of other@2\.0\.0 does not match its integrity; git\+https:\/\/host\/a\.git: /)
+  assert.match(said, /^other: a tarball does not match its integrity; git\+https:\/\/host\/a\.git: /)
   await active('1.1.0', '1.0.0')
   await waitForText(events, '"type":"plugin.updated"')
 

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { Header } from 'tar'
 
 /** A file of a tarball, or something that pretends to be one. */
 export interface TarEntry {
@@ -11,8 +10,6 @@ export interface TarEntry {
   readonly content?: string | Buffer
   readonly type?: 'File' | 'Directory' | 'SymbolicLink' | 'Link'
   readonly linkpath?: string
-  /** What the header claims instead of the content's own size. */
-  readonly size?: number
 }
 
 /** A version to be published; its files are in `package/` unless `entries` gives the whole content of the tarball. */
@@ -98,12 +95,35 @@ export async function startNpmRegistry() {
 
 /** A tarball with any entries, including those that no honest tool writes. */
 export function tarballOf(entries: readonly TarEntry[]): Buffer {
-  const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath, size }) => {
+  const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath = '' }) => {
     const data = Buffer.from(content)
-    const header = new Header({ path, type, mode: 0o4755, size: size ?? data.length, ...(linkpath && { linkpath }) })
-    const block = Buffer.alloc(512)
-    header.encode(block)
-    return [block, data, Buffer.alloc((512 - (data.length % 512)) % 512)]
+    return [headerOf(path, type, linkpath, data.length), data, Buffer.alloc((512 - (data.length % 512)) % 512)]
   })
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1_024)]))
+}
+
+const TYPES = { File: '0', Link: '1', SymbolicLink: '2', Directory: '5' }
+
+/** A header of ustar, with a set-user-ID bit. */
+function headerOf(path: string, type: keyof typeof TYPES, linkpath: string, size: number): Buffer {
+  const header = Buffer.alloc(512)
+  const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`
+  header.write(path, 0, 100)
+  header.write(octal(0o4755, 8), 100)
+  header.write(octal(0, 8), 108)
+  header.write(octal(0, 8), 116)
+  header.write(octal(size, 12), 124)
+  header.write(octal(0, 12), 136)
+  header.write('        ', 148)
+  header.write(TYPES[type], 156)
+  header.write(linkpath, 157, 100)
+  header.write('ustar\x0000', 257)
+  header.write(
+    octal(
+      header.reduce((sum, byte) => sum + byte, 0),
+      7,
+    ),
+    148,
+  )
+  return header
 }

@@ -34,10 +34,10 @@ export interface PluginPackages extends AsyncDisposable {
   state(target: string): PackageState
 
   /**
-   * Checks with the registry, bypassing all caches and concurrently, whether there are newer versions that match the
-   * specifiers, and records the results in their states. Packages that are not installed are left out; if the response
-   * is an error, or none comes within ten seconds, the state remains unchanged. Throws PackageError for anything that
-   * is not a specifier, and the signal's reason.
+   * Checks with the registry, bypassing all caches, whether there are newer versions that match the specifiers, and
+   * records the results in their states. Packages that are not installed are left out; if the response is an error, or
+   * none comes within twenty seconds, the state remains unchanged. Throws PackageError for anything that is not a
+   * specifier, and the signal's reason.
    */
   check(targets: readonly string[], signal: AbortSignal): Promise<void>
 

@@ -2,8 +2,10 @@ import { access, constants } from 'node:fs/promises'
 import { constants as system } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { settledWithin } from './command.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { type StartCommand, settledWithin } from './command.ts'
 import { ReapedCommand, type Supervisor } from './reaped-command.ts'
+import { SupervisedCommand } from './supervised-command.ts'
 
 /** prctl(2) by the architecture of the process. */
 const PRCTL: Readonly<Record<string, number>> = {
@@ -22,6 +24,18 @@ const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin']
 const PROBE_MS = 5_000
 /** The exit code of a probe, which nothing else has by chance. */
 const PROBE_CODE = 97
+
+/**
+ * How commands are started here; `scratch` is a folder for short-lived files. Where nothing can supervise them, this is
+ * logged once.
+ */
+export async function commandStarter(path: string, scratch: string, logger: Logger): Promise<StartCommand> {
+  const supervisor = await findSupervisor(path)
+  if (supervisor !== undefined) return (options) => ReapedCommand.start(supervisor, options)
+  const why = 'There is no perl or python3 that can watch over commands (Linux only)'
+  logger.warn(`${why}: a process that leaves its process group and empties its environment outlives a call of bash`)
+  return (options) => SupervisedCommand.start(options, scratch)
+}
 
 /**
  * Finds a program that can supervise commands, and tries it: perl, which starts fastest, or else python3. `path` is a

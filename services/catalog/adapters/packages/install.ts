@@ -1,120 +1,166 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Arborist from '@npmcli/arborist'
-import type { Options, Packument } from 'pacote'
-import { PackageError } from '#services/catalog/domain/package-specifier.ts'
-import { isInside } from '../files/paths.ts'
-import { ENTRY } from './entry.ts'
-import type { PackageLimits } from './limits.ts'
-import type { InstallJob, Resolved } from './package-job.ts'
-import { registryOptions } from './registry.ts'
-import { type Budget, unpack } from './unpack.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { PackageError, type PackageSpecifier } from '#services/catalog/domain/package-specifier.ts'
+import { codeOf } from '../files/paths.ts'
+import { CACHE, type Npm } from './npm.ts'
 
-/** Responses of the registry are kept here meanwhile: npm's libraries would otherwise use a folder of the user. */
-const CACHE = '.cache'
-
-/** How many packages are fetched at the same time. */
-const AT_ONCE = 8
-
-interface Placed extends Resolved {
-  readonly name: string
-  readonly location: string
-  readonly resolved: string
-  readonly bundled: readonly string[]
+/** Limits of one installation, including all dependencies. */
+export interface PackageLimits {
+  /** Bytes of one tarball. */
+  readonly tarballBytes: number
+  /** Bytes of all files together, and of all tarballs. */
+  readonly unpackedBytes: number
+  readonly files: number
+  readonly packages: number
+  /** `node_modules` in `node_modules`. */
+  readonly depth: number
+  /** Milliseconds from beginning to end. */
+  readonly installMs: number
+  /** Milliseconds for one check of the registry. */
+  readonly checkMs: number
 }
 
+/** Enough for what people publish, but not for what would fill a disk. */
+export const PACKAGE_LIMITS: PackageLimits = Object.freeze({
+  tarballBytes: 128 << 20,
+  unpackedBytes: 512 << 20,
+  files: 50_000,
+  packages: 1_000,
+  depth: 32,
+  installMs: 120_000,
+  checkMs: 20_000,
+})
+
 /**
- * Installs a package and its dependencies. npm's Arborist decides which versions go where. What it could run (scripts,
- * links to programs, an audit) is never requested, since the tarballs are unpacked here.
+ * Name of the module that represents an installed package: through it, Node finds the package's own, whatever its
+ * `exports` or `main` are.
  */
-export async function install(job: InstallJob): Promise<Resolved> {
-  const { folder, specifier, limits } = job
-  const { name, wanted } = specifier
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: { [name]: wanted } }))
-  const placed = await plan(job)
+export const ENTRY = 'entry.mjs'
+
+const MODULES = 'node_modules'
+/** Sizes are looked at while npm works: at least this often, unless that takes over a tenth of the time. */
+const LOOK_MS = 250
+
+/** Installs a package and its dependencies in an empty folder; returns its version. Throws PackageError. */
+export async function install(
+  npm: Npm,
+  { name, wanted }: PackageSpecifier,
+  folder: string,
+  limits: PackageLimits,
+  signal: AbortSignal,
+): Promise<string> {
+  await writeDependencies(folder, { [name]: wanted })
+  const working = new AbortController()
+  const watch = watchSize(folder, limits, working)
+  try {
+    await npm.run(['install'], folder, limits.installMs, AbortSignal.any([signal, working.signal]))
+  } finally {
+    working.abort()
+    await watch
+  }
+  const version = await checkPlan(name, folder, limits)
+  await checkSize(folder, limits)
+  await normalizeModes(join(folder, MODULES))
   await rm(join(folder, CACHE), { recursive: true, force: true })
-  const root = placed.find(({ location }) => location === `node_modules/${name}`)
-  if (root === undefined) throw new PackageError(`${name} is not for this platform`)
-  const budget = { files: limits.files, bytes: limits.unpackedBytes }
-  // Nested ones come later.
-  const byDepth = Map.groupBy(placed, ({ location }) => depthOf(location))
-  for (const depth of [...byDepth.keys()].sort((a, b) => a - b)) await unpackAll(byDepth.get(depth) ?? [], job, budget)
   await writeFile(join(folder, ENTRY), `export { default } from ${JSON.stringify(name)}\n`)
-  return { version: root.version, integrity: root.integrity }
+  return version
 }
 
-async function plan({ folder, registry, limits }: InstallJob): Promise<Placed[]> {
-  const refused = { allowGit: 'none', allowRemote: 'none', allowFile: 'none', allowDirectory: 'none' }
-  const options = {
-    ...registryOptions(registry, limits.installMs),
-    ...refused,
-    path: folder,
-    cache: join(folder, CACHE),
-    ignoreScripts: true,
-    binLinks: false,
-    packageLock: false,
-    packumentCache: new Packuments(limits.packages),
-  }
-  const tree = await new Arborist(options as Options).buildIdealTree()
-  const nodes = [...tree.inventory.values()].filter(
-    (node) => !node.isRoot && !node.extraneous && !(node as { readonly inert?: boolean }).inert,
+/** Looks up what each specifier stands for in the registry; undefined: the registry does not have it. */
+export async function lookUp(
+  npm: Npm,
+  specifiers: readonly PackageSpecifier[],
+  folder: string,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<(string | undefined)[]> {
+  const aliases = specifiers.map(({ name, wanted }, i) => [`p${i}`, `npm:${name}@${wanted}`] as const)
+  await writeDependencies(folder, Object.fromEntries(aliases))
+  const answer = await npm.run(['outdated'], folder, limitMs, signal)
+  const versions = Object.entries(answer).map(
+    ([alias, entry]) => [alias.split(':')[0], (entry as { readonly wanted?: string }).wanted] as const,
   )
-  if (nodes.length > limits.packages) throw tooMany(limits.packages)
-  return nodes.map((node) => place(node, folder, limits))
+  return aliases.map(([alias]) => versions.find(([name]) => name === alias)?.[1])
 }
 
-function place(node: Arborist.Node, folder: string, limits: PackageLimits): Placed {
-  const { name, version, location, resolved, integrity } = node
-  const bundled: unknown = node.package.bundleDependencies
-  if (!integrity || !/^https?:/.test(resolved ?? '')) {
-    throw new PackageError(`the registry has no integrity for ${name}@${version}`)
-  }
-  if (node.isLink || !isInside(join(folder, 'node_modules'), join(folder, location))) {
-    throw new PackageError(`${JSON.stringify(name)} is not a package name`)
-  }
-  if (depthOf(location) > limits.depth)
-    throw new PackageError(`${name} is nested more than ${limits.depth} packages deep`)
-  const names = Array.isArray(bundled) ? bundled.map(String) : []
-  return { name, version, location, resolved: resolved ?? '', integrity, bundled: names }
+async function writeDependencies(folder: string, dependencies: Readonly<Record<string, string>>): Promise<void> {
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
 }
 
-function depthOf(location: string): number {
-  return location.split('node_modules/').length - 1
+interface Placed {
+  readonly version?: string
+  readonly resolved?: string
+  readonly integrity?: string
+  /** It came in the tarball of another package. */
+  readonly inBundle?: boolean
 }
 
-async function unpackAll(placed: readonly Placed[], job: InstallJob, budget: Budget): Promise<void> {
-  const waiting = [...placed]
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const { name, version, location, resolved, integrity, bundled } = next
-      const options = { ...registryOptions(job.registry, job.limits.installMs), integrity }
-      const folder = join(job.folder, location)
-      const tarball = { id: `${name}@${version}`, address: resolved, folder, options, bundled }
-      await unpack(tarball, job.limits, budget)
+/** Checks what npm says that it has installed; returns the version of the package itself. */
+async function checkPlan(name: string, folder: string, limits: PackageLimits): Promise<string> {
+  const text = await readFile(join(folder, MODULES, '.package-lock.json'), 'utf8')
+  const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, Placed>> }
+  const all = Object.entries(packages)
+  if (all.length > limits.packages) throw new PackageError(`it needs more than ${limits.packages} packages`)
+  for (const [location, { version, resolved = '', integrity, inBundle }] of all) {
+    const [, ...path] = location.split(`${MODULES}/`)
+    const id = `${path.at(-1)}@${version}`
+    if (!inBundle && (!integrity || !/^https?:/.test(resolved))) {
+      throw new PackageError(`the registry has no integrity for ${id}`)
     }
+    if (path.length > limits.depth) throw new PackageError(`${id} is nested more than ${limits.depth} packages deep`)
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  const version = packages[`${MODULES}/${name}`]?.version
+  if (version === undefined) throw new PackageError(`${name} is not for this platform`)
+  return version
 }
 
-function tooMany(most: number): PackageError {
-  return new PackageError(`it needs more than ${most} packages`)
+/** Ends an installation that becomes too large. */
+async function watchSize(folder: string, limits: PackageLimits, working: AbortController): Promise<void> {
+  while (!working.signal.aborted) {
+    const begin = performance.now()
+    await checkSize(folder, limits).catch((error: unknown) => {
+      // Files may disappear meanwhile.
+      if (error instanceof PackageError) working.abort(error)
+    })
+    const pause = Math.max(LOOK_MS, 9 * (performance.now() - begin))
+    await delay(pause, undefined, { signal: working.signal }).catch(() => {})
+  }
 }
 
-/**
- * Responses of the registry during one installation. A shrinkwrap within a package is ignored, since it may name any
- * address.
- */
-class Packuments extends Map<string, Packument> {
-  readonly #most: number
-
-  constructor(most: number) {
-    super()
-    this.#most = most
+async function checkSize(folder: string, limits: PackageLimits): Promise<void> {
+  const tarballs = await measure(join(folder, CACHE))
+  const unpacked = await measure(join(folder, MODULES))
+  if (tarballs.largest > limits.tarballBytes) throw new PackageError('a tarball is too large')
+  for (const { bytes } of [tarballs, unpacked]) {
+    if (bytes > limits.unpackedBytes) throw new PackageError(`it has more than ${limits.unpackedBytes} bytes`)
   }
+  if (unpacked.files > limits.files) throw new PackageError(`it has more than ${limits.files} files`)
+}
 
-  override set(key: string, packument: Packument): this {
-    if (this.size >= this.#most) throw tooMany(this.#most)
-    for (const manifest of Object.values(packument.versions ?? {})) delete manifest._hasShrinkwrap
-    return super.set(key, packument)
+async function measure(folder: string): Promise<{ files: number; bytes: number; largest: number }> {
+  const total = { files: 0, bytes: 0, largest: 0 }
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return []
+    throw error
+  })
+  for (const entry of entries) {
+    if (entry.isDirectory()) continue
+    const path = join(entry.parentPath, entry.name)
+    if (!entry.isFile()) throw new PackageError(`${JSON.stringify(path)} is not a file`)
+    const { size } = await lstat(path)
+    total.files++
+    total.bytes += size
+    total.largest = Math.max(total.largest, size)
+  }
+  return total
+}
+
+/** Whoever runs a file can read it, nobody else can change it, and no set-user-ID bits are kept. */
+async function normalizeModes(folder: string): Promise<void> {
+  for (const { parentPath, name } of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(parentPath, name)
+    const { mode } = await lstat(path)
+    await chmod(path, (mode & 0o111) === 0 ? 0o644 : 0o755)
   }
 }

@@ -10,10 +10,15 @@ import { PackageError } from '#services/catalog/domain/package-specifier.ts'
 import { systemClock } from '#shared/clock.ts'
 import { startNpmRegistry } from '#test/support/npm-registry.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import type { PackageLimits } from './limits.ts'
+import { commandStarter } from '../commands/find-supervisor.ts'
+import type { PackageLimits } from './install.ts'
 import { NpmPackages } from './npm-packages.ts'
 
 const never = new AbortController().signal
+const { PATH = '' } = process.env
+const start = await commandStarter(PATH, tmpdir(), pino({ level: 'silent' }))
+/** Nothing here depends on how fast npm is. */
+const PATIENT = { installMs: 600_000, checkMs: 600_000 }
 
 async function begin(t: TestContext) {
   const registry = await startNpmRegistry()
@@ -23,7 +28,10 @@ async function begin(t: TestContext) {
   const warnings: unknown[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
   const open = (limits: Partial<PackageLimits> = {}) =>
-    NpmPackages.open({ directory, registry: registry.url, clock, logger, limits })
+    NpmPackages.open({
+      ...{ directory, registry: registry.url, clock, logger, start, shell: '/bin/sh', environment: { PATH } },
+      limits: { ...PATIENT, ...limits },
+    })
   let packages = await open()
   t.after(async () => {
     await packages[Symbol.asyncDispose]()
@@ -56,7 +64,7 @@ async function defaultOf({ entry }: { readonly entry: string }): Promise<unknown
   return (await import(entry)).default
 }
 
-test('what is installed starts without a registry, also in the next process; a check finds a newer version, and an update installs it', async (t) => {
+test('checks for newer versions, updates to them, and loads what is installed without a registry', async (t) => {
   const the = await begin(t)
   the.publish('1.0.0')
   const first = await the.packages.load('acme@^1', never)
@@ -97,7 +105,7 @@ test('what is installed starts without a registry, also in the next process; a c
   assert.equal(await defaultOf(await the.packages.load('acme@^1', never)), 'acme 1.1.0')
 })
 
-test('what is not installed fails without a registry, and is retried after half a minute', async (t) => {
+test('fails to load what is not installed without a registry, and retries after half a minute', async (t) => {
   const the = await begin(t)
   the.publish('1.0.0')
   await the.registry.stop()
@@ -113,7 +121,7 @@ test('what is not installed fails without a registry, and is retried after half 
   }
 })
 
-test('two callers that load a specifier at once share an installation, which goes on when one of them leaves; a stop ends it', async (t) => {
+test('shares an installation between callers, goes on when one of them leaves, and ends it when it is disposed', async (t) => {
   const the = await begin(t)
   for (const name of ['acme', 'other']) the.publish('1.0.0', name)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -136,7 +144,7 @@ test('two callers that load a specifier at once share an installation, which goe
   assert.equal((await the.folders()).length, 1)
 })
 
-test('a process that is killed while it installs leaves what was there, and its remnants go at the next start; so does one that takes too long', async (t) => {
+test('keeps the present installation, and sweeps remnants, when an update is killed or takes too long', async (t) => {
   const the = await begin(t)
   the.publish('1.0.0')
   await the.packages.update('acme', never)
@@ -166,8 +174,13 @@ async function updateInChild(t: TestContext, directory: string, registry: string
     script,
     `const { NpmPackages } = await import(${module('./npm-packages.ts')})
      const { systemClock: clock } = await import(${module('#shared/clock.ts')})
+     const { commandStarter } = await import(${module('../commands/find-supervisor.ts')})
      const logger = (await import(${module('pino')})).pino()
-     const packages = await NpmPackages.open({ directory: process.argv[2], registry: process.argv[3], clock, logger })
+     const [, , directory, registry] = process.argv
+     const environment = { PATH: process.env.PATH }
+     const start = await commandStarter(environment.PATH, '/tmp', logger)
+     const options = { directory, registry, clock, logger, start, shell: '/bin/sh', environment }
+     const packages = await NpmPackages.open(options)
      await packages.update('acme', new AbortController().signal)`,
   )
   const child = fork(script, [directory, registry])

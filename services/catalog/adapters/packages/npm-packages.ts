@@ -1,40 +1,56 @@
 import { rm } from 'node:fs/promises'
-import { PackageError, type PackageSpecifier } from '#services/catalog/domain/package-specifier.ts'
+import { gt } from 'semver'
+import {
+  PackageError,
+  type PackageSpecifier,
+  parsePackageSpecifier,
+} from '#services/catalog/domain/package-specifier.ts'
 import type { InstalledPackage, PackageState, PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
 import type { Clock } from '#shared/clock.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import { KnownPackage } from './known-package.ts'
-import { PACKAGE_LIMITS, type PackageLimits } from './limits.ts'
-import { type Installation, PackageFolders } from './package-folders.ts'
-import type { Question, Resolution } from './package-job.ts'
-import { PackageThreads } from './package-threads.ts'
-import { problemOf } from './problem-of.ts'
+import { install, lookUp, PACKAGE_LIMITS, type PackageLimits } from './install.ts'
+import { Npm, type NpmOptions } from './npm.ts'
+import { PackageFolders } from './package-folders.ts'
 
-interface Options {
+interface Options extends NpmOptions {
   /** Where packages are installed: an absolute path, created with the first package. */
   readonly directory: string
-  /** Address of the registry, the only one that is used. */
-  readonly registry: string
   readonly clock: Clock
   readonly logger: Logger
   readonly limits?: Partial<PackageLimits>
 }
 
 const FAILURE_MS = 30_000
+/** Stands for the folders in which npm runs to look something up. */
+const LOOK_UPS: PackageSpecifier = { target: '', name: 'look-ups', wanted: '' }
 
-/** Packages of one registry, installed by threads of their own with npm's libraries. */
+/** What this process knows about the package of a specifier. */
+interface Package {
+  readonly specifier: PackageSpecifier
+  version: string | undefined
+  outdated: boolean
+  installing: Promise<InstalledPackage> | undefined
+  updating: Promise<InstalledPackage> | undefined
+  /** Why the last installation failed, and when, on the monotonic clock. */
+  failure: { readonly error: PackageError; readonly at: number } | undefined
+  readonly listeners: Set<() => void>
+}
+
+/** Packages of one registry, installed by npm. */
 export class NpmPackages implements PluginPackages {
   readonly #options: Options
   readonly #limits: PackageLimits
   readonly #folders: PackageFolders
-  readonly #threads = new PackageThreads()
-  readonly #known = new Map<string, KnownPackage>()
+  readonly #npm: Npm
+  readonly #packages = new Map<string, Package>()
+  readonly #closing = new AbortController()
 
   private constructor(options: Options) {
     this.#options = options
     this.#limits = { ...PACKAGE_LIMITS, ...options.limits }
     this.#folders = new PackageFolders(options.directory)
+    this.#npm = new Npm(options)
   }
 
   /** Removes what killed processes left. */
@@ -45,148 +61,147 @@ export class NpmPackages implements PluginPackages {
   }
 
   async load(target: string, signal: AbortSignal): Promise<InstalledPackage> {
-    const known = this.#of(target)
-    const present = await this.#folders.current(known.specifier)
+    const one = this.#of(target)
+    const present = await this.#folders.current(one.specifier)
     signal.throwIfAborted()
-    if (present !== undefined) return note(known, present)
-    const { failure } = known
+    if (present !== undefined) {
+      one.version = present.version
+      return present
+    }
+    const { failure } = one
     if (failure !== undefined && this.#options.clock.monotonic() - failure.at < FAILURE_MS) throw failure.error
-    return await orAborted(this.#install(known), signal)
+    return await orAborted(this.#install(one), signal)
   }
 
   state(target: string): PackageState {
-    return this.#known.get(target)?.state ?? { version: undefined, outdated: false, updating: false }
+    const { version, outdated = false, updating } = this.#packages.get(target) ?? {}
+    return { version, outdated, updating: updating !== undefined }
   }
 
   async check(targets: readonly string[], signal: AbortSignal): Promise<void> {
     const all = [...new Set(targets)].map((target) => this.#of(target))
     const present = await Promise.all(all.map(({ specifier }) => this.#folders.current(specifier)))
-    const installed = all.flatMap((known, i) => (present[i] === undefined ? [] : [{ known, present: present[i] }]))
-    const queries = installed.map(({ known, present }) => ({ specifier: known.specifier, installed: present.version }))
-    const answers = await this.#answers(queries, signal)
-    for (const [i, { known, present }] of installed.entries()) {
-      const answer = answers[i] ?? { problem: 'no answer' }
-      if ('problem' in answer) {
-        const { target } = known.specifier
+    const installed = all.flatMap((one, i) => (present[i] === undefined ? [] : [{ one, version: present[i].version }]))
+    if (installed.length === 0) return
+    const specifiers = installed.map(({ one }) => one.specifier)
+    const newest = await this.#lookUp(specifiers, this.#limits.checkMs, signal).catch((error: unknown) => {
+      signal.throwIfAborted()
+      return error as Error
+    })
+    for (const [i, { one, version }] of installed.entries()) {
+      const found = newest instanceof Error ? undefined : newest[i]
+      if (found === undefined) {
+        const problem = newest instanceof Error ? newest.message : 'the registry does not have it'
+        const { target } = one.specifier
         this.#options.logger.warn(
-          { target, ...answer },
+          { target, problem },
           'It could not be determined whether a plugin has a newer version',
         )
         continue
       }
       // The result does not apply to what was updated meanwhile.
-      if (known.updating !== undefined || (known.version ?? present.version) !== present.version) continue
-      known.version = present.version
-      known.outdated = answer.newer
-      known.notify()
+      if (one.updating !== undefined || (one.version ?? version) !== version) continue
+      one.version = version
+      one.outdated = gt(found, version)
+      notify(one)
     }
   }
 
   async update(target: string, signal: AbortSignal): Promise<InstalledPackage> {
-    const known = this.#of(target)
-    known.updating ??= this.#beginUpdate(known)
-    return await orAborted(known.updating, signal)
+    const one = this.#of(target)
+    if (one.updating === undefined) {
+      one.updating = this.#update(one).finally(() => {
+        one.updating = undefined
+        notify(one)
+      })
+      // It continues when nobody waits for it any more.
+      one.updating.catch(() => {})
+      queueMicrotask(() => notify(one))
+    }
+    return await orAborted(one.updating, signal)
   }
 
   watch(target: string, changed: () => void): Disposable {
-    return this.#of(target).watch(changed)
+    const { listeners } = this.#of(target)
+    // Wrapped, since one listener may watch twice.
+    const own = (): void => changed()
+    listeners.add(own)
+    return { [Symbol.dispose]: () => void listeners.delete(own) }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#threads[Symbol.asyncDispose]()
-    await Promise.allSettled([...this.#known.values()].flatMap(({ installing, updating }) => [installing, updating]))
+    this.#closing.abort(new PackageError('the server is stopping'))
+    await Promise.allSettled([...this.#packages.values()].flatMap(({ installing, updating }) => [installing, updating]))
   }
 
-  #beginUpdate(known: KnownPackage): Promise<Installation> {
-    const updating = this.#update(known).finally(() => {
-      known.updating = undefined
-      known.notify()
-    })
-    // It continues when nobody waits for it any more.
-    updating.catch(() => {})
-    queueMicrotask(() => known.notify())
-    return updating
-  }
-
-  async #update(known: KnownPackage): Promise<Installation> {
-    const present = await this.#folders.current(known.specifier)
-    if (present === undefined) return await this.#install(known)
-    const [answer] = await this.#resolve([{ specifier: known.specifier, installed: present.version }])
-    if (answer === undefined || 'problem' in answer) throw new PackageError(answer?.problem ?? 'no answer')
-    if (answer.version !== present.version || answer.integrity !== present.integrity) return await this.#install(known)
-    known.outdated = false
-    return note(known, present)
+  async #update(one: Package): Promise<InstalledPackage> {
+    const present = await this.#folders.current(one.specifier)
+    if (present === undefined) return await this.#install(one)
+    const [newest] = await this.#lookUp([one.specifier], this.#limits.installMs, this.#closing.signal)
+    if (newest === undefined) throw new PackageError('the registry does not have it')
+    if (newest !== present.version) return await this.#install(one)
+    one.outdated = false
+    one.version = present.version
+    return present
   }
 
   /** Installs a specifier, one installation at a time. */
-  #install(known: KnownPackage): Promise<Installation> {
-    if (known.installing !== undefined) return known.installing
-    const installing = this.#installAnew(known).finally(() => {
-      known.installing = undefined
-      known.notify()
+  #install(one: Package): Promise<InstalledPackage> {
+    if (one.installing !== undefined) return one.installing
+    one.installing = this.#installAnew(one).finally(() => {
+      one.installing = undefined
+      notify(one)
     })
-    installing.catch(() => {})
-    known.installing = installing
-    return installing
+    one.installing.catch(() => {})
+    return one.installing
   }
 
-  async #installAnew(known: KnownPackage): Promise<Installation> {
+  async #installAnew(one: Package): Promise<InstalledPackage> {
     try {
-      const installation = await this.#installed(known.specifier)
-      known.outdated = false
-      known.failure = undefined
-      return note(known, installation)
+      const installed = await this.#installInFolder(one.specifier)
+      one.outdated = false
+      one.failure = undefined
+      one.version = installed.version
+      return installed
     } catch (error) {
-      const problem = error instanceof PackageError ? error : new PackageError(problemOf(error))
-      known.failure = { error: problem, at: this.#options.clock.monotonic() }
+      const problem = error instanceof PackageError ? error : new PackageError(`${error}`)
+      one.failure = { error: problem, at: this.#options.clock.monotonic() }
       throw problem
     }
   }
 
-  async #installed(specifier: PackageSpecifier): Promise<Installation> {
+  async #installInFolder(specifier: PackageSpecifier): Promise<InstalledPackage> {
     const folder = await this.#folders.make(specifier)
     try {
-      const job = {
-        type: 'install',
-        specifier,
-        folder,
-        registry: this.#options.registry,
-        limits: this.#limits,
-      } as const
-      const answer = await this.#threads.work(job, this.#limits.installMs)
-      if (answer.type !== 'installed') throw new PackageError('nothing was installed')
-      return await this.#folders.adopt(specifier, folder, answer.resolved)
+      const version = await install(this.#npm, specifier, folder, this.#limits, this.#closing.signal)
+      return await this.#folders.adopt(specifier, folder, version)
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})
       throw error
     }
   }
 
-  /** Responses of the registry; problems if they do not come in time, or it cannot be reached. */
-  async #answers(questions: readonly Question[], signal: AbortSignal): Promise<readonly Resolution[]> {
-    if (questions.length === 0) return []
+  /** The versions that specifiers stand for in the registry now. */
+  async #lookUp(specifiers: readonly PackageSpecifier[], limitMs: number, signal: AbortSignal) {
+    const folder = await this.#folders.make(LOOK_UPS)
     try {
-      return await this.#resolve(questions, AbortSignal.any([signal, AbortSignal.timeout(this.#limits.checkMs)]))
-    } catch (error) {
-      signal.throwIfAborted()
-      return questions.map(() => ({ problem: problemOf(error) }))
+      return await lookUp(this.#npm, specifiers, folder, limitMs, AbortSignal.any([signal, this.#closing.signal]))
+    } finally {
+      await rm(folder, { recursive: true, force: true })
     }
   }
 
-  async #resolve(questions: readonly Question[], signal?: AbortSignal): Promise<readonly Resolution[]> {
-    const job = { type: 'resolve', questions, registry: this.#options.registry, limits: this.#limits } as const
-    const answer = await this.#threads.work(job, this.#limits.installMs, signal)
-    return answer.type === 'resolved' ? answer.resolutions : []
-  }
-
-  #of(target: string): KnownPackage {
-    const known = this.#known.get(target) ?? new KnownPackage(target)
-    this.#known.set(target, known)
-    return known
+  #of(target: string): Package {
+    const before = this.#packages.get(target)
+    if (before !== undefined) return before
+    const specifier = parsePackageSpecifier(target)
+    const nothing = { version: undefined, outdated: false, installing: undefined, updating: undefined }
+    const one: Package = { specifier, ...nothing, failure: undefined, listeners: new Set() }
+    this.#packages.set(target, one)
+    return one
   }
 }
 
-function note(known: KnownPackage, installation: Installation): Installation {
-  known.version = installation.version
-  return installation
+function notify({ listeners }: Package): void {
+  for (const listener of [...listeners]) listener()
 }

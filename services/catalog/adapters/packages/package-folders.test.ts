@@ -16,12 +16,12 @@ async function begin(t: TestContext) {
   const install = async (version: string) => {
     const path = await folders.make(specifier)
     await writeFile(join(path, 'entry.mjs'), '')
-    return { path, installation: await folders.adopt(specifier, path, { version, integrity: `sha512-${version}` }) }
+    return { path, installation: await folders.adopt(specifier, path, version) }
   }
   return { root, folders, install }
 }
 
-test('an installation counts once it is adopted; the one before stays until the next', async (t) => {
+test('answers with an installation once it is adopted, and keeps the one before until the next', async (t) => {
   const { root, folders, install } = await begin(t)
   assert.equal(await folders.current(specifier), undefined)
   await folders.sweep(0)
@@ -30,7 +30,7 @@ test('an installation counts once it is adopted; the one before stays until the 
     const { path, installation } = await install(version)
     paths.push(basename(path))
     const entry = join(path, 'entry.mjs')
-    assert.deepEqual(installation, { name: '@acme/plugin', version, integrity: `sha512-${version}`, entry })
+    assert.deepEqual(installation, { name: '@acme/plugin', version, entry })
     assert.deepEqual(await folders.current(specifier), installation)
   }
   const [place = '', ...others] = await readdir(root)
@@ -40,7 +40,7 @@ test('an installation counts once it is adopted; the one before stays until the 
   assert.equal(await folders.current(parsePackageSpecifier('@acme/plugin@^1.0')), undefined, 'another specifier')
 })
 
-test('a sweep removes what no living process may use; those of other containers go after an hour', async (t) => {
+test('sweeps folders that no living process may use, and those of other containers after an hour', async (t) => {
   const { folders, install } = await begin(t)
   const { path } = await install('1.0.0')
   const [namespace] = (await processMark()).split('-')
@@ -54,10 +54,10 @@ test('a sweep removes what no living process may use; those of other containers 
   assert.deepEqual((await readdir(place)).sort(), [...alive, basename(path), 'current.json', 'something'].sort())
 })
 
-test('a damaged installation counts as missing', async (t) => {
+test('answers with nothing when an installation is damaged', async (t) => {
   const { folders, install } = await begin(t)
   const { path } = await install('1.0.0')
-  for (const text of ['{', '[]', '{"folder":1}', '{"folder":"../..","version":"1.0.0","integrity":""}']) {
+  for (const text of ['{', '[]', '{"folder":1}', '{"folder":"../..","version":"1.0.0"}']) {
     await writeFile(join(path, '../current.json'), text)
     assert.equal(await folders.current(specifier), undefined, text)
   }

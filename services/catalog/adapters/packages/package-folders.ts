@@ -6,15 +6,12 @@ import type { InstalledPackage } from '#services/catalog/ports/plugin-packages.t
 import { isObject } from '#shared/json.ts'
 import { codeOf } from '../files/paths.ts'
 import { ownerOf, processMark } from '../files/process-mark.ts'
-import { ENTRY } from './entry.ts'
-import type { Resolved } from './package-job.ts'
+import { ENTRY } from './install.ts'
 
-/** An installation on disk. */
-export interface Installation extends InstalledPackage, Resolved {}
-
-interface Current extends Resolved {
+interface Current {
   /** Name of the folder that contains it. */
   readonly folder: string
+  readonly version: string
 }
 
 const CURRENT = 'current.json'
@@ -36,7 +33,7 @@ export class PackageFolders {
   }
 
   /** The current installation; undefined: there is none, or somebody has removed parts of it. */
-  async current(specifier: PackageSpecifier): Promise<Installation | undefined> {
+  async current(specifier: PackageSpecifier): Promise<InstalledPackage | undefined> {
     const place = this.#placeOf(specifier)
     const current = await readCurrent(place)
     if (current === undefined) return undefined
@@ -55,10 +52,10 @@ export class PackageFolders {
    * Makes the installation in a folder the current one. The previous one is kept until the next, since a plugin may
    * still run from it.
    */
-  async adopt(specifier: PackageSpecifier, path: string, { version, integrity }: Resolved): Promise<Installation> {
+  async adopt(specifier: PackageSpecifier, path: string, version: string): Promise<InstalledPackage> {
     const place = this.#placeOf(specifier)
     const before = await readCurrent(place)
-    const current: Current = { folder: path.slice(place.length + 1), version, integrity }
+    const current: Current = { folder: path.slice(place.length + 1), version }
     const temporary = `${path}${TEMPORARY}`
     await using file = await open(temporary, 'wx', 0o600)
     await file.writeFile(JSON.stringify(current))
@@ -84,18 +81,16 @@ export class PackageFolders {
   }
 }
 
-function toInstallation(place: string, { name }: PackageSpecifier, current: Current): Installation {
-  const { folder, version, integrity } = current
-  return { name, version, integrity, entry: join(place, folder, ENTRY) }
+function toInstallation(place: string, { name }: PackageSpecifier, { folder, version }: Current): InstalledPackage {
+  return { name, version, entry: join(place, folder, ENTRY) }
 }
 
 async function readCurrent(place: string): Promise<Current | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(join(place, CURRENT), 'utf8'))
     if (!isObject(value)) return undefined
-    const { folder, version, integrity } = value
-    const whole = typeof folder === 'string' && typeof version === 'string' && typeof integrity === 'string'
-    return whole ? { folder, version, integrity } : undefined
+    const { folder, version } = value
+    return typeof folder === 'string' && typeof version === 'string' ? { folder, version } : undefined
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' || error instanceof SyntaxError) return undefined
     throw error
