@@ -14,6 +14,7 @@ import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
+import { JoseSignatures } from './adapters/jose-signatures.ts'
 import { SCHEMA } from './adapters/mongo/schema.ts'
 import { STEPS } from './adapters/sqlite/schema.ts'
 import { openSqliteStores } from './adapters/sqlite/stores.ts'
@@ -69,7 +70,8 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     ...dependencies,
   })
   const issuer = config.publicOrigin ?? dependencies.gatewayOrigin ?? DEFAULT_ORIGIN
-  const tokens = new AccessTokens({ ring, issuer, clock })
+  const signatures = tracedPort(new JoseSignatures(), 'TokenSignatures')
+  const tokens = new AccessTokens({ ring, signatures, issuer, clock })
   const { sharedIssuers } = config
   const result = await bootstrap(store, config, dependencies)
   // Not earlier: on a full disk, writes that share a commit with it fail with it.
@@ -90,7 +92,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
         clock,
         bootstrap: result,
         openExchanges: async () =>
-          (await exchanges()).openExchanges({ ...dependencies, config, stores, tokens, issuer }, resources),
+          (await exchanges()).openExchanges({ ...dependencies, config, stores, signatures, tokens, issuer }, resources),
       }),
       store: health,
     },

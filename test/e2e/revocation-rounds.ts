@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ConnectError } from '@connectrpc/connect'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { type AuthenticateRequest, IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
+import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { readConfig } from '#services/identity/config.ts'
 import { open } from '#services/identity/open.ts'
 import { AccessTokens } from '#services/identity/run/access-token/access-tokens.ts'
@@ -153,7 +154,12 @@ export async function startTwoOnMongo(): Promise<Deployment> {
   const identities = urls.map((url) => createClient(IdentityService, stack.use(createHttp2Transport({ url, secret }))))
   const place = { uri: environment.PORTICO_MONGODB_URI, database }
   const { ring } = stack.use(await openRing(place, systemClock))
-  const tokens = new AccessTokens({ ring, issuer: environment.PORTICO_PUBLIC_URL, clock: systemClock })
+  const tokens = new AccessTokens({
+    signatures: new JoseSignatures(),
+    ring,
+    issuer: environment.PORTICO_PUBLIC_URL,
+    clock: systemClock,
+  })
   const ways = gateways.map((url) => async ({ value }: Credential) => {
     const headers = { authorization: `Bearer ${value}`, 'content-type': 'application/json' }
     const answer = await fetch(`${url}/api/v1/responses`, { method: 'POST', headers, body: '{"model":1}' })

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { AccessTokens } from '#services/identity/run/access-token/access-tokens.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
@@ -39,7 +40,7 @@ async function killRotations(place: SigningPlace): Promise<void> {
     time = given.at(-1)?.time ?? time
     const clock = { now: () => time, monotonic: () => time }
     await using opened = await openRing(place, clock)
-    const tokens = new AccessTokens({ ring: opened.ring, issuer: ISSUER, clock })
+    const tokens = new AccessTokens({ signatures: new JoseSignatures(), ring: opened.ring, issuer: ISSUER, clock })
     const valid = given.filter((each) => each.time + 899_000 > time)
     assert.ok(valid.length > 0)
     for (const { token } of valid)

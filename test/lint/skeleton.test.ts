@@ -85,8 +85,6 @@ function problemsOf(name: string, services: readonly DescService[]): string[] {
     'also has ',
     beside.filter((path) => !EXTRA.has(path)),
   )
-  const loose = globSync(`${folder}/adapters/*.ts`).filter(isProduct)
-  if (loose.length > 0) problems.push(`${folder}/adapters has files in no folder`)
   const handlers = new Set(globSync(`${folder}/rpc/**/*.ts`).map((path) => basename(path)))
   for (const { name: method, localName } of services.flatMap(({ methods }) => methods)) {
     if (!handlers.has(`${kebab(method)}.ts`)) problems.push(`${folder}/rpc has no ${kebab(method)}.ts for ${localName}`)

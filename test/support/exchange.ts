@@ -1,6 +1,6 @@
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
-import { NodeVerifier } from '#services/identity/adapters/node-crypto/node-verifier.ts'
+import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { claimsOf } from '#services/identity/domain/access-token.ts'
 import type { AuditEntry } from '#services/identity/domain/audit.ts'
 import type { Issuer } from '#services/identity/domain/issuer.ts'
@@ -88,7 +88,7 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
   const counts = { lookups: 0, verifications: 0, minted: 0, claims: 0 }
   const health = { record: async () => {} }
   const keys = new FetchedIssuerKeys({ clock, logger: silentLogger, health, networks: [], ownOrigin: OUR_ISSUER })
-  const verifier = new NodeVerifier()
+  const verifier = new JoseSignatures()
   const steps = new ExchangeSteps({
     keys: {
       problemOf: () => undefined,
@@ -99,9 +99,9 @@ export function openExchange(alg: TokenKey['alg'] = 'ES256', more: Partial<Excha
           : keys.candidates(issuer, hint),
     },
     signatures: {
-      verify(parts, candidates) {
+      verify(compact, algorithm, candidates) {
         counts.verifications += 1
-        return verifier.verify(parts, candidates)
+        return verifier.verify(compact, algorithm, candidates)
       },
     },
     conditions: new CelConditions(),

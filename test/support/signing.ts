@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { folderEncryptionKey } from '#services/identity/adapters/files/encryption-key.ts'
+import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { MongoSigningKeys } from '#services/identity/adapters/mongo/signing-keys.ts'
 import { STEPS } from '#services/identity/adapters/sqlite/schema.ts'
 import { SqliteSigningKeys } from '#services/identity/adapters/sqlite/signing-keys.ts'
@@ -65,7 +66,7 @@ export async function openSigningStore(): Promise<SigningStore> {
     async replica(given = [KEY_A], logger = silentLogger) {
       const seal = given.length === 0 ? undefined : new KeySeal({ keys: given, source: 'THE_SETTING' })
       const ring = await KeyRing.open({ store, seal, clock, logger })
-      return { ring, tokens: new AccessTokens({ ring, issuer: ISSUER, clock }) }
+      return { ring, tokens: new AccessTokens({ signatures: new JoseSignatures(), ring, issuer: ISSUER, clock }) }
     },
     async [Symbol.asyncDispose]() {
       await file[Symbol.asyncDispose]()
@@ -105,7 +106,7 @@ export async function openBeside(
   issuer = 'http://127.0.0.1:4096',
 ): Promise<Replica & AsyncDisposable> {
   const opened = await openRing({ directory }, clock)
-  return { ...opened, tokens: new AccessTokens({ ring: opened.ring, issuer, clock }) }
+  return { ...opened, tokens: new AccessTokens({ signatures: new JoseSignatures(), ring: opened.ring, issuer, clock }) }
 }
 
 /** The exchange at some moment that a token is for; the subject token lives for a day. */

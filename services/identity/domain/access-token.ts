@@ -1,4 +1,5 @@
 import { isObject } from '#shared/json.ts'
+
 /** The key that an access token acts as. */
 export interface TokenTarget {
   readonly workspaceId: string
@@ -17,6 +18,10 @@ export interface Grant {
   /** When the target key expires, in milliseconds since the epoch; undefined: never. */
   readonly keyExpires: number | undefined
 }
+
+/** The header of an access token; `kid` names the key that signs it. */
+export const headerOf = (kid: string) => ({ typ: 'at+jwt', alg: 'ES256', kid }) as const
+export type AccessTokenHeader = ReturnType<typeof headerOf>
 
 /** The claims of an access token (RFC 9068, and what the specification adds). Times are seconds since the epoch. */
 export interface AccessTokenClaims {

@@ -5,3 +5,6 @@ export type PublicKey =
 
 /** The accepted signature algorithms, each with one kind of key. */
 export type SignatureAlgorithm = 'ES256' | 'RS256'
+
+/** A private key, which signs and cannot be exported. */
+export type PrivateKey = InstanceType<typeof CryptoKey>

@@ -1,20 +1,15 @@
-import type { PublicKey, SignatureAlgorithm } from '../domain/public-key.ts'
+import type { AccessTokenClaims, AccessTokenHeader } from '../domain/access-token.ts'
+import type { PrivateKey, PublicKey, SignatureAlgorithm } from '../domain/public-key.ts'
 
-/**
- * What was signed (RFC 7515 section 5.2): the first two parts of the token with their dot, in ASCII; and the bytes of
- * the third.
- */
-export interface SignedParts {
-  readonly algorithm: SignatureAlgorithm
-  readonly input: string
-  readonly signature: Uint8Array
-}
+/** Makes and verifies the signatures of tokens in compact form (RFC 7515). */
+export interface TokenSignatures {
+  /** The access token with this header and these claims, whose members keep their order. */
+  sign(header: AccessTokenHeader, claims: AccessTokenClaims, key: PrivateKey): Promise<string>
 
-/** Verifies the signatures of tokens. */
-export interface SignatureVerifier {
   /**
-   * Whether one of the keys has signed it. A key of another kind than the algorithm's, or an invalid one, has not.
-   * Never throws. What is derived from a key is cached for as long as its object lives.
+   * Whether one of the keys has signed the token with this algorithm, which its header must name. A key of another kind
+   * than the algorithm's, or an invalid one, has not. Never throws. What is derived from a key is cached for as long as
+   * its object lives.
    */
-  verify(parts: SignedParts, keys: readonly PublicKey[]): Promise<boolean>
+  verify(token: string, algorithm: SignatureAlgorithm, keys: readonly PublicKey[]): Promise<boolean>
 }

@@ -3,9 +3,8 @@ import { readStrictJson } from './strict-json.ts'
 
 /** A parsed subject token. Nothing of it is verified yet. */
 export interface SubjectToken {
-  /** What was signed: the first two parts as they were sent, with their dot. */
-  readonly input: string
-  readonly signature: Uint8Array
+  /** As it was sent. */
+  readonly compact: string
   readonly header: JsonObject
   readonly claims: JsonObject
 }
@@ -28,8 +27,7 @@ export function readSubjectToken(compact: string): TokenRead {
   if ('problem' in readHeader) return { problem: `has a header that ${readHeader.problem}` }
   const readClaims = readStrictJson(payload)
   if ('problem' in readClaims) return { problem: `has a payload that ${readClaims.problem}` }
-  const input = compact.slice(0, compact.lastIndexOf('.'))
-  return { token: { input, signature, header: readHeader.value, claims: readClaims.value } }
+  return { token: { compact, header: readHeader.value, claims: readClaims.value } }
 }
 
 function decodeBase64url(part: string): Buffer | undefined {

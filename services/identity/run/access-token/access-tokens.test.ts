@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { createLocalJWKSet, jwtVerify } from 'jose'
+import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { reasonOf } from '#shared/reasons.ts'
 import { grantAt, ISSUER, mintNow, openSigningStore } from '#test/support/signing.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -142,7 +143,12 @@ test('a token of another issuer is invalid here, even with the same key', async 
   await using signing = await openSigningStore()
   const replica = await signing.replica()
   const { ring } = replica
-  const elsewhere = new AccessTokens({ ring, issuer: 'https://other.example', clock: signing.clock })
+  const elsewhere = new AccessTokens({
+    signatures: new JoseSignatures(),
+    ring,
+    issuer: 'https://other.example',
+    clock: signing.clock,
+  })
   const token = await mintNow(signing, { tokens: elsewhere })
   assert.equal(await replica.tokens.verify(token), undefined)
   assert.deepEqual(await elsewhere.verify(token), TARGET)
@@ -151,7 +157,13 @@ test('a token of another issuer is invalid here, even with the same key', async 
 test('signatures are remembered within a bound, and what was forgotten is verified anew', async () => {
   await using signing = await openSigningStore()
   const { ring } = await signing.replica()
-  const tokens = new AccessTokens({ ring, issuer: ISSUER, clock: signing.clock, mostRemembered: 10 })
+  const tokens = new AccessTokens({
+    signatures: new JoseSignatures(),
+    ring,
+    issuer: ISSUER,
+    clock: signing.clock,
+    mostRemembered: 10,
+  })
   const all: string[] = []
   for (let index = 0; index < 25; index++) all.push(await mintNow(signing, { tokens }))
   for (const token of [...all, ...all]) assert.deepEqual(await tokens.verify(token), TARGET)

@@ -1,4 +1,4 @@
-import { hash, sign, verify } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   type AccessToken,
   claimsOf,
@@ -8,7 +8,7 @@ import {
   readClaims,
   type TokenTarget,
 } from '#services/identity/domain/access-token.ts'
-import { derSignature, plainSignature } from '#services/identity/domain/plain-signature.ts'
+import type { TokenSignatures } from '#services/identity/ports/token-signatures.ts'
 import type { Clock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -18,7 +18,7 @@ const MOST_REMEMBERED = 20_000
 /** How much the clocks of replicas may differ. */
 const SKEW_MS = 60_000
 /** An ES256 signature is 64 bytes, so the last character carries two bits. */
-const FORM = /^([\w-]{1,200})\.([\w-]{1,8000})\.([\w-]{85}[AQgw])$/
+const FORM = /^([\w-]{1,200})\.([\w-]{1,8000})\.[\w-]{85}[AQgw]$/
 
 /** An issued token. */
 export interface MintedToken {
@@ -33,6 +33,7 @@ export interface MintedToken {
 
 export interface AccessTokenOptions {
   readonly ring: KeyRing
+  readonly signatures: TokenSignatures
   /** The origin that the tokens name as their issuer. */
   readonly issuer: string
   readonly clock: Clock
@@ -43,14 +44,16 @@ export interface AccessTokenOptions {
 /** Issues and verifies access tokens. */
 export class AccessTokens {
   readonly #ring: KeyRing
+  readonly #signatures: TokenSignatures
   readonly #issuer: string
   readonly #clock: Clock
   readonly #mostRemembered: number
   /** Digest of a token with a valid signature → its content. Never the state of a key, nor the token itself. */
   readonly #remembered = new Map<string, AccessToken>()
 
-  constructor({ ring, issuer, clock, mostRemembered = MOST_REMEMBERED }: AccessTokenOptions) {
+  constructor({ ring, signatures, issuer, clock, mostRemembered = MOST_REMEMBERED }: AccessTokenOptions) {
     this.#ring = ring
+    this.#signatures = signatures
     this.#issuer = issuer
     this.#clock = clock
     this.#mostRemembered = mostRemembered
@@ -70,9 +73,7 @@ export class AccessTokens {
     const tokenId = randomText(24)
     const claims = claimsOf(grant, { issuer: this.#issuer, tokenId, now: this.#clock.now() })
     if (claims === undefined) return undefined
-    const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
-    const signature = plainSignature(sign('sha256', Buffer.from(signed), privateKey))
-    const token = `${signed}.${signature.toString('base64url')}`
+    const token = await this.#signatures.sign(header, claims, privateKey)
     return { token, tokenId, expiresIn: claims.exp - claims.iat, timeExpires: claims.exp * 1_000 }
   }
 
@@ -90,13 +91,10 @@ export class AccessTokens {
   }
 
   async #verify(token: string, digest: string): Promise<AccessToken | undefined> {
-    const [, header = '', payload = '', signature = ''] = FORM.exec(token) ?? []
+    const [, header = '', payload = ''] = FORM.exec(token) ?? []
     if (header === '') return undefined
     const key = await this.#ring.verifier(header)
-    if (key === undefined) return undefined
-    const signed = Buffer.from(token.slice(0, -signature.length - 1))
-    const der = derSignature(Buffer.from(signature, 'base64url'))
-    if (der === undefined || !verify('sha256', signed, key, der)) return undefined
+    if (key === undefined || !(await this.#signatures.verify(token, 'ES256', [key]))) return undefined
     const read = readClaims(JSON.parse(Buffer.from(payload, 'base64url').toString()), this.#issuer)
     if (read !== undefined && this.#isCurrent(read)) this.#remember(digest, read)
     return read

@@ -1,4 +1,5 @@
-import type { KeyObject } from 'node:crypto'
+import { type AccessTokenHeader, headerOf } from '#services/identity/domain/access-token.ts'
+import type { PrivateKey, PublicKey } from '#services/identity/domain/public-key.ts'
 import { isAnyDue, keysAfter, nextSigner, type SigningKey, signerAt } from '#services/identity/domain/signing-key.ts'
 import type { SigningKeys } from '#services/identity/ports/signing-keys.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -6,7 +7,7 @@ import { SharedReads } from '#shared/reads/shared-reads.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { KeySeal } from './key-seal.ts'
-import { makeSigningKey, privateKeyOf, publicKeyOf } from './signing-key-pair.ts'
+import { makeSigningKey, privateKeyOf } from './signing-key-pair.ts'
 
 /**
  * How old known keys may be, in milliseconds, before they are read again; keys are published much longer before they
@@ -18,15 +19,14 @@ const NO_KEY = 'PORTICO_KEY_ENCRYPTION_KEY is not set: no access tokens are issu
 
 /** A key that signs. */
 export interface Signer {
-  /** The first part of every token that it signs. */
-  readonly header: string
-  readonly privateKey: KeyObject
+  readonly header: AccessTokenHeader
+  readonly privateKey: PrivateKey
 }
 
 interface HeldKey extends SigningKey {
-  readonly header: string
-  readonly publicKey: KeyObject
-  privateKey?: KeyObject | undefined
+  /** The public half, which verifies. */
+  readonly publicKey: PublicKey
+  privateKey?: PrivateKey | undefined
 }
 
 export interface KeyRingOptions {
@@ -40,7 +40,7 @@ export interface KeyRingOptions {
 /**
  * The signing keys as this process knows them. Using them triggers another read once they are half a minute old, and
  * creates the next key, for all processes, when that is due; nothing happens while nobody uses them. Private keys leave
- * it only as key objects.
+ * it only as keys that cannot be exported.
  */
 export class KeyRing {
   readonly #options: KeyRingOptions
@@ -79,16 +79,19 @@ export class KeyRing {
     if (seal === undefined) logger.error(NO_KEY)
     if (key === undefined || seal === undefined) throw new Rejection('SIGNING_UNAVAILABLE')
     key.privateKey ??= privateKeyOf(key, seal)
-    const { header, privateKey } = key
+    const { kid, privateKey } = key
     if (privateKey === undefined) {
-      logger.error({ kid: key.kid }, 'The signing key was encrypted with another PORTICO_KEY_ENCRYPTION_KEY')
+      logger.error({ kid }, 'The signing key was encrypted with another PORTICO_KEY_ENCRYPTION_KEY')
       throw new Rejection('SIGNING_UNAVAILABLE')
     }
-    return { header, privateKey }
+    return { header: headerOf(kid), privateKey }
   }
 
-  /** The key that verifies tokens with this first part; undefined: no key of ours signs such tokens. */
-  async verifier(header: string): Promise<KeyObject | undefined> {
+  /**
+   * The key that verifies tokens with this first part, which must be, byte by byte, the header that one of our keys
+   * writes; undefined: no key of ours signs such tokens.
+   */
+  async verifier(header: string): Promise<PublicKey | undefined> {
     const found = this.#held.get(header)
     if (found !== undefined || !isOurHeader(header)) return found?.publicKey
     await this.#reread()
@@ -140,10 +143,10 @@ export class KeyRing {
     const before = this.#held
     this.#held = new Map(
       keys.map((key) => {
-        const header = headerOf(key.kid)
-        const { publicKey = publicKeyOf(key), privateKey } = before.get(header) ?? {}
+        const header = headerTextOf(key.kid)
+        const { publicKey = { kty: 'EC', crv: 'P-256', x: key.x, y: key.y }, privateKey } = before.get(header) ?? {}
         // The encryption keys may have changed, so that it can be decrypted now.
-        return [header, { ...key, header, publicKey, privateKey }]
+        return [header, { ...key, publicKey, privateKey }]
       }),
     )
     this.#readAt = readAt
@@ -165,11 +168,11 @@ function sealedAnew(keys: readonly SigningKey[], seal: KeySeal): readonly Signin
 }
 
 /** The first part of all tokens that a key signs; a token with another first part is not signed by that key. */
-function headerOf(kid: string): string {
-  return Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'ES256', kid })).toString('base64url')
+function headerTextOf(kid: string): string {
+  return Buffer.from(JSON.stringify(headerOf(kid))).toString('base64url')
 }
 
-const SAMPLE = headerOf(`sig_${'0'.repeat(24)}`)
+const SAMPLE = headerTextOf(`sig_${'0'.repeat(24)}`)
 const PREFIX = Buffer.from('{"typ":"at+jwt","alg":"ES256","kid":"sig_').toString('base64url').slice(0, -2)
 
 /**

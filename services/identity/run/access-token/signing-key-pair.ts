@@ -1,4 +1,5 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import type { PrivateKey } from '#services/identity/domain/public-key.ts'
 import type { SigningKey } from '#services/identity/domain/signing-key.ts'
 import { randomId } from '#shared/ids.ts'
 import type { KeySeal } from './key-seal.ts'
@@ -11,16 +12,13 @@ export function makeSigningKey(seal: KeySeal): Pick<SigningKey, 'kid' | 'x' | 'y
   return { kid, x, y, sealed: seal.seal(kid, privateKey.export({ format: 'der', type: 'pkcs8' })) }
 }
 
-/** The public half, which verifies. */
-export function publicKeyOf({ x, y }: Pick<SigningKey, 'x' | 'y'>): KeyObject {
-  return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' })
-}
-
-/** The private half, which signs; undefined: it is encrypted with another key. */
+/** The private half, which signs and cannot be exported; undefined: it is encrypted with another key. */
 export function privateKeyOf(
   { kid, sealed }: Pick<SigningKey, 'kid' | 'sealed'>,
   seal: KeySeal,
-): KeyObject | undefined {
+): PrivateKey | undefined {
   const opened = seal.open(kid, sealed)
-  return opened && createPrivateKey({ key: opened.bytes, format: 'der', type: 'pkcs8' })
+  if (opened === undefined) return undefined
+  const key = createPrivateKey({ key: opened.bytes, format: 'der', type: 'pkcs8' })
+  return key.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CelConditions } from '#services/identity/adapters/cel/cel-conditions.ts'
 import { FetchedIssuerKeys } from '#services/identity/adapters/issuer-keys/fetched-issuer-keys.ts'
-import { NodeVerifier } from '#services/identity/adapters/node-crypto/node-verifier.ts'
+import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
 import { STEP_NAMES } from '#services/identity/domain/subject-token/step.ts'
 import type { ExchangeGround } from '#services/identity/ports/federation-store.ts'
@@ -167,7 +167,7 @@ test('while 200 fetches hang, known keys serve at once, and unknown ones are una
     ...{ clock, logger: silentLogger, health: { record: async () => {} }, ownOrigin: OUR_ISSUER },
     ...{ networks: [server.network], limits: { patience: { unknownMs: 1_000, knownMs: 50 } } },
   })
-  const rest = { signatures: new NodeVerifier(), conditions: new CelConditions(), ownIssuer: OUR_ISSUER }
+  const rest = { signatures: new JoseSignatures(), conditions: new CelConditions(), ownIssuer: OUR_ISSUER }
   await using exchange = openExchange('ES256', { steps: new ExchangeSteps({ keys, ...rest }) })
   const exchangeBy = (id: string) => {
     const issuer = { id, keySource: { kind: 'url', url: `${server.url}/${id}` } } as const

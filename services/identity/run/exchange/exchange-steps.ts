@@ -26,12 +26,12 @@ import {
 import { checkExpiry } from '#services/identity/domain/subject-token/times.ts'
 import type { Conditions } from '#services/identity/ports/conditions.ts'
 import type { IssuerKeys } from '#services/identity/ports/issuer-keys.ts'
-import type { SignatureVerifier, SignedParts } from '#services/identity/ports/token-signatures.ts'
+import type { TokenSignatures } from '#services/identity/ports/token-signatures.ts'
 import { type Candidate, checkKey, checkPlan, checkPolicy } from './ground-checks.ts'
 
 export interface ExchangeStepsOptions {
   readonly keys: IssuerKeys
-  readonly signatures: SignatureVerifier
+  readonly signatures: Pick<TokenSignatures, 'verify'>
   readonly conditions: Conditions
   /** The issuer of our own tokens. */
   readonly ownIssuer: string
@@ -64,11 +64,9 @@ type Signature = Omit<Outcome, 'failed'> & { readonly verdict: Verdict }
  * other.
  */
 const NOBODY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }) as PublicKey
-const NOTHING: SignedParts = {
-  algorithm: 'ES256',
-  input: ['{"alg":"ES256"}', '{}'].map((part) => Buffer.from(part).toString('base64url')).join('.'),
-  signature: Buffer.alloc(64, 1),
-}
+const NOTHING = ['{"alg":"ES256"}', '{}', '1'.repeat(64)]
+  .map((part) => Buffer.from(part).toString('base64url'))
+  .join('.')
 
 /** The checks of an exchange, in their order, for exchanges and rehearsals. */
 export class ExchangeSteps {
@@ -122,7 +120,7 @@ export class ExchangeSteps {
 
   /** Takes as long as verifying a signature, for a token that is refused anyway. */
   async refuse(): Promise<void> {
-    await this.#options.signatures.verify(NOTHING, [NOBODY])
+    await this.#options.signatures.verify(NOTHING, 'ES256', [NOBODY])
   }
 
   async #checkSignature({ token, ground: { issuer } }: Candidate): Promise<Signature> {
@@ -137,10 +135,10 @@ export class ExchangeSteps {
       const found = `its keys could not be fetched: ${answer.problem}`
       return { verdict: verdict(false, () => [expected, found]), ...UNKNOWN, unavailable: answer }
     }
-    const { input, signature } = token
-    const parts = answer.keys.length > 0 ? { algorithm: choice.algorithm, input, signature } : NOTHING
-    const verified = await signatures.verify(parts, answer.keys.length > 0 ? answer.keys : [NOBODY])
-    const failure = answer.keys.length > 0 ? 'another signature' : 'no key of that name'
+    const hasKeys = answer.keys.length > 0
+    const verified = hasKeys && (await signatures.verify(token.compact, choice.algorithm, answer.keys))
+    if (!hasKeys) await this.refuse()
+    const failure = hasKeys ? 'another signature' : 'no key of that name'
     const found = verified ? 'a valid signature' : failure
     return { verdict: verdict(verified, () => [expected, found]), ...UNKNOWN, verified, waited: answer.waited }
   }
