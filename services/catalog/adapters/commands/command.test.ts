@@ -10,14 +10,12 @@ import { longSleep, processesWith } from '#test/support/catalog.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import type { Command, CommandEnd, StartCommand } from './command.ts'
-import { supervisors } from './find-supervisor.ts'
+import { findSupervisor } from './find-supervisor.ts'
 import { ReapedCommand, type Supervisor } from './reaped-command.ts'
 import { SupervisedCommand } from './supervised-command.ts'
 
 const PATH = process.env.PATH ?? '/usr/bin:/bin'
-const found = await supervisors(PATH)
-const [perl] = found.filter(({ program }) => program.endsWith('perl'))
-const [python] = found.filter(({ program }) => program.endsWith('python3'))
+const perl = await findSupervisor(PATH)
 
 const STARTERS: readonly (readonly [
   name: string,
@@ -25,7 +23,6 @@ const STARTERS: readonly (readonly [
   supervisor: Supervisor | undefined,
 ])[] = [
   ['perl', perl && ((options) => ReapedCommand.start(perl, options)), perl],
-  ['python3', python && ((options) => ReapedCommand.start(python, options)), python],
   [
     'a mark alone',
     process.platform === 'linux' ? (options) => SupervisedCommand.start(options, tmpdir()) : undefined,
@@ -74,7 +71,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
   // Each waits for most of its time, and sees only its own processes.
   describe('what stays', { concurrency: true }, () => {
     for (const [way, command] of ways) {
-      test(`${way} ends with the command, and when it is disposed before`, async () => {
+      test(`ends ${way} with the command, and when it is disposed before`, async () => {
         const tag = longSleep()
         const normal = await run(start, `${command(tag)}; echo over; exit 3`)
         assert.deepEqual([normal.text, normal.end], ['over\n', { code: 3, signal: null }])
@@ -87,7 +84,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     }
   })
 
-  test('exit codes and signals come through, and no signal is ignored or blocked', async () => {
+  test('reports exit codes and signals, and ignores or blocks none', async () => {
     for (const code of [0, 1, 127, 255]) {
       assert.deepEqual((await run(start, `exit ${code}`)).end, { code, signal: null })
     }
@@ -98,7 +95,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     assert.match(text, /^SigBlk:\s+0+\nSigIgn:\s+0+\n$/)
   })
 
-  test('it sees its own output and nothing else, and reads nothing', async () => {
+  test('gives a command its own output, no other descriptor and no input', async () => {
     const { text } = await run(start, 'cat; ls /proc/self/fd')
     // Whoever runs the tests may have left inheritable descriptors open.
     const plain = spawnSync('/bin/bash', ['-c', 'cat; ls /proc/self/fd'], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -107,7 +104,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     assert.match(big.text, /^\s*100001\na\na\n$/)
   })
 
-  test('only the shell has the words of the command in its arguments: a search for them finds no supervisor', async () => {
+  test('keeps the words of the command out of the arguments of supervisors', async () => {
     const tag = longSleep()
     const { command, printed } = await begin(start, `: ${tag}; echo up; sleep 1000; :`)
     await printed('up')
@@ -117,7 +114,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     await command[Symbol.asyncDispose]()
   })
 
-  test('nothing of it goes on when what it waits for ends first', async () => {
+  test('ends everything that waits for something else that ends first', async () => {
     using folder = scratchDirectory()
     const tag = longSleep()
     const waiting = `(setsid sleep ${tag}; : > ${folder.path}/on) &`
@@ -128,7 +125,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     assert.deepEqual(readdirSync(folder.path), [])
   })
 
-  test('many at once leave nothing behind: no process, no zombie, no descriptor', async () => {
+  test('leaves no process, no zombie and no descriptor when many commands run at once', async () => {
     await run(start, 'true')
     const [children, open] = [ownChildren(), descriptors()]
     await Promise.all(Array.from({ length: 8 }, () => run(start, '(sleep 0.05 &) ; (true &) ; echo a')))
@@ -138,7 +135,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     await waitFor('the end of all', over, () => ({ children: more(), descriptors: descriptors(), open }))
   })
 
-  test('many that are started faster than they are counted all end', async () => {
+  test('ends processes that are started faster than they are counted', async () => {
     const tag = longSleep()
     // Each of 6 starts another one 40 times in a row; at most 240 at a time.
     const bomb = `spawn() { n=0; while [ $n -lt 40 ]; do n=$((n+1)); (${reaped ? 'env -i setsid' : 'setsid'} sleep ${tag} &); done; }
@@ -149,7 +146,7 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     assert.deepEqual(await processesWith(tag), [])
   })
 
-  test('a missing directory, and a system that starts nothing, are reported', async () => {
+  test('refuses to start in a directory that does not exist', async () => {
     const options = { shell: '/bin/sh', command: 'true', directory: '/nowhere', environment: { PATH } }
     await assert.rejects(start(options), { name: 'ToolError', kind: 'not_started' })
   })
@@ -166,7 +163,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     ['inner', '$PPID'],
     ['outer', outer],
   ] as const) {
-    test(`a command that kills its ${which} supervisor ends, with all that hides from it`, async () => {
+    test(`ends a command that kills its ${which} supervisor, with all that hides from it`, async () => {
       const tag = longSleep()
       const { command } = await begin(start, `${hide(tag)}; kill -9 ${victims}; sleep ${tag}`)
       await assert.rejects(command.ended, { kind: 'supervision_lost' })
@@ -179,7 +176,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     ['', ''],
     [', with the inner one stopped,', 'kill -STOP $PPID; '],
   ] as const) {
-    test(`a command that kills its outer supervisor${how} and ends at once leaves nothing`, async () => {
+    test(`leaves nothing of a command that kills its outer supervisor${how} and ends at once`, async () => {
       const tag = longSleep()
       // Which of the two deaths is noticed first is random, so six do it at once.
       const deed = `${hide(tag)}; outer=${outer}; ${first}kill -9 $outer; exit 0`
@@ -190,7 +187,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     })
   }
 
-  test('a command that stops its supervisors is ended all the same, by its caller or by the end of it', async () => {
+  test('ends a command that stops its supervisors when it is disposed', async () => {
     const tag = longSleep()
     const cut = await begin(start, `${hide(tag)}; echo up; kill -STOP ${outer} $PPID; sleep ${tag}`)
     await cut.printed('up')
@@ -198,7 +195,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     assert.deepEqual(await processesWith(tag), [])
   })
 
-  test('signals that a shell may send to its parent do nothing', async () => {
+  test('ignores signals that a shell may send to its parent', async () => {
     const { text } = await run(
       start,
       `for s in HUP INT QUIT TERM USR1 USR2 ALRM TSTP; do kill -$s $PPID ${outer}; done; echo on`,
@@ -210,7 +207,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     ['inner', '$PPID'],
     ['outer', outer],
   ] as const) {
-    test(`a command that stops its ${which} supervisor goes on, and its end is reported`, async () => {
+    test(`reports the end of a command that stops its ${which} supervisor`, async () => {
       const tag = longSleep()
       const begun = await begin(start, `${hide(tag)}; kill -STOP ${victims}; echo stopped; exit 3`)
       let end: CommandEnd | undefined
@@ -226,7 +223,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
     })
   }
 
-  test('a supervisor that is stopped goes on when the one above it is killed', async () => {
+  test('continues a stopped supervisor when the one above it is killed', async () => {
     const tag = longSleep()
     const { command } = await begin(start, `${hide(tag)}; o=${outer}; kill -STOP $PPID; kill -9 $o; sleep ${tag}`)
     await assert.rejects(command.ended, { kind: 'supervision_lost' })
@@ -236,7 +233,7 @@ function supervisorSuite(start: StartCommand, supervisor: Supervisor): void {
 
   describe('whose server is killed', { concurrency: true }, () => {
     for (const [title, last] of Object.entries(LAST_DEEDS)) {
-      test(`when this process is killed${title}, nothing that a command started stays`, async () => {
+      test(`ends everything that a command started when this process is killed${title}`, async () => {
         using folder = scratchDirectory()
         const tag = longSleep()
         const module = fileURLToPath(new URL('reaped-command.ts', import.meta.url))

@@ -1,6 +1,5 @@
-import { access, constants } from 'node:fs/promises'
 import { constants as system } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { type StartCommand, settledWithin } from './command.ts'
@@ -32,38 +31,24 @@ const PROBE_CODE = 97
 export async function commandStarter(path: string, scratch: string, logger: Logger): Promise<StartCommand> {
   const supervisor = await findSupervisor(path)
   if (supervisor !== undefined) return (options) => ReapedCommand.start(supervisor, options)
-  const why = 'There is no perl or python3 that can watch over commands (Linux only)'
+  const why = 'There is no perl that can watch over commands (Linux only)'
   logger.warn(`${why}: a process that leaves its process group and empties its environment outlives a call of bash`)
   return (options) => SupervisedCommand.start(options, scratch)
 }
 
 /**
- * Finds a program that can supervise commands, and tries it: perl, which starts fastest, or else python3. `path` is a
- * PATH. Undefined: there is none, or the system has no subreapers (it is not Linux).
+ * Finds a perl that can supervise commands, and tries it. `path` is a PATH. Undefined: there is none, or the system has
+ * no subreapers (it is not Linux).
  */
 export async function findSupervisor(path: string): Promise<Supervisor | undefined> {
-  for (const supervisor of await supervisors(path)) if (await works(supervisor)) return supervisor
-  return undefined
-}
-
-/** The candidates, the best first. */
-export async function supervisors(path: string): Promise<Supervisor[]> {
   const prctl = PRCTL[process.arch]
-  if (process.platform !== 'linux' || prctl === undefined) return []
-  const folders = [...new Set([...FOLDERS, ...path.split(':').filter((folder) => folder.startsWith('/'))])]
-  const found: Supervisor[] = []
-  for (const [name, script, ...flags] of [
-    ['perl', 'supervisor.pl'],
-    ['python3', 'supervisor.py', '-I', '-S'],
-  ] as const) {
-    const file = fileURLToPath(new URL(script, import.meta.url))
-    for (const folder of folders) {
-      const program = join(folder, name)
-      if (await executable(program))
-        found.push({ program, words: [...flags, file, `${prctl}`, `${system.signals.SIGCONT}`] })
-    }
+  if (process.platform !== 'linux' || prctl === undefined) return undefined
+  const script = fileURLToPath(new URL('supervisor.pl', import.meta.url))
+  for (const folder of new Set([...FOLDERS, ...path.split(':').filter(isAbsolute)])) {
+    const supervisor = { program: join(folder, 'perl'), words: [script, `${prctl}`, `${system.signals.SIGCONT}`] }
+    if (await works(supervisor)) return supervisor
   }
-  return found
+  return undefined
 }
 
 async function works(supervisor: Supervisor): Promise<boolean> {
@@ -75,11 +60,4 @@ async function works(supervisor: Supervisor): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-async function executable(file: string): Promise<boolean> {
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
 }

@@ -27,7 +27,7 @@ export interface Supervisor {
 }
 
 /**
- * A command below two supervisors that adopt whatever loses its parent (`supervisor.pl`, `supervisor.py`; Linux).
+ * A command below two supervisors that adopt whatever loses its parent (`supervisor.pl`; Linux).
  * Nothing that it starts leaves their tree, so all of it is found, whatever it does to its group, session, descriptors
  * or environment. The supervisors end all of it when this process closes their pipe or is gone, and each of them does
  * so when the other one is gone.
