@@ -15,8 +15,8 @@ import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
 import { JoseSignatures } from './adapters/jose-signatures.ts'
-import { SCHEMA } from './adapters/mongo/schema.ts'
-import { STEPS } from './adapters/sqlite/schema.ts'
+import { SCHEMA as MONGO } from './adapters/mongo/schema.ts'
+import { SCHEMA as SQLITE } from './adapters/sqlite/schema.ts'
 import { openSqliteStores } from './adapters/sqlite/stores.ts'
 import type { Config } from './config.ts'
 import type { SigningKeys } from './ports/signing-keys.ts'
@@ -35,8 +35,8 @@ export const services = [IdentityService, FederationService] as const
 
 /** The schema of what the service stores. */
 export const storeSchema: StoreSchema = {
-  sqlite: [{ file: 'identity.sqlite', exclusive: false, steps: STEPS }],
-  mongo: SCHEMA,
+  sqlite: [{ file: 'identity.sqlite', exclusive: false, schema: SQLITE }],
+  mongo: MONGO,
 }
 
 /** The open service. `bootstrap` contains the keys that this start generated, which must be shown once. */

@@ -12,13 +12,13 @@ import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { BundledPrices } from './adapters/genai-prices/bundled-prices.ts'
-import { SCHEMA } from './adapters/mongo/schema.ts'
+import { SCHEMA as MONGO } from './adapters/mongo/schema.ts'
 import { ProviderSet } from './adapters/providers/provider-set.ts'
 import { RpcKeyChecker } from './adapters/rpc/key-checker.ts'
 import { SqliteLedger } from './adapters/sqlite/ledger.ts'
-import { PRESET_STEPS } from './adapters/sqlite/preset-schema.ts'
+import { PRESET_SCHEMA } from './adapters/sqlite/preset-schema.ts'
 import { SqlitePresetStore } from './adapters/sqlite/preset-store.ts'
-import { STEPS } from './adapters/sqlite/schema.ts'
+import { SCHEMA as SQLITE } from './adapters/sqlite/schema.ts'
 import type { Config } from './config.ts'
 import { modelListOf } from './domain/model-list.ts'
 import type { Ledger } from './ports/ledger.ts'
@@ -33,10 +33,10 @@ export const services = [InferenceService, PresetService, UsageService] as const
 /** The schema of what the service stores. */
 export const storeSchema: StoreSchema = {
   sqlite: [
-    { file: 'inference.sqlite', exclusive: true, steps: STEPS },
-    { file: 'presets.sqlite', exclusive: true, steps: PRESET_STEPS },
+    { file: 'inference.sqlite', exclusive: true, schema: SQLITE },
+    { file: 'presets.sqlite', exclusive: true, schema: PRESET_SCHEMA },
   ],
-  mongo: SCHEMA,
+  mongo: MONGO,
 }
 
 /** An open inference service. Disposal closes its connections and its store. */

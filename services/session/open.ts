@@ -9,10 +9,10 @@ import type { Routes } from '#shared/rpc/routes.ts'
 import { serviceClosing } from '#shared/rpc/server-reasons.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import { SCHEMA } from './adapters/mongo/schema.ts'
+import { SCHEMA as MONGO } from './adapters/mongo/schema.ts'
 import { RpcCatalogPeer } from './adapters/rpc/catalog-peer.ts'
 import { RpcInferencePeer } from './adapters/rpc/inference-peer.ts'
-import { STEPS } from './adapters/sqlite/schema.ts'
+import { SCHEMA as SQLITE } from './adapters/sqlite/schema.ts'
 import type { Config } from './config.ts'
 import { openStores } from './open-stores.ts'
 import { createRoutes } from './routes.ts'
@@ -42,8 +42,8 @@ export const services = [SessionService] as const
 
 /** The form of what the service stores. */
 export const storeSchema: StoreSchema = {
-  sqlite: [{ file: 'session.sqlite', exclusive: true, steps: STEPS }],
-  mongo: SCHEMA,
+  sqlite: [{ file: 'session.sqlite', exclusive: true, schema: SQLITE }],
+  mongo: MONGO,
 }
 
 /** What the session service needs from outside. */

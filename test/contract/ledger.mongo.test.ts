@@ -2,11 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Collection } from 'mongodb'
 import { MongoLedger } from '#services/inference/adapters/mongo/ledger.ts'
-import { SCHEMA } from '#services/inference/adapters/mongo/schema.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { openMongo } from '#shared/stores/mongo.ts'
-import { migrateMongo, prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
-import { freshDatabaseName, mongoUri, sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
+import { sharedDatabase, skipWithoutMongo } from '#test/support/mongo.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { closing, ledgerSuite, maxCost, opening } from './ledger.suite.ts'
 import { accountsSuite, NO_TERMS } from './ledger-accounts.suite.ts'
@@ -121,25 +118,6 @@ test('MongoDB: a process that stood still takes none for dead before all had tim
   clock.time += 1
   await late.settle()
   assert.equal((await late.get('wrk_1', 'req_1'))?.error, 'PROCESS_LOST')
-})
-
-test('MongoDB: a ledger of the first form and a new one have the same indexes, each of which is read by', {
-  skip: skipWithoutMongo,
-}, async () => {
-  await using mongo = await openMongo({ uri: mongoUri() ?? '', database: freshDatabaseName() })
-  const indexes = async () => (await mongo.db.collection('inference_ledger').indexes()).map(({ key }) => key)
-  try {
-    await prepareMongoSchema(mongo, SCHEMA)
-    assert.deepEqual(await indexes(), [{ _id: 1 }, { workspace: 1, finishedAt: 1 }])
-    await mongo.db.dropDatabase()
-    await prepareMongoSchema(mongo, { ...SCHEMA, steps: SCHEMA.steps.slice(0, 1) })
-    const [, second = assert.fail()] = SCHEMA.steps
-    await migrateMongo(mongo, SCHEMA, () => {})
-    assert.deepEqual(await indexes(), [{ _id: 1 }, { workspace: 1, finishedAt: 1 }])
-    await second.up({ db: mongo.db, commit: () => assert.fail() })
-  } finally {
-    await mongo.db.dropDatabase()
-  }
 })
 
 test('MongoDB: closes that come while some are written share the next write, and so do their announcements', {

@@ -2,17 +2,15 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
+import { type SQLInputValue, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import { WORKSPACE } from '#services/inference/adapters/sqlite/account-rows.ts'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import { LedgerFile } from '#services/inference/adapters/sqlite/ledger-file.ts'
 import { toCloseCall, toOpenCall } from '#services/inference/adapters/sqlite/ledger-rows.ts'
-import { STEPS } from '#services/inference/adapters/sqlite/schema.ts'
 import { systemClock } from '#shared/clock.ts'
 import { StoreThreadEnded } from '#shared/stores/disk-problem.ts'
-import { migrateSqlite, prepareSchema } from '#shared/stores/sqlite-schema.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { closing, ledgerSuite, maxCost, opening } from './ledger.suite.ts'
@@ -142,40 +140,4 @@ test('SQLite: when its thread ends another one goes on; rows that run stay open,
   assert.deepEqual([account?.totalNanos, account?.heldRequests], [closing.costNanos + 3n, 0])
   assert.equal(threads.length, 2)
   process.off('worker', note)
-})
-
-test('SQLite: a ledger of the first form and a new one have the same indexes, each of which is read by', () => {
-  using folder = scratchDirectory()
-  const [old, made] = [join(folder.path, 'old.sqlite'), join(folder.path, 'new.sqlite')]
-  for (const [path, steps] of [
-    [old, STEPS.slice(0, 1)],
-    [made, STEPS],
-  ] as const) {
-    using database = new DatabaseSync(path)
-    prepareSchema(database, { path, steps })
-  }
-  {
-    using database = new DatabaseSync(old)
-    const insert = database.prepare(
-      `INSERT INTO ledger VALUES ('wrk_1', ?, 'key_1', '', '', 'p', 'm', 'completed', ?, 2, 0, 0, 0, 5, '', 1, ?)`,
-    )
-    for (const row of [
-      ['a', 1, 86_400_000],
-      ['b', null, 86_400_001],
-      ['c', null, null],
-    ] as const)
-      insert.run(...row)
-  }
-  migrateSqlite({ path: old, steps: STEPS }, true, () => {})
-  using sums = new DatabaseSync(old)
-  const found = sums.prepare('SELECT * FROM daily_sums').all().map(Object.values)
-  assert.deepEqual(found, [['wrk_1', 1, 'key_1', 'p', 'm', 2, 1, 4, 0, 0, 0, 10]])
-  for (const path of [old, made]) {
-    using database = new DatabaseSync(path)
-    const indexes = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`).all()
-    assert.deepEqual(
-      indexes.map(({ name }) => name),
-      ['ledger_open', 'ledger_finished'],
-    )
-  }
 })

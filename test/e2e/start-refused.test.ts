@@ -277,10 +277,10 @@ test('a database that a newer version wrote is one line, for each process and fo
     ...{ PORTICO_INTERNAL_SECRET: 'a secret of processes', PORTICO_SERVICE_PORT: '0', PORTICO_LOG_LEVEL: 'error' },
   }
   await using mongo = await openMongo({ uri: environment.PORTICO_MONGODB_URI, database })
-  const versions = mongo.db.collection<{ _id: string; version: number }>('store_versions')
+  const versions = mongo.db.collection<{ _id: string; version: number; digest: number }>('store_versions')
   try {
     for (const name of ['session', 'inference', 'identity']) {
-      await versions.replaceOne({ _id: name }, { version: 1000 }, { upsert: true })
+      await versions.replaceOne({ _id: name }, { version: 1000, digest: 1 }, { upsert: true })
       const refused = new RegExp(
         `^The data of ${name} in the database ${database} was written by a newer Portico [^\n]*PORTICO_MONGODB_DATABASE\n$`,
       )

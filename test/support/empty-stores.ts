@@ -20,9 +20,9 @@ export async function writeEmptyStores(directory: string, ...schemas: readonly S
 async function createStores({ sqlite }: StoreSchema): Promise<Map<string, Buffer>> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-empty-'))
   const created = new Map<string, Buffer>()
-  for (const { file, steps } of sqlite) {
+  for (const { file, schema } of sqlite) {
     const path = join(folder, file)
-    await new SqliteFile(path, { steps, exclusive: true })[Symbol.asyncDispose]()
+    await new SqliteFile(path, { schema, exclusive: true })[Symbol.asyncDispose]()
     created.set(file, readFileSync(path))
   }
   rmSync(folder, { recursive: true })

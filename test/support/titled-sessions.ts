@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { withFoldedSearch } from '#services/session/adapters/common/fold-case.ts'
 import { BLOCK } from '#services/session/adapters/common/titles/place-sets.ts'
-import { STEPS } from '#services/session/adapters/sqlite/schema.ts'
+import { SCHEMA } from '#services/session/adapters/sqlite/schema.ts'
 import { endOfIndex, lastPlace, TitleIndex } from '#services/session/adapters/sqlite/titles/title-index.ts'
 import { searchTitles } from '#services/session/adapters/sqlite/titles/title-search.ts'
 import type { SessionQuery } from '#services/session/ports/session-lists.ts'
@@ -22,21 +22,15 @@ export type Query = Pick<SessionQuery, 'order'> & Partial<SessionQuery> & { read
 /** A file of sessions, and what may happen to them. */
 export class TitledSessions implements AsyncDisposable {
   readonly file: SqliteFile
-  readonly #titles: TitleIndex | undefined
+  readonly titles: TitleIndex
   readonly #directory: string
   #now = START
   #count = 0
 
-  constructor(directory: string, steps = STEPS) {
+  constructor(directory: string) {
     this.#directory = directory
-    this.file = new SqliteFile(join(directory, 'session.sqlite'), { steps, exclusive: true })
-    // Files of earlier versions have none.
-    this.#titles = steps === STEPS ? new TitleIndex(this.file) : undefined
-  }
-
-  get titles(): TitleIndex {
-    assert.ok(this.#titles)
-    return this.#titles
+    this.file = new SqliteFile(join(directory, 'session.sqlite'), { schema: SCHEMA, exclusive: true })
+    this.titles = new TitleIndex(this.file)
   }
 
   /** Some more sessions, each that many milliseconds after the one before. */
@@ -53,14 +47,14 @@ export class TitledSessions implements AsyncDisposable {
         this.file
           .statement(
             `INSERT INTO sessions (number, workspace, id, parentId, projectId, directory, subpath, title, titleSearch, costNanos, tokens,
-               timeCreated, timeUpdated, seq, due, running, interruptRequested, fence, leaseUntil)
-             VALUES (?, ?, ?, ?, ?, ?, '', '', ?, '0', '{}', ?, ?, 0, 0, 0, 0, 0, 0)`,
+               timeCreated, timeUpdated, seq, due, running, interruptRequested, fence, attempts, leaseUntil)
+             VALUES (?, ?, ?, ?, ?, ?, '', '', ?, '0', '{}', ?, ?, 0, 0, 0, 0, 0, 0, 0)`,
           )
           .run(
             ...[number, number % 50 === 0 ? 'wrk_two' : W, `ses_${number}`, number % 3 === 0 ? 'ses_1' : null],
             ...[number % 2 === 0 ? 'even' : 'odd', number % 7 === 0 ? '/a' : '/b', title(number), this.#now, this.#now],
           )
-        this.#titles?.move(number)
+        this.titles.move(number)
       }
     })
   }
@@ -69,7 +63,7 @@ export class TitledSessions implements AsyncDisposable {
   change(set: string, where: string): void {
     const numbers = this.file.statement(`SELECT number FROM sessions WHERE ${where}`).all()
     this.file.statement(`UPDATE sessions SET ${set} WHERE ${where}`).run()
-    for (const { number } of numbers) this.#titles?.move(number as number)
+    for (const { number } of numbers) this.titles.move(number as number)
   }
 
   /** Activity, that many hours later. */

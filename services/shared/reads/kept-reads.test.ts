@@ -7,9 +7,7 @@ import { test } from 'node:test'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { KeptReads } from './kept-reads.ts'
 
-const STEPS = [
-  { version: 1, name: 'one', up: (database: DatabaseSync) => database.exec('CREATE TABLE words (word TEXT) STRICT') },
-]
+const SCHEMA = { create: ['CREATE TABLE words (word TEXT) STRICT'], digest: 1, steps: [] }
 
 /** A file with one word, a cache of its reads, and how often it was read. */
 async function open() {
@@ -17,7 +15,7 @@ async function open() {
   const folder = await mkdtemp(join(tmpdir(), 'portico-kept-reads-'))
   stack.defer(() => rm(folder, { recursive: true }))
   const path = join(folder, 'words.sqlite')
-  const file = stack.use(new SqliteFile(path, { steps: STEPS, exclusive: false }))
+  const file = stack.use(new SqliteFile(path, { schema: SCHEMA, exclusive: false }))
   const kept = new KeptReads<{ readonly word: string }>(file)
   const state = { reads: 0 }
   const read = (key = 'a'): string | undefined => {

@@ -4,7 +4,7 @@ import { ConfigError } from '#shared/config/config-error.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
 import type { MongoSchema } from './mongo-schema.ts'
 import type { ReportStep } from './schema-step.ts'
-import { migrateSqlite, type SqliteStep } from './sqlite-schema.ts'
+import { migrateSqlite, type SqliteSchema } from './sqlite-schema.ts'
 
 /** A SQLite file of a service. */
 export interface SqliteStore {
@@ -12,10 +12,10 @@ export interface SqliteStore {
   readonly file: string
   /** Whether a running server locks the file. */
   readonly exclusive: boolean
-  readonly steps: readonly SqliteStep[]
+  readonly schema: SqliteSchema
 }
 
-/** What a service stores, in either kind of store, and the steps that lead to its schema. */
+/** What a service stores, in either kind of store. */
 export interface StoreSchema {
   readonly sqlite: readonly SqliteStore[]
   readonly mongo: MongoSchema
@@ -44,7 +44,7 @@ export async function anyStored(store: StoreConfig, schemas: readonly StoreSchem
 
 /**
  * Migrates the stores of services to their latest versions, and creates none. It may be killed and run again, or run
- * several times at once. Throws a ConfigError of one line if a newer program wrote one of them, a server has it open,
+ * several times at once. Throws a ConfigError of one line if another program wrote one of them, a server has it open,
  * or MongoDB goes away.
  */
 export async function migrateStores(
@@ -53,8 +53,8 @@ export async function migrateStores(
   report: ReportStep,
 ): Promise<void> {
   if (store.kind === 'sqlite') {
-    for (const { file, exclusive, steps } of schemas.flatMap(({ sqlite }) => sqlite)) {
-      migrateSqlite({ path: join(store.directory, file), steps }, exclusive, report)
+    for (const { file, exclusive, schema } of schemas.flatMap(({ sqlite }) => sqlite)) {
+      migrateSqlite(join(store.directory, file), schema, exclusive, report)
     }
     return
   }

@@ -1,9 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ClientSession, type Collection, type Db, MongoServerError } from 'mongodb'
+import { type ClientSession, type Collection, type Db, type IndexDescription, MongoServerError } from 'mongodb'
 import { randomText } from '#shared/ids.ts'
 import { MAX_TIME_MS, type Mongo } from './mongo.ts'
 import { isLocked } from './mongo-transactions.ts'
-import { lineOf, type ReportStep, refuseNewer, requireLatest, type SchemaStep, type StorePlace } from './schema-step.ts'
+import {
+  latestForm,
+  lineOf,
+  type ReportStep,
+  refuseForeign,
+  requireLatest,
+  type SchemaStep,
+  type StoreForm,
+  type StorePlace,
+} from './schema-step.ts'
 
 /** What a step changes. */
 export interface MongoStepStore {
@@ -29,21 +38,21 @@ export type MongoStep = SchemaStep<MongoStepStore, Promise<void>>
 /** Another process runs the steps, or has run them. */
 class LeaseLost extends Error {}
 
-/** A service's data in MongoDB, and the steps that lead to its schema. */
+/** A service's data in MongoDB. */
 export interface MongoSchema {
   /** The service. */
   readonly name: string
-  /** A collection that has existed since the first version. */
-  readonly collection: string
+  /** The collections that have indexes, as they are now. */
+  readonly indexes: Readonly<Record<string, readonly IndexDescription[]>>
+  readonly digest: number
   readonly steps: readonly MongoStep[]
 }
 
-/** The version of a service's data, and who runs the next steps. */
-interface VersionDocument {
+/** The form of a service's data, and who runs the next steps. Written before any collection. */
+interface VersionDocument extends StoreForm {
   /** The service. */
   readonly _id: string
-  readonly version: number
-  /** Nothing has been stored yet: a service that needs the data creates the schema, or continues with that. */
+  /** The indexes are not complete, so nothing has been stored yet: a service that needs the data creates the rest. */
   readonly making?: boolean
   readonly holder: string | null
   /** By the server's clock; until then nobody else runs steps. */
@@ -60,18 +69,24 @@ const DUPLICATE_KEY = 11_000
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 
 /**
- * Creates the schema of a service's data unless there is one, and throws unless it is the latest (`requireLatest`).
- * Several processes may do so at once.
+ * Creates the indexes of a service's data if there is none, and throws unless the data has the latest form
+ * (`requireLatest`). Several processes may do so at once.
  */
-export async function prepareMongoSchema(mongo: Mongo, schema: MongoSchema): Promise<void> {
-  const { version, isMade } = await versionOf(mongo.db, schema)
-  if (!isMade) await runSteps(mongo, schema, () => {})
-  else requireLatest(placeOf(mongo.db, schema), version, schema.steps)
+export async function prepareMongoSchema({ db }: Mongo, schema: MongoSchema): Promise<void> {
+  const { name: _id, indexes } = schema
+  const latest = latestForm(schema)
+  const stored = await formOf(db, schema)
+  if (stored !== undefined) return requireLatest(placeOf(db, schema), stored, latest)
+  await begin(db, { _id, ...latest, making: true, holder: null, heldUntil: new Date(0) })
+  for (const [name, descriptions] of Object.entries(indexes)) {
+    await db.collection(name).createIndexes([...descriptions], LIMIT)
+  }
+  await versions(db).updateOne({ _id, ...latest }, { $unset: { making: true } }, LIMIT)
 }
 
 /** Whether the service has stored anything in that database. */
 export async function isMongoStored({ db }: Mongo, schema: MongoSchema): Promise<boolean> {
-  return (await versionOf(db, schema)).isMade
+  return (await formOf(db, schema)) !== undefined
 }
 
 /**
@@ -80,38 +95,33 @@ export async function isMongoStored({ db }: Mongo, schema: MongoSchema): Promise
  * wrote the data.
  */
 export async function migrateMongo(mongo: Mongo, schema: MongoSchema, report: ReportStep): Promise<void> {
-  if (await isMongoStored(mongo, schema)) await runSteps(mongo, schema, report)
-}
-
-async function runSteps(mongo: Mongo, schema: MongoSchema, report: ReportStep): Promise<void> {
   const { db } = mongo
   const place = placeOf(db, schema)
   const holder = randomText(16)
   for (;;) {
-    const { version: done } = await versionOf(db, schema)
-    refuseNewer(place, done, schema.steps)
-    const next = schema.steps.find((step) => step.version > done)
+    const stored = await formOf(db, schema)
+    if (stored === undefined) return
+    refuseForeign(place, stored, latestForm(schema))
+    const { version } = stored
+    const next = schema.steps.find((step) => step.version > version)
     if (next === undefined) return
-    await number(db, schema.name, done)
-    const held = { _id: schema.name, version: done, holder }
+    const held = { _id: schema.name, version, holder }
     if (!(await acquire(mongo, held))) {
       await delay(AGAIN_MS)
       continue
     }
     report(lineOf(place, next))
     const renewing = setInterval(() => void hold(db, held).catch(() => {}), RENEW_MS)
-    let reached = done
+    let reached: Partial<StoreForm> = {}
     try {
       await next.up({ db, commit: (write) => commit(mongo, held, write) })
-      reached = next.version
+      reached = { version: next.version, digest: schema.digest }
     } catch (error) {
       if (!(error instanceof LeaseLost)) throw error
     } finally {
       clearInterval(renewing)
-      // Whoever has lost the lease leaves the version to its new holder.
-      const isLast = reached === schema.steps.at(-1)?.version
-      const made = isLast ? { $unset: { making: true as const } } : {}
-      await versions(db).updateOne(held, { $set: { version: reached, holder: null }, ...made }, LIMIT)
+      // A process that has lost the lease leaves the version to the new holder.
+      await versions(db).updateOne(held, { $set: { ...reached, holder: null } }, LIMIT)
     }
   }
 }
@@ -127,16 +137,12 @@ function commit(mongo: Mongo, held: Held, write: (session: ClientSession) => Pro
   })
 }
 
-/** Writes the version of data that has none yet. */
-async function number(db: Db, name: string, version: number): Promise<void> {
+/** Records the form of data that is empty. */
+async function begin(db: Db, { _id, making, ...form }: VersionDocument): Promise<void> {
   try {
-    await versions(db).updateOne(
-      { _id: name },
-      { $setOnInsert: { version, making: version === 0, holder: null, heldUntil: new Date(0) } },
-      { upsert: true, ...LIMIT },
-    )
+    await versions(db).updateOne({ _id, making }, { $set: form }, { upsert: true, ...LIMIT })
   } catch (error) {
-    // Another process has done it.
+    // Another process has completed it.
     if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) throw error
   }
 }
@@ -159,26 +165,22 @@ async function hold(db: Db, { holder, ...of }: Held, session?: ClientSession): P
   const held = { holder, heldUntil: { $add: ['$$NOW', LEASE_MS] } }
   const { matchedCount } = await versions(db).updateOne({ ...of, ...free }, [{ $set: held }], {
     ...LIMIT,
-    ...(session && { session }),
+    session,
   })
   return matchedCount > 0
 }
 
 /**
- * Data from before versions has the first version, without a number; data that nobody finished creating counts as
- * empty.
+ * Undefined: nothing has been stored yet, nor has the schema been completed. Data without a record of its form is of
+ * another program.
  */
-async function versionOf(db: Db, { name, collection }: MongoSchema): Promise<{ version: number; isMade: boolean }> {
-  const numbered = async () => {
-    const found = await versions(db).findOne({ _id: name }, LIMIT)
-    return found && { version: found.version, isMade: found.version > 0 && found.making !== true }
-  }
-  const known = await numbered()
-  if (known !== null) return known
-  const collections = await db.listCollections({ name: collection }, { nameOnly: true, ...LIMIT }).toArray()
-  if (collections.length === 0) return { version: 0, isMade: false }
-  // Another process may have begun meanwhile, which numbers the data before it creates a collection.
-  return (await numbered()) ?? { version: 1, isMade: true }
+async function formOf(db: Db, { name, indexes }: MongoSchema): Promise<StoreForm | undefined> {
+  // In this order, since another process may begin meanwhile.
+  const collections = { name: { $in: Object.keys(indexes) } }
+  const hasData = await db.listCollections(collections, { nameOnly: true, ...LIMIT }).hasNext()
+  const stored = await versions(db).findOne({ _id: name }, LIMIT)
+  if (stored?.making === true || (stored === null && !hasData)) return undefined
+  return { version: stored?.version ?? 0, digest: stored?.digest ?? 0 }
 }
 
 function versions(db: Db): Collection<VersionDocument> {

@@ -23,8 +23,8 @@ function folder() {
 /** A store of texts like that of a service: watched, and behind its port. */
 function openStore(path: string, more = '') {
   const tables = `CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT); ${more}`
-  const steps = [{ version: 1, name: 'texts', up: (database: DatabaseSync) => database.exec(tables) }]
-  const file = new SqliteFile(path, { steps, exclusive: true })
+  const schema = { create: [tables], digest: 1, steps: [] }
+  const file = new SqliteFile(path, { schema, exclusive: true })
   const lines: Record<string, unknown>[] = []
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) })
   const store = {

@@ -8,20 +8,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { SqliteFile, type SqliteOptions } from '#shared/stores/sqlite.ts'
 import { SqliteBusyError } from '#shared/stores/sqlite-database.ts'
-import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
 
 const tables = `CREATE TABLE parent (id INTEGER PRIMARY KEY);
   CREATE TABLE child (
     id INTEGER PRIMARY KEY,
     parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED
   )`
-const steps: readonly SqliteStep[] = [{ version: 1, name: 'tables', up: (database) => database.exec(tables) }]
+const schema = { create: [tables], digest: 1, steps: [] }
 
 /** An open file in a folder of its own; both are removed at the end. */
 async function openFile(options: Partial<SqliteOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'portico-sqlite-'))
   const path = join(directory, 'deep', 'test.sqlite')
-  const open = () => new SqliteFile(path, { steps, exclusive: false, ...options })
+  const open = () => new SqliteFile(path, { schema, exclusive: false, ...options })
   const file = open()
   return {
     path,
@@ -192,7 +191,7 @@ test('a process that is killed lets go of its exclusive file, and what it had wr
   await store.file[Symbol.asyncDispose]()
   const module = JSON.stringify(new URL('sqlite.ts', import.meta.url).href)
   const code = `import { SqliteFile } from ${module}
-    const file = new SqliteFile(${JSON.stringify(store.path)}, { steps: [{ version: 1, name: 'there already', up() {} }], exclusive: true })
+    const file = new SqliteFile(${JSON.stringify(store.path)}, { schema: { create: [], digest: 1, steps: [] }, exclusive: true })
     await file.write(() => file.statement('INSERT INTO parent VALUES (7)').run())
     console.log('written')
     setInterval(() => {}, 1000)`

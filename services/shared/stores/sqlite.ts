@@ -3,12 +3,11 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { diskProblem, FILE_GONE } from './disk-problem.ts'
 import { openDatabase } from './sqlite-database.ts'
 import { type Job, SqliteJobs } from './sqlite-jobs.ts'
-import { prepareSchema, type SqliteStep } from './sqlite-schema.ts'
+import { prepareSchema, type SqliteSchema } from './sqlite-schema.ts'
 
 /** How a file is opened. */
 export interface SqliteOptions {
-  /** The steps that lead to its schema. */
-  readonly steps: readonly SqliteStep[]
+  readonly schema: SqliteSchema
   /** Locks out every other process for as long as the file is open; a crash releases the lock. */
   readonly exclusive: boolean
   /**
@@ -29,7 +28,7 @@ const LOOK_MS = 1_000
  * A SQLite file with group commit: all writes of one turn of the event loop share one transaction (WAL,
  * synchronous=FULL) and resolve after its commit. A job that throws undoes only its own writes (`SqliteJobs`). Reads
  * see only committed data, since nothing else runs while a transaction is open. Used by adapters only (ADR 0002). The
- * schema is created in an empty file; an older file throws `OlderStoreError`, a newer one ConfigError. Once the file
+ * schema is created in an empty file; an older file throws `OlderStoreError`, any other one ConfigError. Once the file
  * turns out to be damaged, or is gone from its place, nothing more is written, since it could be lost.
  */
 export class SqliteFile implements AsyncDisposable {
@@ -50,7 +49,7 @@ export class SqliteFile implements AsyncDisposable {
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
     this.#database = openDatabase(path, options.exclusive, (database) => {
-      prepareSchema(database, { path, steps: options.steps })
+      prepareSchema(database, path, options.schema)
       database.exec(PROBES)
     })
     this.#transactions = new SqliteJobs(this.#database, options)

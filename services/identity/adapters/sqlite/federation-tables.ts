@@ -1,10 +1,5 @@
-const NO_UPDATE = refusal('audit_entries_update', 'UPDATE ON audit_entries')
-
 /** Issuers, policies, the audit log and claimed tokens. */
 export const FEDERATION = [
-  "ALTER TABLE organizations ADD COLUMN plan TEXT NOT NULL DEFAULT 'enterprise'",
-  'ALTER TABLE organizations ADD COLUMN last_position INTEGER NOT NULL DEFAULT 0',
-  'CREATE INDEX api_keys_id ON api_keys (id)',
   `CREATE TABLE issuers (
     id TEXT NOT NULL PRIMARY KEY,
     organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -40,6 +35,9 @@ export const FEDERATION = [
     kind TEXT NOT NULL,
     policy_id TEXT,
     issuer_id TEXT,
+    key_id TEXT,
+    reason TEXT,
+    subject TEXT,
     event TEXT NOT NULL,
     PRIMARY KEY (organization_id, position)
   ) STRICT, WITHOUT ROWID`,
@@ -47,10 +45,14 @@ export const FEDERATION = [
   'CREATE INDEX audit_entries_policy ON audit_entries (organization_id, policy_id, position)',
   'CREATE INDEX audit_entries_issuer ON audit_entries (organization_id, issuer_id, position)',
   `CREATE INDEX audit_entries_kind ON audit_entries (organization_id, kind, position) WHERE kind <> 'exchange-accepted'`,
+  ...['key_id', 'reason', 'subject'].map(
+    (column) => `CREATE INDEX audit_entries_${column} ON audit_entries (organization_id, ${column}, position)
+      WHERE ${column} IS NOT NULL`,
+  ),
   // Only entries from before this time may be removed; it only moves forward.
   'CREATE TABLE audit_retention (id INTEGER PRIMARY KEY CHECK (id = 1), kept_from INTEGER NOT NULL) STRICT',
   'INSERT INTO audit_retention VALUES (1, 0)',
-  NO_UPDATE,
+  refusal('audit_entries_update', 'UPDATE ON audit_entries'),
   refusal('audit_entries_delete', 'DELETE ON audit_entries', 'OLD.time >= (SELECT kept_from FROM audit_retention)'),
   // A row that replaces another one deletes it without firing a trigger.
   refusal(
@@ -66,22 +68,6 @@ export const FEDERATION = [
     until INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`,
   'CREATE INDEX replay_claims_until ON replay_claims (until)',
-]
-
-/** Columns by which entries of the audit log are found, and what is known about deleted policies. */
-export const AUDIT_FILTERS = [
-  'ALTER TABLE audit_entries ADD COLUMN key_id TEXT',
-  'ALTER TABLE audit_entries ADD COLUMN reason TEXT',
-  'ALTER TABLE audit_entries ADD COLUMN subject TEXT',
-  // The content of entries does not change.
-  'DROP TRIGGER audit_entries_update',
-  `UPDATE audit_entries SET reason = event ->> '$.reason', subject = event ->> '$.subject',
-    key_id = iif(event ->> '$.resource' = 'api-key', event ->> '$.resourceId', event ->> '$.target.keyId')`,
-  NO_UPDATE,
-  ...['key_id', 'reason', 'subject'].map(
-    (column) => `CREATE INDEX audit_entries_${column} ON audit_entries (organization_id, ${column}, position)
-      WHERE ${column} IS NOT NULL`,
-  ),
   `CREATE TABLE deleted_policies (
     id TEXT NOT NULL PRIMARY KEY,
     organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -90,9 +76,6 @@ export const AUDIT_FILTERS = [
     target TEXT,
     time INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`,
-  `INSERT INTO deleted_policies (id, organization_id, issuer_id, time)
-    SELECT policy_id, organization_id, event ->> '$.before.issuer_id', time
-    FROM audit_entries WHERE kind = 'changed' AND policy_id IS NOT NULL AND event ->> '$.after' IS NULL`,
 ]
 
 function refusal(name: string, event: string, condition = 'TRUE'): string {

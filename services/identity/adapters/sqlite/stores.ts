@@ -6,7 +6,7 @@ import { SqliteAuditLog } from './audit-log.ts'
 import { SqliteFederationStore } from './federation-store.ts'
 import { SqliteIdentityStore } from './identity-store.ts'
 import { SqliteOrganizationStore } from './organization-store.ts'
-import { STEPS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 import { SqliteSigningKeys } from './signing-keys.ts'
 
 /**
@@ -14,7 +14,7 @@ import { SqliteSigningKeys } from './signing-keys.ts'
  * server.
  */
 export function openSqliteStores(path: string, clock: Clock): Stores {
-  const file = new SqliteFile(path, { steps: STEPS, exclusive: false })
+  const file = new SqliteFile(path, { schema: SCHEMA, exclusive: false })
   const federation = new SqliteFederationStore(file)
   return {
     probe: () => file.probe(),

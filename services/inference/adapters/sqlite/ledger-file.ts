@@ -28,7 +28,7 @@ import {
   spentOf,
   toCloseCall,
 } from './ledger-rows.ts'
-import { STEPS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 
 const GET = 'SELECT * FROM ledger WHERE workspace = ? AND request_id = ?'
 const LEFT = "SELECT * FROM ledger WHERE status = 'open'"
@@ -46,7 +46,7 @@ export class LedgerFile {
   constructor(path: string) {
     const beforeCommit = (): void => this.#beforeCommit()
     const undone = (): void => this.#undone()
-    this.#file = new SqliteFile(path, { steps: STEPS, exclusive: true, beforeCommit, undone })
+    this.#file = new SqliteFile(path, { schema: SCHEMA, exclusive: true, beforeCommit, undone })
   }
 
   probe(): Promise<void> {

@@ -1,6 +1,7 @@
-import type { SqliteStep } from '#shared/stores/sqlite-schema.ts'
+import { digestOf } from '#shared/stores/schema-step.ts'
+import type { SqliteSchema } from '#shared/stores/sqlite-schema.ts'
 
-const FIRST = [
+const CREATE = [
   `CREATE TABLE presets (
     workspace TEXT NOT NULL, slug TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, description TEXT, status TEXT NOT NULL,
     status_updated_at INTEGER, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, creator_key_id TEXT NOT NULL,
@@ -15,7 +16,5 @@ const FIRST = [
   ) STRICT, WITHOUT ROWID`,
 ]
 
-/** The schema steps of `presets.sqlite`. */
-export const PRESET_STEPS: readonly SqliteStep[] = [
-  { version: 1, name: 'the first schema', up: (database) => database.exec(FIRST.join(';\n')) },
-]
+/** The schema of `presets.sqlite`. */
+export const PRESET_SCHEMA: SqliteSchema = { create: CREATE, digest: digestOf(CREATE), steps: [] }

@@ -8,7 +8,7 @@ import {
 } from '#services/inference/ports/preset-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { PRESET_STEPS } from './preset-schema.ts'
+import { PRESET_SCHEMA } from './preset-schema.ts'
 
 const RAISE = `INSERT INTO presets (workspace, slug, id, name, status, created_at, updated_at, creator_key_id, version)
   VALUES (?1, ?2, ?3, ?2, 'active', ?4, ?4, ?5, 1)
@@ -38,7 +38,7 @@ export class SqlitePresetStore implements PresetStore {
   readonly #file: SqliteFile
 
   constructor(path: string) {
-    this.#file = new SqliteFile(path, { steps: PRESET_STEPS, exclusive: true })
+    this.#file = new SqliteFile(path, { schema: PRESET_SCHEMA, exclusive: true })
   }
 
   createVersion(workspace: string, slug: string, draft: PresetDraft): Promise<DesignatedPreset> {

@@ -34,6 +34,7 @@ import { MongoReads } from './reads.ts'
 import { SCHEMA } from './schema.ts'
 import { MongoSessionLists } from './session-lists.ts'
 import type { StoreParts } from './store-parts.ts'
+import type { TitleTurn } from './titles/title-blocks.ts'
 import { MongoTitleIndex } from './titles/title-index.ts'
 import type { ServerState } from './transaction.ts'
 
@@ -48,6 +49,8 @@ export async function openMongoSessionStore(options: {
 }): Promise<SessionStore> {
   const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
   await prepareMongoSchema(mongo, SCHEMA)
+  const first = { $setOnInsert: { last: 0, until: 0 } }
+  await mongo.db.collection<TitleTurn>('titleTurns').updateOne({ _id: 'blocks' }, first, { upsert: true })
   const collections = collectionsOf(mongo.db)
   const queue = new MongoQueue(mongo, collections)
   const titles = new MongoTitleIndex(mongo, collections)

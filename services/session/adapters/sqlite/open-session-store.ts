@@ -13,7 +13,7 @@ import { HiddenSessions } from './hidden/hidden-sessions.ts'
 import { SqliteRemoval } from './hidden/removal.ts'
 import { SqliteStaging } from './hidden/staging.ts'
 import { voidLeases } from './leases.ts'
-import { STEPS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 import { SqliteSessionLists } from './session-lists.ts'
 import { SqliteSessionStore } from './session-store.ts'
 import { TitleIndex } from './titles/title-index.ts'
@@ -32,7 +32,7 @@ export async function openSqliteSessionStore(options: {
 }): Promise<SessionStore & { readonly blobUses: BlobUses }> {
   const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false, logger } = options
   const undone = (): void => workspaces.forget()
-  const file = new SqliteFile(path, { steps: STEPS, exclusive: true, undone })
+  const file = new SqliteFile(path, { schema: SCHEMA, exclusive: true, undone })
   const workspaces = new WorkspaceNumbers(file)
   try {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { STEPS } from '../schema.ts'
+import { SCHEMA } from '../schema.ts'
 import { WorkspaceNumbers } from './workspace-numbers.ts'
 
 test('a workspace keeps its number, and one that was rolled back belongs to nobody', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-numbers-'))
   try {
     const undone = (): void => numbers.forget()
-    await using file = new SqliteFile(join(directory, 'session.sqlite'), { steps: STEPS, exclusive: true, undone })
+    await using file = new SqliteFile(join(directory, 'session.sqlite'), { schema: SCHEMA, exclusive: true, undone })
     const numbers = new WorkspaceNumbers(file)
     const take = (workspace: string, fails = false): Promise<number> =>
       file.write(() => {

@@ -7,12 +7,9 @@ import { BLOCK } from '#services/session/adapters/common/titles/place-sets.ts'
 import { Revision } from '#services/session/domain/revision.ts'
 import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Write } from '#services/session/domain/write.ts'
-import { migrateSqlite } from '#shared/stores/sqlite-schema.ts'
 import { createLogger } from '#shared/telemetry/logging.ts'
 import { findsAll, HOUR_MS, START, TitledSessions, titledSessions } from '#test/support/titled-sessions.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import { STEPS } from '../schema.ts'
-import { placeTitles } from '../steps/place-titles.ts'
 import { TitleIndex } from './title-index.ts'
 
 test('activity within an hour leaves a session its place; in another hour, or elsewhere, it gets a place after all others', async () => {
@@ -103,23 +100,4 @@ test('a block that a crash left half written is written whole', async () => {
   await all.indexed()
   assert.equal(all.count('titleBlocks'), 1)
   findsAll(all, 'after a crash')
-})
-
-test('sessions older than the index are placed in the order of their activity', async () => {
-  const step = STEPS.findIndex(({ up }) => up === placeTitles)
-  const directory = await mkdtemp(join(tmpdir(), 'portico-titles-'))
-  const before = new TitledSessions(directory, STEPS.slice(0, step))
-  await before.add(200, 1_000)
-  before.change('timeUpdated = timeUpdated + 1_000_000', 'number = 7')
-  before.change('titleSearch = NULL', 'number = 9')
-  await before.file[Symbol.asyncDispose]()
-  migrateSqlite({ path: join(directory, 'session.sqlite'), steps: STEPS }, true, () => {})
-  await using all = new TitledSessions(directory)
-  const order = all.file.statement('SELECT number FROM sessions WHERE titlePlace IS NOT NULL ORDER BY titlePlace').all()
-  const expected = Array.from({ length: 200 }, (_, i) => i + 1).filter((number) => number !== 7 && number !== 9)
-  assert.deepEqual(
-    order.map(({ number }) => number),
-    [...expected, 7],
-  )
-  findsAll(all, 'after the step')
 })
