@@ -1,6 +1,5 @@
-import { SharedStream } from '#shared/broadcast/shared-stream.ts'
+import { Broadcast } from '#shared/broadcast/broadcast.ts'
 import type { Clock } from '#shared/clock.ts'
-import { Rejection } from '#shared/rejection.ts'
 import { callOptions, NO_DEADLINE, type Principal } from '#shared/rpc/call-context.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { Clients } from '../clients.ts'
@@ -18,7 +17,7 @@ export interface Wanted {
 }
 
 /** Live frames for all clients that want the same: one stream of each service, and each event made a frame once. */
-export type Feed = SharedStream<Frame>
+export type Feed = Broadcast<Frame>
 
 const feeds = new WeakMap<Clients, Map<string, Feed>>()
 
@@ -30,7 +29,7 @@ export function feedOf(clients: Clients, wanted: Wanted, clock: Clock): Feed {
   const { organizationId, workspaceId, kind } = principal
   const key = JSON.stringify([organizationId, workspaceId, kind, sessionId, directory])
   const existing = known.get(key)
-  if (existing !== undefined && existing.over === undefined) return existing
+  if (existing?.isOver === false) return existing
   const closing = new AbortController()
   const close = (): void => {
     if (known.get(key) === feed) known.delete(key)
@@ -49,7 +48,7 @@ function openFeed(
   { signal, close }: { readonly signal: AbortSignal; readonly close: () => void },
 ): Feed {
   const options = callOptions({ principal }, { signal, timeoutMs: NO_DEADLINE })
-  return new SharedStream<Frame>({
+  return new Broadcast<Frame>({
     source: mergeEvents({
       session: session.streamEvents({ sessionId, directory }, options),
       // Events of locations belong to no session.
@@ -58,14 +57,12 @@ function openFeed(
       fromCatalog: (message) => fromCatalogMessage(message, clock),
       signal,
     }),
-    begins: ({ position = '' }) => position,
     positionOf: ({ position }) => position,
     isGap: ({ gap = false }) => gap,
     // Of a removed session, only its last event is replayed.
     voids: ({ sessionId, isRemoval = false }) =>
       isRemoval ? (earlier) => earlier.sessionId === sessionId && earlier.isRemoval !== true : undefined,
     sizeOf: ({ text }) => text.length,
-    overflow: () => new Rejection('EVENTS_OVERFLOWED'),
     close,
   })
 }

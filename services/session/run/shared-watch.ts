@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { Broadcast } from '#shared/broadcast/broadcast.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { pause } from './pause.ts'
 
@@ -21,7 +22,7 @@ interface SharedWatchOptions<R> {
  */
 export class SharedWatch<R> {
   readonly #options: SharedWatchOptions<R>
-  readonly #readers = new Map<string, Reader<R>>()
+  readonly #reads = new Map<string, SharedReads<R>>()
 
   constructor(options: SharedWatchOptions<R>) {
     this.#options = options
@@ -34,28 +35,29 @@ export class SharedWatch<R> {
   async until<T>(
     session: WatchedSession,
     signal: AbortSignal,
-    answerOf: (found: R) => T | undefined | Promise<T | undefined>,
+    answerOf: (result: R) => T | undefined | Promise<T | undefined>,
   ): Promise<T> {
     signal.throwIfAborted()
     const key = `${session.workspace}\0${session.sessionId}`
-    const reader = this.#readers.get(key) ?? new Reader(session, this.#options)
-    this.#readers.set(key, reader)
-    reader.users++
+    const reads = this.#reads.get(key) ?? new SharedReads(session, this.#options, () => this.#reads.delete(key))
+    this.#reads.set(key, reads)
+    const { begun, stream } = reads
+    const release = stream.use()
+    const reader = stream.read(undefined, ({ number }) => number > begun)
+    const leave = (): void => reader.leave()
+    signal.addEventListener('abort', leave)
     try {
-      let seen = reader.begun
-      reader.due()
-      for (;;) {
-        const { number, found } = await unlessAborted(reader.after(seen), signal)
-        seen = number
-        const value = await found
+      reads.due()
+      for await (const { result } of reader) {
+        const value = await result
         const answer = await withStoreTime(() => answerOf(value))
         if (answer !== undefined) return answer
       }
+      throw signal.reason
     } finally {
-      if (--reader.users === 0) {
-        this.#readers.delete(key)
-        reader[Symbol.dispose]()
-      }
+      signal.removeEventListener('abort', leave)
+      leave()
+      release()
     }
   }
 }
@@ -63,26 +65,33 @@ export class SharedWatch<R> {
 /** A read; they are counted from 1. */
 interface Read<R> {
   readonly number: number
-  readonly found: Promise<R>
+  readonly result: Promise<R>
 }
 
 /** A shared read belongs to none of the waiting requests. */
 const outsideAnyRequest = AsyncLocalStorage.snapshot()
 
 /** Reads of one session, one after the other, for all who wait for it. */
-class Reader<R> implements Disposable {
-  users = 0
+class SharedReads<R> {
   /** Number of the last read that has begun. */
   begun = 0
-  #last: Read<R> | undefined
-  #ended = Promise.withResolvers<void>()
+  readonly stream: Broadcast<Read<R>>
   #due = Promise.withResolvers<void>()
-  readonly #closing = new AbortController()
-  readonly #changes: Disposable
 
-  constructor(session: WatchedSession, { read, watch, pollMs }: SharedWatchOptions<R>) {
-    this.#changes = watch(session, () => this.due())
-    void outsideAnyRequest(() => this.#run(() => read(session), pollMs))
+  constructor(session: WatchedSession, { read, watch, pollMs }: SharedWatchOptions<R>, close: () => void) {
+    const closing = new AbortController()
+    const changes = watch(session, () => this.due())
+    this.stream = new Broadcast<Read<R>>({
+      source: this.#read(() => read(session), pollMs, closing.signal),
+      // Only the newest counts.
+      voids: () => () => true,
+      kept: { items: 0, size: 0 },
+      close: () => {
+        close()
+        closing.abort()
+        changes[Symbol.dispose]()
+      },
+    })
   }
 
   /** Requests another read after the current one. */
@@ -90,31 +99,15 @@ class Reader<R> implements Disposable {
     this.#due.resolve()
   }
 
-  /** The last read, once there is one after that number. */
-  async after(number: number): Promise<Read<R>> {
-    for (;;) {
-      if (this.#last !== undefined && this.#last.number > number) return this.#last
-      await this.#ended.promise
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.#closing.abort()
-    this.#changes[Symbol.dispose]()
-  }
-
-  async #run(read: () => Promise<R>, pollMs: number): Promise<void> {
-    const { signal } = this.#closing
+  async *#read(read: () => Promise<R>, pollMs: number, signal: AbortSignal): AsyncGenerator<Read<R>, undefined> {
     // Callers of the same turn share the first read.
     await this.#due.promise
     while (!signal.aborted) {
       this.#due = Promise.withResolvers()
       const number = ++this.begun
-      const found = withStoreTime(read)
-      await found.catch(() => {})
-      this.#last = { number, found }
-      this.#ended.resolve()
-      this.#ended = Promise.withResolvers()
+      const result = outsideAnyRequest(() => withStoreTime(read))
+      await result.catch(() => {})
+      yield { number, result }
       await dueOr(this.#due.promise, pollMs, signal)
     }
   }
@@ -126,14 +119,4 @@ async function dueOr(due: Promise<void>, pollMs: number, signal: AbortSignal): P
   const poll = pause(pollMs, AbortSignal.any([signal, woken.signal])).catch(() => {})
   await Promise.race([due, poll])
   woken.abort()
-}
-
-/** Throws the signal's reason. */
-function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BroadcastReader } from './reader.ts'
-import { SharedStream } from './shared-stream.ts'
+import { Broadcast, type BroadcastReader } from './broadcast.ts'
 
 /**
  * Items are `+` with a position, `-` with a text that has no position, or `gap`. The size of an item is its length. One
@@ -26,14 +25,12 @@ function stream(size = (item: string): number => item.length) {
       }
     }
   }
-  const shared = new SharedStream<string>({
+  const shared = new Broadcast<string>({
     source: source(),
-    begins: (item) => item.slice(1),
     positionOf: (item) => (item.startsWith('+') ? item.slice(1) : undefined),
     isGap: (item) => item === 'gap',
     voids: (item) => (item.endsWith('!') ? (earlier) => earlier.endsWith('?') : undefined),
     sizeOf: size,
-    overflow: () => new Error('overflow'),
     close: () => closed++,
   })
   return {
@@ -139,7 +136,7 @@ test('an item that cannot be taken in ends the stream for all readers, with the 
   const waiting = readers.map((reader) => assert.rejects(reader.next(), /no size/))
   emit('-bad')
   await Promise.all(waiting)
-  assert.ok(shared.over)
+  assert.ok(shared.isOver)
 })
 
 for (const [what, count, size] of [
@@ -156,7 +153,7 @@ for (const [what, count, size] of [
       await fast.next()
     }
     assert.ok(shared.items.length <= count + 1, `${shared.items.length} are kept`)
-    await assert.rejects(slow.next(), /overflow/)
+    await assert.rejects(slow.next(), { reason: 'EVENTS_OVERFLOWED' })
     slow.leave()
     emit('+99999')
     assert.deepEqual(await take(fast, 1), ['+99999'])
@@ -184,7 +181,7 @@ test('a reader that has fallen behind, but has not noticed it, keeps nothing', a
     await fast.next()
   }
   assert.deepEqual(shared.items, ['+29'])
-  await assert.rejects(slow.next(), /overflow/)
+  await assert.rejects(slow.next(), { reason: 'EVENTS_OVERFLOWED' })
 })
 
 test('of what everybody has read, only the newest is kept', async () => {
@@ -234,7 +231,7 @@ test('a source that fails at once opens nothing', async () => {
   const { shared, emit } = stream()
   emit(new Error('away'))
   await assert.rejects(shared.opened, /away/)
-  assert.notEqual(shared.over, undefined)
+  assert.ok(shared.isOver)
 })
 
 test('what an item makes void is no longer for those who have not reached it, who may resume there all the same', async () => {

@@ -1,6 +1,6 @@
 import type { VolatileEvent } from '#services/session/domain/event.ts'
 import type { LostEvent, TailItem } from '#services/session/ports/event-log.ts'
-import type { BroadcastReader } from '#shared/broadcast/reader.ts'
+import type { BroadcastReader } from '#shared/broadcast/broadcast.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { Mark } from './pending-events.ts'
 import { type FeedItem, type FeedStore, WorkspaceFeed } from './workspace-feed.ts'
@@ -99,7 +99,7 @@ export class EventHub {
 
   #feedOf(workspace: string): WorkspaceFeed {
     const existing = this.#feeds.get(workspace)
-    if (existing !== undefined && existing.stream.over === undefined) return existing
+    if (existing?.stream.isOver === false) return existing
     const closed = (): void => {
       if (this.#feeds.get(workspace) === feed) this.#feeds.delete(workspace)
     }

@@ -2,7 +2,7 @@ import type { DurableEvent, VolatileEvent } from '#services/session/domain/event
 import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { TailItem } from '#services/session/ports/event-log.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
-import { SharedStream } from '#shared/broadcast/shared-stream.ts'
+import { Broadcast } from '#shared/broadcast/broadcast.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { Ancestors } from './ancestors.ts'
 import { PendingEvents } from './pending-events.ts'
@@ -28,7 +28,7 @@ export type FeedStore = Pick<SessionStore, 'tailEvents' | 'getSession'>
 export class WorkspaceFeed {
   readonly pending = new PendingEvents()
   readonly ancestors: Ancestors
-  readonly stream: SharedStream<FeedItem>
+  readonly stream: Broadcast<FeedItem>
   readonly #closing = new AbortController()
   readonly #tail: AsyncIterator<TailItem>
 
@@ -39,14 +39,12 @@ export class WorkspaceFeed {
   constructor(store: FeedStore, workspace: string, { ready, closed }: { ready: () => number; closed: () => void }) {
     this.ancestors = new Ancestors(store, workspace)
     this.#tail = store.tailEvents(workspace, undefined, this.#closing.signal)[Symbol.asyncIterator]()
-    this.stream = new SharedStream<FeedItem>({
+    this.stream = new Broadcast<FeedItem>({
       source: this.#merge(ready),
-      begins: (item) => (item.type === 'ready' ? item.position : ''),
-      positionOf: (item) => (item.type === 'event' ? item.event.position : undefined),
+      positionOf,
       isGap: ({ type }) => type === 'missed',
       voids,
       sizeOf,
-      overflow: () => new Rejection('EVENTS_OVERFLOWED'),
       close: () => {
         closed()
         this.#close()
@@ -103,6 +101,11 @@ export class WorkspaceFeed {
       pull()
     }
   }
+}
+
+function positionOf(item: FeedItem): string | undefined {
+  if (item.type === 'ready') return item.position
+  return item.type === 'event' ? item.event.position : undefined
 }
 
 /** Of a removed session, only its last event is replayed. */

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventRecord } from '#services/session/adapters/common/event-record.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
+import type { BroadcastReader } from '#shared/broadcast/broadcast.ts'
 import { endOfLog, isKnown, isLost, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
-import { EventFeed } from './event-feed.ts'
-import type { PlacedEvent } from './event-ring.ts'
+import { EventFeed, type FeedItem, type PlacedEvent } from './event-feed.ts'
 import { EventTexts } from './event-texts.ts'
 import { expireEvents } from './expire-events.ts'
 import { LostEvents } from './lost-events.ts'
@@ -17,30 +17,18 @@ const RETRY_MS = 1_000
 const AHEAD = 100
 
 /**
- * The position of a reader: its number in the feed's ring, while it has one, and its place in the server's log; and
- * what it has missed since the last event that it got.
- */
-interface Cursor {
-  number: number | undefined
-  place: LogPlace
-  readonly lost: LostEvents
-}
-
-/**
  * The event log is the server's log of changes to the events collection, and a position is a place in it. All readers
- * share one feed; a reader that begins further back, or is too slow for the feed, reads from the server until it has
+ * share one feed; a reader that begins further back, or is too slow for it, reads from the server until it has
  * caught up.
  */
 export class MongoEventLog implements AsyncDisposable {
   readonly #collections: Collections
   readonly #closing = new AbortController()
-  #feed: Promise<EventFeed> | undefined
+  #feed: EventFeed | undefined
   readonly #texts: EventTexts
   /** Events that were written before this time have expired. */
   #expiredBefore = 0
   readonly #isExpired = ({ timeCreated }: EventRecord): boolean => timeCreated < this.#expiredBefore
-  #readers = 0
-  #closed: Promise<void> | undefined
 
   constructor(collections: Collections) {
     this.#collections = collections
@@ -51,57 +39,71 @@ export class MongoEventLog implements AsyncDisposable {
   async *tail(workspace: string, position: string | undefined, ended: AbortSignal): AsyncGenerator<TailItem> {
     const signal = AbortSignal.any([ended, this.#closing.signal])
     if (signal.aborted) return
-    const release = this.#hold(signal)
+    const feed = this.#open()
+    const { stream } = feed
+    let reader: BroadcastReader<FeedItem> | undefined
+    const release = stream.use()
+    // A generator that is suspended at a `yield` does not notice an abort.
+    const leave = (): void => {
+      reader?.leave()
+      release()
+    }
+    signal.addEventListener('abort', leave)
     try {
-      const feed = await this.#open()
-      const { ring } = feed
+      await stream.opened
       const lost = new LostEvents()
-      const end = { number: ring.end, place: ring.last, lost }
-      const known = position === undefined || ring.has(position) || (await this.#isKnown(position, ring.last))
-      const cursor: Cursor = known && position !== undefined ? { number: undefined, place: position, lost } : end
-      yield { type: 'ready', position: cursor.place }
+      const { last } = stream
+      const known = position === undefined || stream.knows(position) || (await this.#isKnown(position, last))
+      let place = known && position !== undefined ? position : last
+      yield { type: 'ready', position: place }
       if (!known) yield { type: 'missed' }
       let behind = position !== undefined
       let prepared = 0
-      while (!signal.aborted) {
-        cursor.number ??= ring.after(cursor.place)
-        if (cursor.number === undefined || ring.isBehind(cursor.number)) {
-          yield* this.#catchUp(workspace, feed, cursor, signal)
+      while (!signal.aborted && !stream.isOver) {
+        if (reader === undefined || reader.isBehind) {
+          reader?.leave()
+          reader = stream.covers(place) ? stream.read(place, isFor(workspace)) : undefined
+          if (reader === undefined) place = yield* this.#catchUp(workspace, feed, { place, lost }, signal)
           continue
         }
-        const next = ring.next(cursor.number, cursor.place)
-        if (next === undefined) {
-          const missed = lost.end()
-          if (missed.length > 0) {
-            yield* missed
-            // Something may have come meanwhile.
-            continue
-          }
-          // The ring may have advanced although nothing was written in this workspace.
-          if (behind) yield { type: 'caught-up', position: later(cursor.place, ring.last) }
-          else await feed.more(signal)
-          behind = false
-          continue
-        }
-        if (behind && next.number >= prepared) {
-          const ahead = ring.records(next.number, next.number + AHEAD)
-          prepared = next.number + ahead.length
+        if (behind && reader.number >= prepared) {
+          prepared = reader.number + AHEAD
+          const ahead = reader.ahead(AHEAD).flatMap(({ record }) => record ?? [])
           this.#texts.prepare(ahead.filter((record) => record.workspace === workspace && !this.#isExpired(record)))
         }
-        const items = next.record.workspace === workspace ? await this.#itemsOf(next, lost, signal) : []
-        cursor.number = next.number + 1
-        cursor.place = next.place
+        let item = reader.take()
+        if (item === undefined) {
+          // The feed may have advanced although nothing was written in this workspace.
+          place = later(place, stream.last)
+          const missed = lost.end()
+          yield* missed
+          if (missed.length === 0 && behind) {
+            behind = false
+            yield { type: 'caught-up', position: place }
+          } else if (missed.length === 0) item = (await reader.next()).value
+          // Otherwise something may have come meanwhile.
+          if (item === undefined) continue
+        }
+        if (item.record === undefined) {
+          // What is missing comes from the server.
+          reader.leave()
+          reader = undefined
+          continue
+        }
+        const items = await this.#itemsOf({ ...item, record: item.record }, lost, signal)
+        place = item.place
         yield* items
       }
     } finally {
-      release()
+      signal.removeEventListener('abort', leave)
+      leave()
     }
   }
 
   /** Ends all readers. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
-    await this.#closed
+    await this.#feed?.closed
   }
 
   /** See EventLog.listEvents. */
@@ -133,62 +135,42 @@ export class MongoEventLog implements AsyncDisposable {
     return isKnown(db, 'events', position)
   }
 
-  /** Reads from the server up to where the feed's ring begins. */
+  /** Reads from the server up to where the feed begins; returns the place that was reached. */
   async *#catchUp(
     workspace: string,
-    { ring }: EventFeed,
-    cursor: Cursor,
+    feed: EventFeed,
+    { place: from, lost }: { readonly place: LogPlace; readonly lost: LostEvents },
     signal: AbortSignal,
-  ): AsyncGenerator<TailItem> {
-    cursor.number = undefined
-    const asked = { collections: this.#collections, texts: this.#texts, ring, workspace, isExpired: this.#isExpired }
+  ): AsyncGenerator<TailItem, LogPlace> {
+    const asked = { collections: this.#collections, texts: this.#texts, feed, workspace, isExpired: this.#isExpired }
+    let reached = from
     try {
-      for await (const { place, record } of placedEvents(asked, cursor.place, signal)) {
-        const items = record === undefined ? [] : await this.#itemsOf({ record, place }, cursor.lost, signal)
-        cursor.place = place
+      for await (const { place, record } of placedEvents(asked, from, signal)) {
+        const items = record === undefined ? [] : await this.#itemsOf({ record, place }, lost, signal)
+        reached = place
         yield* items
-        if (ring.after(place) !== undefined) return
+        if (feed.stream.covers(place)) break
       }
     } catch (error) {
       if (isLost(error)) {
-        cursor.number = ring.end
-        cursor.place = ring.last
-        cursor.lost.end()
+        reached = feed.stream.last
+        lost.end()
         yield { type: 'missed' }
       } else {
         await delay(RETRY_MS, undefined, { signal }).catch(() => {})
       }
     }
+    return reached
   }
 
-  async #open(): Promise<EventFeed> {
-    this.#feed ??= EventFeed.open(this.#collections)
-    try {
-      return await this.#feed
-    } catch (error) {
-      this.#feed = undefined
-      throw error
-    }
+  #open(): EventFeed {
+    if (this.#feed?.stream.isOver !== false) this.#feed = new EventFeed(this.#collections)
+    return this.#feed
   }
+}
 
-  async #closeFeed(): Promise<void> {
-    const feed = this.#feed
-    this.#feed = undefined
-    await (await feed?.catch(() => undefined))?.[Symbol.asyncDispose]()
-  }
-
-  /** Counts a reader until it is released or its signal aborts; the last one closes the feed. */
-  #hold(signal: AbortSignal): () => void {
-    this.#readers++
-    let held = true
-    const release = (): void => {
-      signal.removeEventListener('abort', release)
-      if (held && --this.#readers === 0) this.#closed = this.#closeFeed()
-      held = false
-    }
-    signal.addEventListener('abort', release, { once: true })
-    return release
-  }
+function isFor(workspace: string): (item: FeedItem) => boolean {
+  return ({ record }) => record === undefined || record.workspace === workspace
 }
 
 function later(a: LogPlace, b: LogPlace): LogPlace {

@@ -2,7 +2,7 @@ import { type EventRecord, isDeletion } from '#services/session/adapters/common/
 import { changesAfter, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { ownedOf } from '../hidden/hidden-sessions.ts'
-import type { EventRing, PlacedEvent } from './event-ring.ts'
+import type { EventFeed, PlacedEvent } from './event-feed.ts'
 import type { EventTexts } from './event-texts.ts'
 
 /** How long to wait for more events before checking whether the feed has the next one, in milliseconds. */
@@ -15,7 +15,7 @@ const BATCH_CHARACTERS = 1_000_000
 interface Asked {
   readonly collections: Collections
   readonly texts: EventTexts
-  readonly ring: EventRing
+  readonly feed: EventFeed
   readonly workspace: string
   /** The text of these is not needed. */
   readonly isExpired: (record: EventRecord) => boolean
@@ -26,10 +26,10 @@ type Placed = { readonly place: LogPlace; readonly record: EventRecord | undefin
 
 /**
  * The events of a workspace in the server's log after a place, without those of sessions that were removed, as far as
- * the feed knows. They are read in batches, which end where nothing more waits or where the feed's ring begins.
+ * the feed knows. They are read in batches, which end where nothing more waits or where the feed begins.
  */
 export async function* placedEvents(asked: Asked, after: LogPlace, signal: AbortSignal): AsyncGenerator<Placed> {
-  const { collections, ring, workspace } = asked
+  const { collections, feed, workspace } = asked
   const pipeline = [{ $match: { operationType: 'insert', 'fullDocument.workspace': workspace } }]
   let batch: PlacedEvent[] = []
   let characters = 0
@@ -39,7 +39,7 @@ export async function* placedEvents(asked: Asked, after: LogPlace, signal: Abort
       characters += change.fullDocument.data.length
     }
     const isFull = batch.length >= BATCH || characters >= BATCH_CHARACTERS
-    if (!isFull && change !== undefined && ring.after(place) === undefined) continue
+    if (!isFull && change !== undefined && !feed.stream.covers(place)) continue
     yield* withoutRemoved(asked, batch)
     yield { place, record: undefined }
     batch = []
@@ -49,13 +49,13 @@ export async function* placedEvents(asked: Asked, after: LogPlace, signal: Abort
 
 /** Whoever takes these may be slow, so what is removed in the meantime is noticed. */
 async function* withoutRemoved(asked: Asked, batch: readonly PlacedEvent[]): AsyncGenerator<Placed> {
-  const { texts, ring, isExpired } = asked
+  const { texts, feed, isExpired } = asked
   let owned: ReadonlySet<EventRecord> | undefined
-  let removals = ring.removals
+  let removals = feed.removals
   for (const [i, { place, record }] of batch.entries()) {
     const isFirst = owned === undefined
-    while (owned === undefined || removals !== ring.removals) {
-      removals = ring.removals
+    while (owned === undefined || removals !== feed.removals) {
+      removals = feed.removals
       owned = await readOwned(asked, batch.slice(i))
     }
     if (isFirst) texts.prepare([...owned].filter((one) => !isExpired(one)))

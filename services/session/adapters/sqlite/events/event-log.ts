@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import {
   completeEvent,
@@ -8,7 +9,6 @@ import {
 } from '#services/session/adapters/common/event-record.ts'
 import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
-import { WaitingReaders } from '#shared/broadcast/waiting-readers.ts'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { HiddenSessions } from '../hidden/hidden-sessions.ts'
@@ -39,7 +39,8 @@ export class SqliteEventLog implements Disposable {
   readonly #file: SqliteFile
   readonly #hidden: HiddenSessions
   readonly #workspaces: WorkspaceNumbers
-  readonly #waiting = new Map<string, WaitingReaders>()
+  /** Emits the name of each workspace to which events are committed. */
+  readonly #writes = new EventEmitter().setMaxListeners(0)
   readonly #closing = new AbortController()
   readonly #id: string
   readonly #committed: CommittedEvents
@@ -71,9 +72,7 @@ export class SqliteEventLog implements Disposable {
   /** Wakes those who wait for events of a workspace; to be called when they are committed. */
   wake(workspace: string): void {
     this.#committed.wrote(workspace)
-    const waiting = this.#waiting.get(workspace)
-    this.#waiting.delete(workspace)
-    waiting?.wake()
+    this.#writes.emit(workspace)
   }
 
   /** See SessionStore.tailEvents. */
@@ -108,10 +107,14 @@ export class SqliteEventLog implements Disposable {
       // The workspace has no other events up to `end`.
       if (records.length < BATCH) {
         row = Math.max(row, end)
-        if (behind) yield { type: 'caught-up', position: this.#positionOf(row) }
-        behind = false
+        if (behind) {
+          behind = false
+          yield { type: 'caught-up', position: this.#positionOf(row) }
+          // Something may have come meanwhile.
+          continue
+        }
       }
-      if (records.length === 0) await this.#more(workspace, signal)
+      if (records.length === 0) await once(this.#writes, workspace, { signal }).catch(() => {})
       // Nothing here waits for I/O: without a break, whoever reads a long log as fast as it comes would be all that
       // happens.
       else if (records.length === BATCH) await setImmediate()
@@ -164,14 +167,6 @@ export class SqliteEventLog implements Disposable {
   /** Of one length, so that positions sort as texts. Those of older versions had no zeros, and are still understood. */
   #positionOf(row: number): string {
     return `${this.#id}.${String(row).padStart(15, '0')}`
-  }
-
-  /** Waits until the workspace has more events, or the signal aborts. */
-  async #more(workspace: string, signal: AbortSignal): Promise<void> {
-    const waiting = this.#waiting.get(workspace) ?? new WaitingReaders()
-    this.#waiting.set(workspace, waiting)
-    await waiting.wait(signal)
-    if (waiting.none && this.#waiting.get(workspace) === waiting) this.#waiting.delete(workspace)
   }
 }
 
