@@ -1,7 +1,6 @@
 // A process of its own: it takes as long as all others of the folder.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Collection } from 'mongodb'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { recordStep } from '#services/session/domain/run.ts'
@@ -36,6 +35,10 @@ after(async () => {
   await mongo?.[Symbol.asyncDispose]()
 })
 
+const HOUR_MS = 3_600_000
+/** Where the server's clock says until when something is held. */
+const HELD_UNTIL = { sessions: ['leaseUntil', 'claimableAt'], hiddenSessions: ['until'] }
+
 async function openOne(): Promise<StoreFixture> {
   assert.ok(mongo)
   await emptyDatabase(mongo)
@@ -48,9 +51,17 @@ async function openOne(): Promise<StoreFixture> {
     async damage(records, id, field, text = '{') {
       await mongo.db.collection(records).updateOne({ id }, { $set: { [field]: text } })
     },
-    longMs: 60_000,
-    shortMs: 500,
-    outlast: () => delay(600),
+    longMs: 2 * HOUR_MS,
+    shortMs: HOUR_MS,
+    // The server's clock cannot be set, and real time would also pass for a slow test.
+    async outlast() {
+      for (const [name, fields] of Object.entries(HELD_UNTIL)) {
+        for (const field of fields) {
+          const earlier = { $set: { [field]: { $subtract: [`$${field}`, HOUR_MS] } } }
+          await mongo.db.collection(name).updateMany({ [field]: { $gt: 0 } }, [earlier])
+        }
+      }
+    },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }
