@@ -17,10 +17,10 @@ export interface TestMongo {
 
 /** The server may run emulated, or beside other work: nothing may fail merely because it is slow. */
 const PATIENCE = new URLSearchParams({
-  waitQueueTimeoutMS: '60000',
-  serverSelectionTimeoutMS: '60000',
-  connectTimeoutMS: '60000',
-  wtimeoutMS: '60000',
+  waitQueueTimeoutMS: '600000',
+  serverSelectionTimeoutMS: '600000',
+  connectTimeoutMS: '600000',
+  wtimeoutMS: '600000',
 })
 
 /**
@@ -37,7 +37,7 @@ const PARAMETERS = [
 
 /**
  * Finds or starts a replica set: PORTICO_TEST_MONGODB_URI, a `mongod` on PATH, or one that mongodb-memory-server-core
- * can fetch. It has 60 s to start.
+ * can fetch. It has ten minutes to start.
  */
 export async function startMongo(scratch: string): Promise<TestMongo> {
   const given = process.env.PORTICO_TEST_MONGODB_URI
@@ -57,7 +57,7 @@ export async function startMongo(scratch: string): Promise<TestMongo> {
     const set = await MongoMemoryReplSet.create({
       binary: { systemBinary: binary },
       replSet: { count: 1, storageEngine: 'wiredTiger', ip: '127.0.0.1' },
-      instanceOpts: [{ launchTimeout: 60_000, dbPath, args: PARAMETERS }],
+      instanceOpts: [{ launchTimeout: 600_000, dbPath, args: PARAMETERS }],
     })
     const said = systemBinary === undefined ? 'a server that mongodb-memory-server fetched' : 'the mongod on PATH'
     return {

@@ -73,7 +73,7 @@ test('a kill in the middle of a fork, or of a removal, leaves all of a session o
       Object.entries(readTables(join(data, 'session.sqlite'))).flatMap(([table, rows]) =>
         rows.flatMap((row) => (/ses_|msg_/.test(JSON.stringify(row)) ? [table] : [])),
       )
-    for (let tries = 0; rows().some((table) => table !== 'events') && tries < 20; tries++) {
+    for (let tries = 0; rows().some((table) => table !== 'events') && tries < 200; tries++) {
       product = await startSingle(setting)
       await new Promise((resolve) => setTimeout(resolve, 500))
       await product.kill()

@@ -19,7 +19,7 @@ const RULES = [{ action: 'bash', resource: '*# ask-me', effect: 'ask' }]
 const PRINT = 'yes abcdefghijklmno | head -c 3000000'
 /** After this many prompts a session is left and another one begun, so that no conversation grows without end. */
 const PROMPTS = 12
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
 
 /**
  * Everything that clients do at once, in lanes that each do one thing after the other. Resolves when the time is up.

@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const STAND = 'const%20m=new%20Int32Array(new%20SharedArrayBuffer(4));for(;;)Atomics.wait(m,0,0,20)'
 // At this signal the main thread blocks for ever, as no signal of a user could make it.
 const SPIN = `data:text/javascript,process.on('SIGUSR2',()=>{${STAND}})`
-const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '2' }
+const spinning = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${SPIN}`, PORTICO_WATCHDOG_SECONDS: '10' }
 // The first interval is that of the watchdog: as soon as it has begun, the process blocks.
 const STANDING_START = `data:text/javascript,const%20begin=setInterval;globalThis.setInterval=(...all)=>{queueMicrotask(()=>{${STAND}});return%20begin(...all)}`
 
@@ -218,7 +218,7 @@ async function endsByWatchdog(process: Process | undefined): Promise<void> {
   await waitFor('the end of the process', () => process.child.signalCode !== null || process.child.exitCode !== null)
   await ended
   assert.equal(process.child.signalCode, 'SIGKILL')
-  const lines = process.output().match(/^.*The event loop has not turned for 2 s.*$/gm) ?? []
+  const lines = process.output().match(/^.*The event loop has not turned for 10 s.*$/gm) ?? []
   assert.equal(lines.length, 1)
   assert.equal(JSON.parse(lines[0] ?? '').level, 'fatal')
 }

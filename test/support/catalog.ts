@@ -41,6 +41,8 @@ export interface CatalogFixture extends AsyncDisposable {
   readonly warnings: readonly Readonly<Record<string, string>>[]
   /** Moves the clock that decides how old an answer is. */
   advance(milliseconds: number): void
+  /** From now on that clock only moves on demand. */
+  stopClock(): void
 }
 
 /** Opens a catalog service; disposing the result ends it and removes its folder. */
@@ -58,7 +60,8 @@ export async function openCatalog(
   const warnings: Record<string, string>[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) })
   let offset = 0
-  const clock = { now: () => systemClock.now(), monotonic: () => systemClock.monotonic() + offset }
+  let stoppedAt: number | undefined
+  const clock = { now: () => systemClock.now(), monotonic: () => (stoppedAt ?? systemClock.monotonic()) + offset }
   const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: folder }
   const limits = { trustedDirectories: [], processesPerCore: 16, locationIdleSeconds: 300 }
   const ofPlugins = { pluginLoadSeconds: 10, pluginHookSeconds: 5, pluginMemoryMib: 256 }
@@ -83,6 +86,9 @@ export async function openCatalog(
     warnings,
     advance: (milliseconds) => {
       offset += milliseconds
+    },
+    stopClock: () => {
+      stoppedAt = systemClock.monotonic()
     },
     [Symbol.asyncDispose]: async () => {
       await connection[Symbol.asyncDispose]()

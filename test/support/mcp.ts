@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { asOperator, type CatalogFixture } from './catalog.ts'
+import { waitFor } from './wait-until.ts'
 
 const script = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 const PACKAGES = '../../node_modules/@modelcontextprotocol'
@@ -23,6 +24,14 @@ export function scriptedServer(folder: string, mode = '') {
 /** Writes the MCP servers of the user's own configuration. */
 export async function configureMcp(directory: string, mcp: object): Promise<void> {
   await writeFile(join(directory, 'opencode.json'), JSON.stringify({ mcp }))
+}
+
+/** Waits until tools of these servers are offered, for longer than a list of tools waits for a server that starts. */
+export async function untilOffered({ client }: CatalogFixture, ...servers: readonly string[]): Promise<void> {
+  await waitFor(`tools of ${servers.join()}`, async () => {
+    const { tools } = await client.listTools({}, asOperator)
+    return servers.every((server) => tools.some(({ name }) => name.startsWith(`${server}_`)))
+  })
 }
 
 /** The MCP servers of the fixture's project, by name. */

@@ -224,7 +224,7 @@ const TRAPS = `export default { id: 'traps', setup({ tool }) {
 } }`
 
 test('a process that is killed fails the calls in it, and another one begins when it is needed; nothing stays', async () => {
-  await using catalog = await openCatalog({ pluginHookSeconds: 1 })
+  await using catalog = await openCatalog({ pluginHookSeconds: 5 })
   await writeFiles(catalog.config, { 'plugins/traps.js': TRAPS })
   await copyFile(join(EXAMPLES, 'greeter.mjs'), join(catalog.config, 'plugins', 'greeter.mjs'))
   await list(catalog)

@@ -149,6 +149,7 @@ test('a repository that git cannot read in time, or that there is no git for, ma
 })
 
 catalogTest('an answer is at most a second old', async (catalog) => {
+  catalog.stopClock()
   assert.equal((await locationOf(catalog)).id, 'global')
   const id = commit(catalog.project)
   assert.equal((await locationOf(catalog)).id, 'global')

@@ -14,6 +14,7 @@ import {
   writeFiles,
 } from '#test/support/catalog.ts'
 import { PRINTING } from '#test/support/printing.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 type Request = Parameters<CatalogFixture['client']['runTool']>[0]
 
@@ -137,7 +138,7 @@ for (const [how, command] of Object.entries(PRINTING)) {
       ended = true
     })
     while (!ended) {
-      assert.ok((await catalog.client.listAgents({}, { ...asOperator, timeoutMs: 2_000 })).agents.length > 0)
+      assert.ok((await catalog.client.listAgents({}, { ...asOperator, timeoutMs: 120_000 })).agents.length > 0)
       await delay(5)
     }
     await ending
@@ -157,8 +158,7 @@ catalogTest('a reader that stops reading does not stop the work', async (catalog
       () => true,
       () => false,
     )
-  for (let tries = 0; tries < 500 && !(await exists()); tries++) await delay(20)
-  assert.ok(await exists())
+  await waitFor('the end of the work', exists)
   for (let next = await iterator.next(); next.done !== true; next = await iterator.next());
 })
 

@@ -210,10 +210,10 @@ test('after a kill while permission was requested, the request is gone and the m
 })
 
 test('an owner renews its lease for as long as it works', async () => {
-  await using service = await openSessionService({ leaseMs: 1_000 })
+  await using service = await openSessionService({ leaseMs: 4_000 })
   await service.create()
   service.peers.tools.work = async function* (request, signal) {
-    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    await new Promise((resolve) => setTimeout(resolve, 6_000))
     yield* says('worked')(request, signal)
   }
   service.peers.turns.push(calls({ id: 'a', name: 'work' }))

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import pino from 'pino'
-import { systemClock } from '#shared/clock.ts'
+import { type Clock, systemClock } from '#shared/clock.ts'
 import { diskProblem } from '#shared/stores/disk-problem.ts'
 import type { StoreProblem } from '#shared/stores/store-health.ts'
 import { storePort } from '#shared/stores/store-port.ts'
@@ -17,6 +18,7 @@ function open(options: {
   probeMs?: number
   limitMs?: number
   problemOf?: (error: unknown) => StoreProblem | undefined
+  clock?: Clock
 }) {
   const lines: Record<string, unknown>[] = []
   const store = {
@@ -52,6 +54,27 @@ function open(options: {
     ...{ probeMs: 5, ...options },
   })
   return { store, watch, lines, port: storePort(store, watch, { writes: ['work'] }) }
+}
+
+/** A time that passes only while something is waited for. */
+function stoppedTime(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let ms = 0
+  return {
+    clock: { now: () => ms, monotonic: () => ms },
+    async passDuring<T>(work: Promise<T>): Promise<T> {
+      let isOver = false
+      const end = (): void => {
+        isOver = true
+      }
+      work.then(end, end)
+      for (await setImmediate(); !isOver; await setImmediate()) {
+        ms += 5
+        t.mock.timers.tick(5)
+      }
+      return await work
+    },
+  }
 }
 
 test('a store that goes and comes back is reported by one line each, and is unusable after three failures in a row', async () => {
@@ -141,8 +164,9 @@ test('a call that does not end in time is given up; of a stream only the first i
   await assert.rejects(port.stream()[Symbol.asyncIterator]().next(), late)
 })
 
-test('the calls of one request have that time together, and each request its own', async () => {
-  const { watch, port } = open({ probeMs: 1_000_000, limitMs: 400 })
+test('the calls of one request have that time together, and each request its own', async (t) => {
+  const time = stoppedTime(t)
+  const { watch, port } = open({ probeMs: 1_000_000, limitMs: 400, clock: time.clock })
   using _ = watch
   const request = (...calls: number[]) =>
     withStoreTime(async () => {
@@ -158,28 +182,24 @@ test('the calls of one request have that time together, and each request its own
       return done
     })
   // Each takes less than the limit.
-  assert.deepEqual(await Promise.all([request(250, 250, 10), request(10, 250, 10)]), [1, 3])
-  await port.take(250)
-  await port.take(250)
+  const both = Promise.all([request(250, 250, 10), request(10, 250, 10)])
+  assert.deepEqual(await time.passDuring(both), [1, 3])
+  await time.passDuring(port.take(250))
+  await time.passDuring(port.take(250))
 })
 
 test('a store that was just written is not probed, and one that was only read is', async (t) => {
   const probeMs = 400
-  const { store, watch, port } = open({ probeMs })
+  const time = stoppedTime(t)
+  const { store, watch, port } = open({ probeMs, clock: time.clock })
   using _ = watch
-  const started = performance.now()
-  while (performance.now() - started < 3 * probeMs) {
-    const wrote = performance.now()
+  for (let ms = 0; ms < 3 * probeMs; ms += 20) {
     await port.work()
-    await port.take(20)
-    // On a machine that stood still for so long, the test proves nothing.
-    if (performance.now() - wrote > probeMs / 2) return t.skip('the machine stood still')
+    await time.passDuring(port.take(20))
   }
   assert.equal(store.probes, 0)
-  await waitFor('it is probed', async () => {
-    await port.take(20)
-    return store.probes > 0
-  })
+  for (let ms = 0; ms < probeMs; ms += 20) await time.passDuring(port.take(20))
+  assert.equal(store.probes, 1)
 })
 
 test('the log lines of the watch belong to no request', async () => {

@@ -84,6 +84,14 @@ function suite(start: StartCommand, supervisor: Supervisor | undefined): void {
     }
   })
 
+  test('lets a command end in an orderly way before it is killed', async () => {
+    const tidy = await begin(start, "trap 'echo tidy; exit' TERM; echo up; sleep 100 & wait")
+    await tidy.printed('up')
+    await tidy.command.terminate(600_000)
+    await tidy.printed('tidy')
+    await tidy.command[Symbol.asyncDispose]()
+  })
+
   test('reports exit codes and signals, and ignores or blocks none', async () => {
     for (const code of [0, 1, 127, 255]) {
       assert.deepEqual((await run(start, `exit ${code}`)).end, { code, signal: null })

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
-import { asOperator, openCatalog, runTool } from '#test/support/catalog.ts'
-import { configureMcp, mcpServers } from '#test/support/mcp.ts'
+import { openCatalog, runTool } from '#test/support/catalog.ts'
+import { configureMcp, mcpServers, untilOffered } from '#test/support/mcp.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 type Answer = (response: ServerResponse, id: number) => void
@@ -97,7 +97,7 @@ test('a remote server that breaks off, floods, fails or forgets us: the call has
   await using catalog = await openCatalog()
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   await configureMcp(catalog.config, { far: { type: 'remote', url } })
-  await catalog.client.listTools({}, asOperator)
+  await untilOffered(catalog, 'far')
   for (const [tool, kind] of [
     ['cut', 'outcome_unknown'],
     ['reset', 'outcome_unknown'],
@@ -154,7 +154,7 @@ test('a stream on which a remote server sends large messages of its own accord i
   await using catalog = await openCatalog()
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   await configureMcp(catalog.config, { far: { type: 'remote', url } })
-  await catalog.client.listTools({}, asOperator)
+  await untilOffered(catalog, 'far')
   await brokenOff.promise
   assert.ok(opened >= 1)
   assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
@@ -182,7 +182,7 @@ for (const [ids, idOf] of [
     )
     await using catalog = await openCatalog()
     await configureMcp(catalog.config, { far })
-    await catalog.client.listTools({}, asOperator)
+    await untilOffered(catalog, 'far')
     assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
     await waitFor('the replies to end', () => all > 0 && replies === 0)
     const ms = performance.now() - since
@@ -207,7 +207,7 @@ test('a remote server that has cancelled many of its requests gets replies to la
   )
   await using catalog = await openCatalog()
   await configureMcp(catalog.config, { far })
-  await catalog.client.listTools({}, asOperator)
+  await untilOffered(catalog, 'far')
   for (let i = 0; i < 2; i++) assert.equal((await runTool(catalog, 'far_fine', {})).text, 'fine')
   await waitFor('the reply', () => replied.includes('kept'))
 })
@@ -226,7 +226,7 @@ test('the stream of a call that was answered or aborted is closed, even if the s
   )
   await using catalog = await openCatalog()
   await configureMcp(catalog.config, { far })
-  await catalog.client.listTools({}, asOperator)
+  await untilOffered(catalog, 'far')
   const aborting = new AbortController()
   const aborted = runTool(catalog, 'far_fine', {}, { signal: aborting.signal })
   await waitFor('the call', () => open === 1)

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { asOperator, type CatalogFixture, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
-import { configureMcp, scriptedServer } from '#test/support/mcp.ts'
+import { type CatalogFixture, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
+import { configureMcp, scriptedServer, untilOffered } from '#test/support/mcp.ts'
 import { killIfAlive } from '#test/support/processes.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
@@ -20,7 +20,7 @@ test('when servers are killed at random moments, no call is sent twice, each has
     await using catalog = await openCatalog()
     const servers = Array.from({ length: SERVERS }, (_, i) => ({ name: `k${i}`, ...scriptedServer(folder, `k${i}`) }))
     await configureMcp(catalog.config, Object.fromEntries(servers.map(({ name, entry }) => [name, entry])))
-    await catalog.client.listTools({}, asOperator)
+    await untilOffered(catalog, ...servers.map(({ name }) => name))
     await Promise.all(servers.map((server) => killOne(catalog, server)))
   }
   assert.deepEqual(await processesWith(folder), [])

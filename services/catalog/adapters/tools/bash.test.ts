@@ -4,11 +4,14 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { longSleep, openCatalog, processesWith, runTool } from '#test/support/catalog.ts'
 import { waitFor } from '#test/support/wait-until.ts'
+import type { CommandEnd } from '../commands/command.ts'
+import { bashTool } from './bash.ts'
+import type { ToolContext } from './tool.ts'
 
 const linux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
 
@@ -65,11 +68,18 @@ test('a command is ended after its time, and its output is reported', async () =
   assert.deepEqual(await processesWith(tag), [])
 })
 
-test('a command may end in an orderly way before it is killed', async () => {
-  await using catalog = await openCatalog()
-  const command = "trap 'echo tidy; exit' TERM; echo up; sleep 100 & wait"
-  const { text } = await runTool(catalog, 'bash', { command, timeout: 300 })
-  assert.equal(text, 'up\ntidy\n')
+test('a command has half a second to end in an orderly way before it is killed', async () => {
+  const graces: number[] = []
+  const ended = Promise.withResolvers<CommandEnd>()
+  const tool = bashTool({}, '/bin/sh', async () => ({
+    ...{ output: new PassThrough(), channel: undefined, ended: ended.promise },
+    terminate: async (graceMs) => void graces.push(graceMs),
+    [Symbol.asyncDispose]: async () => {},
+  }))
+  const { run } = await tool.plan('/', { command: 'sleep 100' })
+  const call = run({ signal: AbortSignal.abort(new DOMException('', 'TimeoutError')), progress() {} } as ToolContext)
+  await assert.rejects(call, { kind: 'timeout' })
+  assert.deepEqual(graces, [500])
 })
 
 test('when a command ends, everything that it left running is ended', linux, async () => {
@@ -100,7 +110,7 @@ test('closing the service ends what runs', async () => {
   const tag = longSleep()
   const catalog = await openCatalog()
   const running = assert.rejects(runTool(catalog, 'bash', { command: `sleep ${tag}` }))
-  for (let tries = 0; tries < 500 && (await processesWith(tag)).length === 0; tries++) await delay(10)
+  await waitFor('the command', async () => (await processesWith(tag)).length > 0)
   await catalog[Symbol.asyncDispose]()
   assert.deepEqual(await processesWith(tag), [])
   await running
@@ -130,8 +140,7 @@ test('when the server is killed with SIGKILL, nothing of a call survives', linux
   assert.ok((await processesWith(tag)).filter((pid) => pid !== server.pid).length >= 4)
   server.kill('SIGKILL')
   await once(server, 'exit')
-  for (let tries = 0; tries < 1000 && (await processesWith(tag)).length > 0; tries++) await delay(10)
-  assert.deepEqual(await processesWith(tag), [])
+  await waitFor('the end of all', async () => (await processesWith(tag)).length === 0)
 })
 
 test('of many concurrent commands 32 run at a time, and all run', async () => {

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { admission, ManualClock, newSession, W } from '#test/contract/session-store.support.ts'
@@ -21,9 +20,7 @@ test('a server that is too slow for a claim is tried again soon, however often i
   await store.createSession(W, newSession())
   await store.admitPrompt(W, admission('msg_1'))
   const data = { failCommands: ['findAndModify'], errorCode: MAX_TIME_EXPIRED }
-  await server.command({ configureFailPoint: 'failCommand', mode: { times: 12 }, data })
-  const begun = performance.now()
+  await server.command({ configureFailPoint: 'failCommand', mode: { times: 45 }, data })
+  // Like a lock, which is left for longer each time, it would take longer than anything is waited for.
   await waitUntil('the lease', () => store.acquireLease('own_1', 60_000))
-  // Like a lock, which is left for longer each time, it would have taken forty seconds.
-  assert.ok(performance.now() - begun < 20_000)
 })
