@@ -21,17 +21,14 @@ COPY docs/openapi.json docs/
 COPY gen gen
 COPY gateway gateway
 COPY services services
-COPY scripts/compile-cache.mjs scripts/require-later.mjs scripts/resolve-once.mjs scripts/
-COPY scripts/end.mjs scripts/health.mjs scripts/warm-cache.mjs scripts/
+COPY scripts/compile-cache.mjs scripts/health.mjs scripts/
 COPY scripts/command.ts scripts/key-options.ts scripts/key.ts scripts/migrate.ts scripts/operator.ts scripts/operator-identity.ts scripts/org.ts scripts/token.ts scripts/
 ENV NODE_ENV=production PORTICO_DATA_DIR=/data PORTICO_DIRECTORY=/project
 VOLUME /data
 EXPOSE 4096
 RUN install -d -o node -g node node_modules/.cache
 USER node
-# Node keeps a cache for each user.
-RUN ["node", "--import", "./scripts/compile-cache.mjs", "scripts/warm-cache.mjs"]
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "scripts/health.mjs"]
-ENTRYPOINT ["node", "--disable-sigusr1", "--max-semi-space-size=16", "--import", "./scripts/compile-cache.mjs"]
+ENTRYPOINT ["node", "--disable-sigusr1", "--import", "./scripts/compile-cache.mjs"]
 CMD ["main.ts"]

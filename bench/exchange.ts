@@ -15,8 +15,6 @@ const REQUESTS = 2_000
 const CONCURRENCY = 16
 /** Number of requests at half load, each sent at its scheduled time. */
 const PACED = 2_000
-/** By then a process has loaded what its start left out, which holds the event loop for some 30 ms, once (ADR 32). */
-const SETTLED_MS = 12_000
 const GOALS = { perCpu: 0.6, p99: 3 }
 
 for (const alg of ['RS256', 'ES256'] as const) await compare(alg)
@@ -45,7 +43,6 @@ async function compare(alg: TokenKey['alg']): Promise<void> {
   const reference = stack.use(
     await startServer({ file: 'bench/reference/exchange.ts', env: { BENCH_KEYS: JSON.stringify(keys) } }),
   )
-  await sleep(SETTLED_MS)
   const request = exchangeOf(policyId, replicaToken(key))
   const sides = [reference, portico].map((server) => {
     return {

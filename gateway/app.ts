@@ -1,13 +1,13 @@
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import { Rejection } from '#shared/rejection.ts'
 import { callOptions } from '#shared/rpc/call-context.ts'
-import { AREAS, type Area } from './areas.ts'
+import { ALL_OPERATIONS } from './all-operations.ts'
 import { authenticate } from './auth/authenticate.ts'
 import { WrongKeys } from './auth/wrong-keys.ts'
 import { callOf } from './call.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
-import { baseUrlProblem, type Family, secondPath } from './family.ts'
+import { baseUrlProblem, familyOf, secondPath } from './family.ts'
 import { beginCall } from './http/begin.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
@@ -25,7 +25,7 @@ type Handler = (request: Request, response: Response, next: NextFunction) => unk
 /** Makes the Express app. From top to bottom, it shows what happens to a request. */
 export function createApp(
   facade: Facade,
-  areas: readonly Area[] = AREAS,
+  operations: readonly Operation[] = ALL_OPERATIONS,
   largeBodies = new LargeBodies(facade.clock),
 ): Express {
   const app = express()
@@ -33,7 +33,7 @@ export function createApp(
   app.set('x-powered-by', false)
   app.set('query parser', false)
   Object.assign(app, expressMessages)
-  app.use(handle(facade, areas, largeBodies))
+  app.use(handle(facade, operations, largeBodies))
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
   return app
@@ -43,12 +43,12 @@ export function createApp(
  * The steps that every request takes: one middleware for all of them, because Express spends a microsecond or more on
  * each middleware.
  */
-function handle(facade: Facade, areas: readonly Area[], largeBodies: LargeBodies): Handler {
+function handle(facade: Facade, operations: readonly Operation[], largeBodies: LargeBodies): Handler {
   const begin = beginCall(facade)
   const admitted = admission(facade)
-  const toArea = dispatch(facade, areas, largeBodies)
+  const toRoutes = dispatch(facade, operations, largeBodies)
   return function handleRequest(request, response, next) {
-    return begin(request, response, () => (admitted(request, response) ? toArea(request, response, next) : undefined))
+    return begin(request, response, () => (admitted(request, response) ? toRoutes(request, response, next) : undefined))
   }
 }
 
@@ -71,25 +71,19 @@ function requireBaseUrl({ path }: Request): void {
   if (hint !== undefined) throw new Rejection('ROUTE_NOT_FOUND', { hint })
 }
 
-/** Hands each request to the routes of its area, which are created with the area's first request. */
-function dispatch(facade: Facade, areas: readonly Area[], largeBodies: LargeBodies): Handler {
+/** Hands each request to the routes of the instance API or to all others: fewer paths to compare with. */
+function dispatch(facade: Facade, operations: readonly Operation[], largeBodies: LargeBodies): Handler {
   const wrongKeys = new WrongKeys(facade.clock, facade.logger)
   const shared = { wrongKeys, exchanges: exchangeLimit(facade), largeBodies }
-  const byFamily = new Map<Family, Handler>()
-  for (const { families, load } of areas) {
-    const handleFirst: Handler = async (request, response, next) => {
-      const operations = await load()
-      let routes = byFamily.get(callOf(response).family)
-      if (routes === handleFirst || routes === undefined) {
-        routes = behindAuthentication(operations, facade, shared)
-        for (const family of families) byFamily.set(family, routes)
-      }
-      return routes(request, response, next)
-    }
-    for (const family of families) byFamily.set(family, handleFirst)
-  }
-  return function toArea(request, response, next) {
-    return byFamily.get(callOf(response).family)?.(request, response, next)
+  const isInstance = ({ path }: Operation): boolean => familyOf(path) === 'instance'
+  const instance = behindAuthentication(operations.filter(isInstance), facade, shared)
+  const others = behindAuthentication(
+    operations.filter((operation) => !isInstance(operation)),
+    facade,
+    shared,
+  )
+  return function toRoutes(request, response, next) {
+    return (callOf(response).family === 'instance' ? instance : others)(request, response, next)
   }
 }
 
@@ -103,7 +97,7 @@ function behindAuthentication(operations: readonly Operation[], facade: Facade, 
   }
 }
 
-/** What the areas have in common. */
+/** What all routes have in common. */
 interface Shared extends SharedByOperations {
   readonly wrongKeys: WrongKeys
 }

@@ -103,15 +103,10 @@ async function test(files: readonly string[], types: boolean | Promise<boolean>)
     files.length > 0
       ? files
       : groupTests('.', '{services,gateway,test,scripts,bench}/**/*.test.ts', join(scratch, 'tests'))
-  // Six for two cores, since many files wait most of their time. With more room for new objects, fewer are collected.
-  const flags = [
-    ...['--test-concurrency=6', `--test-timeout=${MOST_OF_A_TEST_MS}`, '--test-reporter=spec'],
-    '--max-semi-space-size=32',
-  ]
-  // What a start of the product loads at first spares each file some work, too.
-  const preloaded = ['./resolve-once.mjs', './require-later.mjs', '../test/support/test-hooks.ts']
-  const preloads = preloaded.map((path) => `--import=${new URL(path, import.meta.url)}`)
-  const words = [...preloads, '--test', ...flags, ...wanted]
+  // Six for two cores, since many files wait most of their time.
+  const flags = ['--test-concurrency=6', `--test-timeout=${MOST_OF_A_TEST_MS}`, '--test-reporter=spec']
+  const hooks = `--import=${new URL('../test/support/test-hooks.ts', import.meta.url)}`
+  const words = [hooks, '--test', ...flags, ...wanted]
   // Not spawnSync: it would block this process, so that nobody would read mongod's output, and mongod would stop.
   const runner = spawn(process.execPath, words, { stdio: 'inherit', env: environment })
   // It then names the files that have not ended.

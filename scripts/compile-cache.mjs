@@ -1,7 +1,5 @@
 // Preloaded by the commands of package.json and by the image: caches what Node compiles, so that the next start is
 // faster and needs no compiler that strips types, which takes 20 MB. If nothing can be written, it does nothing.
-import './require-later.mjs'
-import './resolve-once.mjs'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 

@@ -81,9 +81,6 @@ async function install() {
   mkdirSync(modules, { recursive: true })
   write(`${installed}.new`, wanted, 'w')
   renameSync(`${installed}.new`, installed)
-  // A start without the cache is only slower, and takes more memory.
-  const warm = ['--import', './scripts/compile-cache.mjs', 'scripts/warm-cache.mjs']
-  spawnSync('node', warm, { cwd: root, stdio: 'ignore', shell })
   return true
 }
 

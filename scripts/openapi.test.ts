@@ -4,7 +4,6 @@ import test from 'node:test'
 import { z } from 'zod'
 import { ALL_OPERATIONS } from '#gateway/all-operations.ts'
 import { routesOf } from '#gateway/app.ts'
-import { AREAS } from '#gateway/areas.ts'
 import { readConfig } from '#gateway/config.ts'
 import type { Facade } from '#gateway/facade.ts'
 import type { Operation } from '#gateway/operation.ts'
@@ -139,10 +138,8 @@ test('the document has every operation once, by its id, and the server has no ro
   assert.equal(new Set(ALL_OPERATIONS.map(({ id }) => id)).size, ALL_OPERATIONS.length)
   await using facade = await openFacade()
   const stub = { config: readConfig({}) } as unknown as Facade
-  const areas = await Promise.all(
-    AREAS.map(async ({ load }) => routesOf(await load(), stub, {} as unknown as Parameters<typeof routesOf>[2])),
-  )
-  const layers = [facade.app.router, ...areas].flatMap(({ stack }) => stack)
+  const routed = routesOf(ALL_OPERATIONS, stub, {} as unknown as Parameters<typeof routesOf>[2])
+  const layers = [facade.app.router, routed].flatMap(({ stack }) => stack)
   const served = layers.flatMap(({ route }) =>
     (route?.stack ?? []).flatMap(({ method }) => (method === undefined ? [] : [`${method} ${route?.path}`])),
   )

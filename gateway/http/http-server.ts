@@ -1,6 +1,6 @@
 import type { RequestListener, Server } from 'node:http'
+import { createServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { createServer, IncomingMessage, ServerResponse } from '#shared/node-http.ts'
 import { LARGE_BODY_WAIT_MS } from './large-bodies/large-bodies.ts'
 import { answerOnWire } from './wire-errors.ts'
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { STATUS_CODES } from '#shared/node-http.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { publicError } from '../errors/public-error.ts'
 import { familyOf } from '../family.ts'

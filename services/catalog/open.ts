@@ -1,45 +1,165 @@
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { CatalogService } from '#gen/portico/catalog/v1/catalog_service_pb.js'
-import { lazyModule } from '#shared/lazy/lazy-module.ts'
+import type { Clock } from '#shared/clock.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serviceClosing } from '#shared/rpc/server-reasons.ts'
+import type { Logger } from '#shared/telemetry/logging.ts'
+import { agentFiles } from './adapters/agents/agent-definition.ts'
+import { commandStarter } from './adapters/commands/find-supervisor.ts'
+import { sweepOutputPipes } from './adapters/commands/output-pipe.ts'
+import { Configuration } from './adapters/configuration/configuration.ts'
+import { TrustedDirectories } from './adapters/configuration/trusted-directories.ts'
+import { FileSource } from './adapters/definitions/file-source.ts'
+import { FileAttachments } from './adapters/files/file-attachments.ts'
+import { GuardedFiles } from './adapters/files/guarded-files.ts'
+import { instructionFiles } from './adapters/instructions/instruction-files.ts'
+import { FileLocations } from './adapters/locations/file-locations.ts'
+import { WorkspaceRoots } from './adapters/locations/workspace-roots.ts'
+import { McpSource } from './adapters/mcp/mcp-source.ts'
+import { NpmPackages } from './adapters/packages/npm-packages.ts'
+import { PluginSources } from './adapters/plugins/plugin-sources.ts'
+import { skillFiles } from './adapters/skills/skill-files.ts'
+import { bashTool } from './adapters/tools/bash.ts'
+import { builtinTools } from './adapters/tools/builtin-tools.ts'
+import { editTool } from './adapters/tools/edit.ts'
+import { globTool } from './adapters/tools/glob.ts'
+import { grepTool } from './adapters/tools/grep.ts'
+import { listTool } from './adapters/tools/list.ts'
+import { readTool } from './adapters/tools/read.ts'
+import { SearchThreads } from './adapters/tools/search-threads.ts'
+import { skillTool } from './adapters/tools/skill.ts'
+import { ToolBox } from './adapters/tools/tool-box.ts'
+import { writeTool } from './adapters/tools/write.ts'
+import { DirectoryWatchers } from './adapters/watch/directory-watchers.ts'
 import type { Config } from './config.ts'
-import type { Directories, DirectoriesOptions } from './open-directories.ts'
 import { createRoutes } from './routes.ts'
-
-const directories = lazyModule(() => import('./open-directories.ts'))
+import { joinTools } from './run/join-tools.ts'
+import { OpenLocations } from './run/open-locations.ts'
+import { ProcessPlaces } from './run/process-places.ts'
+import { ToolCalls } from './run/tool-calls.ts'
 
 /** The services of this process. */
 export const services = [CatalogService] as const
 
 /** What the catalog service needs from outside. */
-export type Dependencies = Omit<DirectoriesOptions, 'config'>
+export interface Dependencies {
+  readonly clock: Clock
+  readonly logger: Logger
+  /**
+   * Folder for short-lived files of calls, created if it is missing; default: the folder for temporary files
+   * (`TMPDIR`).
+   */
+  readonly scratch?: string
+  /**
+   * Where plugin packages are installed, unless a setting says otherwise; default: the user's `.cache/portico/plugins`.
+   */
+  readonly plugins?: string
+}
 
-/** The open service. */
+/** The open service. Disposal ends every tool call, and resolves when nothing of them is left. */
 export interface Opened extends AsyncDisposable {
   readonly routes: Routes
 }
 
-/** Opens the service; the parts that work on directories are opened by the first call. Disposal ends it. */
+/** Tools that are not always there, and actions with other names than their tools. */
+const OTHER_ACTIONS = ['skill', 'task', 'mcp', 'external_directory', '*']
+
+/** Opens the service. No directory is opened before it is needed. */
 export async function open(config: Config, dependencies: Dependencies): Promise<Opened> {
-  const draining = new AbortController()
-  let opening: Promise<Directories> | undefined
-  const openNow = async (): Promise<Directories> => {
-    const { openDirectories } = await directories()
-    draining.signal.throwIfAborted()
-    return openDirectories({ ...dependencies, config })
-  }
-  const routes = createRoutes({
-    openDirectories() {
-      opening = openNow()
-      return opening
-    },
+  const { clock, logger } = dependencies
+  const { directory, configDirectory, home, environment } = config
+  await using opening = new AsyncDisposableStack()
+  const roots = new WorkspaceRoots(config.roots)
+  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
+  const scratch = dependencies.scratch ?? environment.TMPDIR ?? '/tmp'
+  if (dependencies.scratch !== undefined) await mkdir(scratch, { recursive: true, mode: 0o700 })
+  await sweepOutputPipes(scratch, clock.now())
+  const start = await commandStarter(environment.PATH ?? '', scratch, logger)
+  const bash = bashTool(environment, shell, start)
+  const guarded = new GuardedFiles(configDirectory, home, (location) => plugins.modules(location))
+  const threads = opening.use(new SearchThreads())
+  const builtins = new ToolBox([readTool, listTool, globTool, grepTool(threads), writeTool, editTool, bash], guarded)
+  const packages = opening.use(
+    await NpmPackages.open({
+      directory: config.pluginDirectory ?? dependencies.plugins ?? join(home, '.cache', 'portico', 'plugins'),
+      registry: config.pluginRegistry,
+      start,
+      shell,
+      environment,
+      clock,
+      logger,
+    }),
+  )
+  const files = { watchers: new DirectoryWatchers(), logger }
+  const trusted = new TrustedDirectories([configDirectory, ...config.trustedDirectories])
+  const configuration = new Configuration({
+    configDirectory,
+    trusted,
+    watchers: files.watchers,
+    variable: config.variable,
   })
+  const places = new ProcessPlaces(config.processesPerCore * availableParallelism(), availableParallelism())
+  const mcp = opening.use(
+    new McpSource({
+      onChange: (directory, change) => opened.publish(directory, change),
+      configuration,
+      places,
+      start,
+      shell,
+      environment,
+      clock,
+      logger,
+    }),
+  )
+  const plugins = opening.use(
+    new PluginSources({
+      configDirectory,
+      home,
+      trusted,
+      packages,
+      start,
+      environment,
+      logger,
+      configuration,
+      places,
+      watchers: files.watchers,
+      limits: {
+        loadMs: config.pluginLoadSeconds * 1_000,
+        hookMs: config.pluginHookSeconds * 1_000,
+        memoryBytes: config.pluginMemoryMib << 20,
+      },
+      taken: new Set([...builtins.list().map(({ name }) => name), ...OTHER_ACTIONS]),
+    }),
+  )
+  const opened = opening.use(
+    new OpenLocations({
+      sources: {
+        agents: plugins.agents(new FileSource(agentFiles(configDirectory), files)),
+        skills: plugins.skills(new FileSource(skillFiles(configDirectory, home), files)),
+        instructions: new FileSource(instructionFiles(configDirectory), files),
+        plugins: plugins.plugins,
+        tools: joinTools([builtinTools(builtins), plugins.tools, mcp]),
+      },
+      skillTools: (skills) => new ToolBox([skillTool(skills)], guarded),
+      idleMs: config.locationIdleSeconds * 1_000,
+      clock,
+      logger,
+    }),
+  )
+  const calls = opening.use(new ToolCalls())
+  const locations = new FileLocations({ directory, home, roots, clock, path: environment.PATH ?? '' })
+  const draining = new AbortController()
+  opening.defer(() => draining.abort(serviceClosing()))
+  const resources = opening.move()
+  const attachments = new FileAttachments()
   return {
-    routes: { ...routes, draining: draining.signal },
-    async [Symbol.asyncDispose]() {
-      draining.abort(serviceClosing())
-      const opened = await opening?.catch(() => undefined)
-      await opened?.[Symbol.asyncDispose]()
+    routes: {
+      ...createRoutes({ locations, attachments, opened, calls, mcpServers: mcp, packages }),
+      draining: draining.signal,
     },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

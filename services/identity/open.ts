@@ -4,7 +4,6 @@ import { FederationService } from '#gen/portico/identity/v1/federation_service_p
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { StoreConfig } from '#shared/config/store-config.ts'
-import { lazyModule } from '#shared/lazy/lazy-module.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
@@ -13,7 +12,10 @@ import type { StoreWatch } from '#shared/stores/store-watch.ts'
 import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
+import { CelConditions } from './adapters/cel/cel-conditions.ts'
+import { warmUp } from './adapters/cel/warm-up.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
+import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
 import { JoseSignatures } from './adapters/jose-signatures.ts'
 import { SCHEMA as MONGO } from './adapters/mongo/schema.ts'
 import { SCHEMA as SQLITE } from './adapters/sqlite/schema.ts'
@@ -21,14 +23,17 @@ import { openSqliteStores } from './adapters/sqlite/stores.ts'
 import type { Config } from './config.ts'
 import type { SigningKeys } from './ports/signing-keys.ts'
 import type { Ports, Stores } from './ports/stores.ts'
+import type { TokenSignatures } from './ports/token-signatures.ts'
 import { createRoutes } from './routes.ts'
 import { AccessTokens } from './run/access-token/access-tokens.ts'
 import { KeyRing } from './run/access-token/key-ring.ts'
 import { KeySeal } from './run/access-token/key-seal.ts'
 import { AuditRetention } from './run/audit-retention.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
-
-const exchanges = lazyModule(() => import('./open-exchanges.ts'))
+import { Exchange } from './run/exchange/exchange.ts'
+import { ExchangeSteps } from './run/exchange/exchange-steps.ts'
+import type { Exchanges } from './run/exchange/exchanges.ts'
+import { RefusalLog } from './run/exchange/refusal-log.ts'
 
 /** The services of this process. */
 export const services = [IdentityService, FederationService] as const
@@ -79,26 +84,53 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     const retention = { audit: stores.auditLog, keepDays: config.auditDays }
     opening.use(new AuditRetention({ ...retention, ...dependencies }))
   }
+  const exchanges = openExchanges({ ...dependencies, config, stores, signatures, tokens, issuer }, opening)
   dependencies.logger.info({ workspaceId: result.workspaceId }, 'Keys and projects belong to this workspace')
   const resources = opening.move()
   return {
     routes: {
       ...createRoutes({
         ...stores,
+        ...exchanges,
         store,
         sharedIssuers,
         ring,
         tokens,
         clock,
         bootstrap: result,
-        openExchanges: async () =>
-          (await exchanges()).openExchanges({ ...dependencies, config, stores, signatures, tokens, issuer }, resources),
       }),
       store: health,
     },
     bootstrap: result,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+/** What exchanges need. */
+interface ExchangesOptions {
+  readonly config: Config
+  readonly stores: Omit<Ports, 'identity'>
+  readonly signatures: TokenSignatures
+  readonly tokens: AccessTokens
+  /** The gateway's origin, as access tokens name it. */
+  readonly issuer: string
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Opens the part that exchanges tokens; it ends with the resources. */
+function openExchanges(options: ExchangesOptions, resources: AsyncDisposableStack): Exchanges {
+  const { config, stores, signatures, tokens, issuer, clock, logger } = options
+  const { federation, auditLog: audit, issuerHealth: health } = stores
+  const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }
+  const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health, clock, logger })
+  const issuerKeys = tracedPort(resources.use(fetchedKeys), 'IssuerKeys')
+  const conditions = new CelConditions()
+  warmUp(conditions)
+  const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })
+  const refusals = resources.use(new RefusalLog({ audit, clock, logger }))
+  const exchange = new Exchange({ federation, steps, tokens, audit, refusals, clock })
+  return { issuerKeys, conditions, steps, exchange }
 }
 
 /** The ports of the stores with spans, and with STORE_UNAVAILABLE for failures of the store. */

@@ -2,16 +2,26 @@ import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb
 import { PresetService } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
-import { lazyHandlers } from '#shared/lazy/lazy-handlers.ts'
-import { lazyModule } from '#shared/lazy/lazy-module.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { PresetStore } from './ports/preset-store.ts'
 import { reasons } from './reasons.ts'
+import { countTokens } from './rpc/count-tokens.ts'
+import { generate } from './rpc/generate.ts'
+import { getProvider } from './rpc/get-provider.ts'
+import { listModels } from './rpc/list-models.ts'
+import { createPresetVersion } from './rpc/preset/create-preset-version.ts'
+import { getPreset } from './rpc/preset/get-preset.ts'
+import { getPresetVersion } from './rpc/preset/get-preset-version.ts'
+import { listPresetVersions } from './rpc/preset/list-preset-versions.ts'
+import { listPresets } from './rpc/preset/list-presets.ts'
+import { fromStoredSettings } from './rpc/preset/settings.ts'
+import { SettingsReader } from './rpc/preset/settings-reader.ts'
+import { streamGenerate } from './rpc/stream-generate.ts'
+import { getGeneration } from './rpc/usage/get-generation.ts'
+import { getKeyUsage } from './rpc/usage/get-key-usage.ts'
+import { getWorkspaceUsage } from './rpc/usage/get-workspace-usage.ts'
+import { listActivity } from './rpc/usage/list-activity.ts'
 import type { GenerationDependencies } from './run/generation.ts'
-
-const generations = lazyModule(() => import('./rpc/inference-service.ts'))
-const presets = lazyModule(() => import('./rpc/preset/preset-service.ts'))
-const usage = lazyModule(() => import('./rpc/usage/usage-service.ts'))
 
 /** What the handlers need. */
 export interface HandlerDependencies extends Omit<GenerationDependencies, 'readSettings'> {
@@ -19,20 +29,29 @@ export interface HandlerDependencies extends Omit<GenerationDependencies, 'readS
   readonly clock: Clock
 }
 
-/** The routes of the inference service, whose handlers are loaded with the first generation. */
+/** The routes of the inference service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
-  const handlers = {
-    inference: lazyHandlers(InferenceService, async () => (await generations()).inferenceService(dependencies)),
-    presets: lazyHandlers(PresetService, async () => (await presets()).presetService(dependencies)),
-    usage: lazyHandlers(UsageService, async () => (await usage()).usageService(dependencies)),
-  }
-  return {
-    domain: 'inference',
-    reasons,
-    services: [
-      route(InferenceService, handlers.inference),
-      route(PresetService, handlers.presets),
-      route(UsageService, handlers.usage),
-    ],
-  }
+  const reader = new SettingsReader(fromStoredSettings)
+  const generations = { ...dependencies, readSettings: reader.read.bind(reader) }
+  const inference = route(InferenceService, {
+    generate: generate(generations),
+    streamGenerate: streamGenerate(generations),
+    countTokens: countTokens(generations),
+    listModels: listModels(dependencies),
+    getProvider: getProvider(dependencies),
+  })
+  const presets = route(PresetService, {
+    createPresetVersion: createPresetVersion(dependencies),
+    getPreset: getPreset(dependencies),
+    listPresets: listPresets(dependencies),
+    listPresetVersions: listPresetVersions(dependencies),
+    getPresetVersion: getPresetVersion(dependencies),
+  })
+  const usage = route(UsageService, {
+    getGeneration: getGeneration(dependencies),
+    listActivity: listActivity(dependencies),
+    getKeyUsage: getKeyUsage(dependencies),
+    getWorkspaceUsage: getWorkspaceUsage(dependencies),
+  })
+  return { domain: 'inference', reasons, services: [inference, presets, usage] }
 }

@@ -1,21 +1,30 @@
+import { join } from 'node:path'
 import type { Transport } from '@connectrpc/connect'
 import { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { randomId, timedId } from '#shared/ids.ts'
-import { lazyModule } from '#shared/lazy/lazy-module.ts'
 import { Places } from '#shared/places.ts'
 import type { Leaving } from '#shared/process/leave.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
 import { serviceClosing } from '#shared/rpc/server-reasons.ts'
 import type { StoreSchema } from '#shared/stores/migrate-stores.ts'
+import type { Mongo } from '#shared/stores/mongo.ts'
+import type { StoreHealth } from '#shared/stores/store-health.ts'
+import { storePort } from '#shared/stores/store-port.ts'
+import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
+import { tracedPort } from '#shared/telemetry/traced-port.ts'
+import { openFileBlobStore } from './adapters/files/blob-store.ts'
 import { SCHEMA as MONGO } from './adapters/mongo/schema.ts'
 import { RpcCatalogPeer } from './adapters/rpc/catalog-peer.ts'
 import { RpcInferencePeer } from './adapters/rpc/inference-peer.ts'
+import { openSqliteSessionStore } from './adapters/sqlite/open-session-store.ts'
 import { SCHEMA as SQLITE } from './adapters/sqlite/schema.ts'
 import type { Config } from './config.ts'
-import { openStores } from './open-stores.ts'
+import type { BlobStore } from './ports/blob-store.ts'
+import type { SessionStore } from './ports/session-store.ts'
 import { createRoutes } from './routes.ts'
+import { drainSession } from './run/drain.ts'
 import { EventExpiry } from './run/events/event-expiry.ts'
 import { EventHub } from './run/events/event-hub.ts'
 import { Remover } from './run/lifetime/remover.ts'
@@ -27,12 +36,13 @@ import { Slots } from './run/slots.ts'
 import { WaitingParents } from './run/subagents/waiting-parents.ts'
 import { Titles } from './run/titles/titles.ts'
 
-const runs = lazyModule(() => import('./run/drain.ts'))
-
 /** Maximum number of sessions of a process that wait for a person or a time: each keeps its conversation in memory. */
 const MOST_WAITING_SESSIONS = 5_000
 /** Of one workspace. */
 const MOST_WAITING_OF_ONE_WORKSPACE = 1_000
+
+/** Calls whose success shows that the store accepts writes. */
+const WRITES = ['renewLease'] as const
 
 /** How many child sessions are created at once. */
 const CHILDREN_AT_ONCE = 4
@@ -120,7 +130,7 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
       maxOwned: config.maxRuns + MOST_WAITING_SESSIONS,
       maxOwnedOfOne: config.maxRuns + MOST_WAITING_OF_ONE_WORKSPACE,
       pollMs: dependencies.pollMs,
-      drain: async (tenure, slot) => (await runs()).drainSession(run, tenure, slot),
+      drain: (tenure, slot) => drainSession(run, tenure, slot),
     }),
   )
   const expiry = { store: patient.store, clock, logger, retentionMs: config.eventRetentionMs }
@@ -140,4 +150,66 @@ export async function open(config: Config, dependencies: Dependencies): Promise<
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+/** The ports of the store, with spans; they throw STORE_UNAVAILABLE if the store is to blame. */
+interface Stores {
+  readonly store: SessionStore
+  readonly blobs: BlobStore
+  /** The same for holders of leases, whose calls take as long as they need. */
+  readonly patient: { readonly store: SessionStore; readonly blobs: BlobStore }
+  readonly health: StoreHealth
+}
+
+/** Opens the store, and begins to watch it. */
+async function openStores(
+  config: Config,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  resources: AsyncDisposableStack,
+): Promise<Stores> {
+  const attributes = { 'db.system.name': config.store.kind }
+  const { store, blobs, mongo } = await openAdapters(config, { clock, logger }, resources)
+  const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
+  await health.begin()
+  const traced = {
+    store: tracedPort(store, 'SessionStore', attributes),
+    blobs: tracedPort(blobs, 'BlobStore', mongo === undefined ? {} : attributes),
+  }
+  return {
+    store: storePort(traced.store, health),
+    blobs: storePort(traced.blobs, health),
+    patient: {
+      store: storePort(traced.store, health, { limited: false, writes: WRITES }),
+      blobs: storePort(traced.blobs, health, { limited: false }),
+    },
+    health,
+  }
+}
+
+async function openAdapters(
+  { store: config, autoResume }: Config,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  resources: AsyncDisposableStack,
+): Promise<Stores['patient'] & { readonly mongo?: Mongo }> {
+  if (config.kind === 'sqlite') {
+    const store = resources.use(
+      await openSqliteSessionStore({
+        path: join(config.directory, 'session.sqlite'),
+        clock,
+        park: !autoResume,
+        logger,
+      }),
+    )
+    const blobs = resources.use(
+      await openFileBlobStore({ directory: join(config.directory, 'blobs'), uses: store.blobUses }),
+    )
+    return { store, blobs }
+  }
+  // The driver takes 20 MB of memory, and is only loaded where it is used.
+  const { openMongo } = await import('#shared/stores/mongo.ts')
+  const { openMongoBlobStore } = await import('./adapters/mongo/blob-store.ts')
+  const { openMongoSessionStore } = await import('./adapters/mongo/session-store.ts')
+  const mongo = resources.use(await openMongo(config))
+  const store = resources.use(await openMongoSessionStore({ mongo, clock }))
+  return { store, blobs: resources.use(openMongoBlobStore({ mongo })), mongo }
 }

@@ -29,11 +29,7 @@ const ours = Object.entries(compose.services).filter(([, { image }]) => image ==
 /** Those that keep running; `migrate` ends before they start. */
 const own = ours.filter(([name]) => name !== 'migrate')
 const image = scratchDirectory()
-before(async () => {
-  layOutImage(image.path)
-  const warm = run(wordsOf('RUN'), {})
-  assert.equal(await warm.ended, 0, warm.output())
-})
+before(() => layOutImage(image.path))
 after(() => image[Symbol.dispose]())
 
 /** Runs a container's command from the content of the image, without any of this machine's environment. */
@@ -147,7 +143,6 @@ test('the image runs as an ordinary user, without npm, and its single process is
   }
   const words = [...wordsOf('ENTRYPOINT'), ...wordsOf('CMD')]
   assert.ok(words.includes('--disable-sigusr1'))
-  assert.ok(words.includes('--max-semi-space-size=16'))
   assert.ok(words.includes('./scripts/compile-cache.mjs'))
   using folders = scratchDirectory()
   const [port] = await freePorts(1)

@@ -15,28 +15,8 @@ registerHooks({
     appendFileSync(process.env.LOADED, url + '\\n')
     return next(url, context)
   },
-})
-process.on('exit', () => {
-  const own = process.moduleLoadList.filter((name) => name.includes(' internal/deps/undici'))
-  appendFileSync(process.env.LOADED, own.join('\\n'))
 })`
-const UPSTREAM = ['undici']
-/** The modules behind `fetch`, `Headers` and `http.WebSocket`. */
-const FETCH = 'NativeModule internal/deps/undici/undici'
 const TRACING = /^@opentelemetry\//
-/** What a server of sessions needs with the first generation, run, exchange or unusual call. */
-const LATER = [
-  'cel-js',
-  'gateway/v1-operations.ts',
-  'services/catalog/open-directories.ts',
-  'services/catalog/rpc/catalog-service.ts',
-  'services/identity/open-exchanges.ts',
-  'services/identity/rpc/federation-service.ts',
-  'services/inference/adapters/http/upstream.ts',
-  'services/inference/rpc/inference-service.ts',
-  'services/session/rpc/session-service.ts',
-  'services/session/run/drain.ts',
-]
 const WIRE = ['@connectrpc/connect-node', '@grpc/grpc-js']
 
 /** What a process has loaded once it has started and answered one request: packages, and files of the product. */
@@ -65,23 +45,10 @@ async function loadedBy(entry: string, environment: Record<string, string>): Pro
   )
 }
 
-test('a start of the single process loads nothing that only MongoDB, tracing, a provider or a tool needs', async () => {
+test('a start of the single process loads neither the driver of MongoDB nor the packages of gRPC and of tracing', async () => {
   const loaded = await loadedBy('main.ts', {})
   assert.ok(loaded.has('express') && loaded.has('services/session/open.ts'))
-  const unwanted = [
-    'mongodb',
-    'bson',
-    FETCH,
-    ...LATER,
-    ...UPSTREAM,
-    ...WIRE,
-    'ajv',
-    'yaml',
-    'body-parser',
-    'mime-types',
-    'qs',
-    'services/shared/rpc/reflection.ts',
-  ]
+  const unwanted = ['mongodb', 'bson', ...WIRE, 'services/shared/rpc/reflection.ts']
   assert.deepEqual(
     [...loaded].filter((name) => unwanted.includes(name) || TRACING.test(name)),
     [],
@@ -119,7 +86,7 @@ test('a process of its own loads the driver, and nothing that only the gateway, 
   try {
     const loaded = await loadedBy('services/identity/main.ts', { ...own, ...store })
     assert.ok(loaded.has('mongodb'))
-    const unwanted = ['express', ...UPSTREAM, ...WIRE, 'services/shared/rpc/reflection.ts']
+    const unwanted = ['express', ...WIRE, 'services/shared/rpc/reflection.ts']
     assert.deepEqual(
       [...loaded].filter((name) => unwanted.includes(name) || TRACING.test(name)),
       [],

@@ -34,12 +34,6 @@ const EXTRA = new Set([
   // A file of settings besides the environment: models and providers.
   'services/inference/config-file.ts',
   'services/inference/config-models.ts',
-  // What only federation needs, opened with its first call.
-  'services/identity/open-exchanges.ts',
-  // The stores and their watchers, since open.ts is long.
-  'services/session/open-stores.ts',
-  // What works on directories, opened with the first call.
-  'services/catalog/open-directories.ts',
 ])
 
 const EXPORTED = /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm

@@ -94,7 +94,7 @@ export async function openFacade(
       readiness: { report: () => readiness().report() },
       urls: () => [url],
     },
-    operations && [{ families: ['instance', 'gateway', 'messages', 'oauth'], load: async () => operations }],
+    operations,
     new LargeBodies(systemClock, stubs.largeBodies),
   )
   listener.serve(judge.wrap(app))

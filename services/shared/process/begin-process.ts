@@ -4,18 +4,9 @@ import { maskSecrets } from '#shared/config/config-print.ts'
 import type { Environment } from '#shared/config/environment.ts'
 import type { SingleProcessConfig } from '#shared/config/process-config.ts'
 import { warnOfUnknownSettings } from '#shared/config/unknown-settings.ts'
-import { loadTheRest } from '#shared/lazy/lazy-module.ts'
-import { giveBackIdleMemory } from '#shared/process/idle-memory.ts'
-import { stopPretenuring } from '#shared/process/pretenuring.ts'
 import { startWatchdog } from '#shared/process/watchdog.ts'
 import { createLogger, type Logger } from '#shared/telemetry/logging.ts'
 import { startTelemetry } from '#shared/telemetry/telemetry.ts'
-
-/**
- * After this many milliseconds, the modules that the start did without are loaded, so that a running process does not
- * mix its files with newer ones that replace them.
- */
-const LOAD_REST_MS = 10_000
 
 export interface BegunProcess {
   readonly logger: Logger
@@ -40,17 +31,8 @@ export async function beginProcess(
   resources.use(await startTelemetry(service, telemetry))
   const opened = (): void => {
     watchdog.opened()
-    // Node keeps in memory all that it has read from its cache, until it writes there what is new.
+    // Not only at the end: a process that is killed has a fast start next time, too.
     flushCompileCache()
-    stopPretenuring()
-    giveBackIdleMemory()
-    const later = setTimeout(() => {
-      loadTheRest()
-        .then(flushCompileCache)
-        .catch((error) => logger.warn({ err: error }, 'A part of the program cannot be loaded'))
-    }, LOAD_REST_MS)
-    later.unref()
-    resources.defer(() => clearTimeout(later))
   }
   return { logger, opened }
 }

@@ -12,7 +12,10 @@ import { createClient } from '#shared/rpc/client.ts'
 import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { silentLogger } from '#test/support/transports.ts'
-import { usageService } from './usage-service.ts'
+import { getGeneration } from './get-generation.ts'
+import { getKeyUsage } from './get-key-usage.ts'
+import { getWorkspaceUsage } from './get-workspace-usage.ts'
+import { listActivity } from './list-activity.ts'
 
 const principal: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', apiKeyId: 'key_1', kind: 'workspace' }
 const options = callOptions({ principal, authenticated: true })
@@ -31,7 +34,13 @@ test('while an ended request cannot be written, what it belongs to is unavailabl
     activity: async () => [],
   }
   const closer = new RowCloser(ledger as Ledger, silentLogger)
-  const implementation = usageService({ ledger: ledger as Ledger, closer, clock: systemClock })
+  const dependencies = { ledger: ledger as Ledger, closer, clock: systemClock }
+  const implementation = {
+    getGeneration: getGeneration(dependencies),
+    listActivity: listActivity(dependencies),
+    getKeyUsage: getKeyUsage(dependencies),
+    getWorkspaceUsage: getWorkspaceUsage(dependencies),
+  }
   const routes = { domain: 'inference', reasons, services: [{ service: UsageService, implementation }] }
   const client = createClient(UsageService, createLocalTransport(routes))
   t.mock.timers.enable({ apis: ['setTimeout'] })

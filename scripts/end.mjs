@@ -1,2 +1,0 @@
-// The first import of `warm-cache.mjs`.
-process.exit()
