@@ -13,7 +13,7 @@ import { type Script, type ScriptedStep, SECOND_PROMPT, startScriptedModel } fro
 
 const FIRST_PROMPT = 'Replace Hello by Goodbye in greeting.txt'
 /** A start of an agent takes seconds on a busy machine. */
-const TURN_MS = 180_000
+const TURN_MS = 900_000
 
 /** A coding agent, and what a model has to call for it to edit a file. */
 interface Agent {

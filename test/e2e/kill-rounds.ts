@@ -171,7 +171,7 @@ export async function killRounds(kills: number, random: () => number, mongo?: st
 }
 
 /** No run is idle for that long. */
-const STUCK_MS = 150_000
+const STUCK_MS = 600_000
 
 async function within(ms: number, what: Promise<unknown>): Promise<void> {
   await Promise.race([what, sleep(ms)])

@@ -40,7 +40,7 @@ const MORE: Held = { rssMb: 120, heapMb: 15, externalMb: 15, files: 6, threads: 
  */
 const FULL_SIZE_SECONDS = 300
 /** Time for idle connections to be closed, threads to end, and memory to be given back. */
-const REST_MS = 90_000
+const REST_MS = 450_000
 /** The rest before a load, and the part of a rest between two measurements. */
 const REST = { beforeMs: 20_000, lookMs: 12_000 }
 /**

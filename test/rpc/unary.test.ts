@@ -148,7 +148,7 @@ forEachTransport((name, connect) => {
     // Connects, so that the next call reaches the handler before its deadline.
     await client.listSessions({})
     assert.equal(
-      (await failureOf(client.getSession({}, callOptions({}, { timeoutMs: 500 })))).code,
+      (await failureOf(client.getSession({}, callOptions({}, { timeoutMs: 2_000 })))).code,
       Code.DeadlineExceeded,
     )
     await aborted.promise

@@ -19,7 +19,7 @@ export interface Answered {
 }
 
 /** No request but `wait` takes longer, however busy the machine is; a blocked server is detected elsewhere. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
 
 /** The session API as one client uses it. Answers that must not occur are noted among the problems. */
 export class Client {

@@ -11,7 +11,7 @@ import type { SessionClient } from './session-client.ts'
 import type { World } from './world.ts'
 
 /** How long events may take to arrive, and titles to be generated. */
-const REST_MS = 60_000
+const REST_MS = 300_000
 
 /**
  * Everything that is known of a finished session, once nothing more is written; undefined: it does not come to rest.

@@ -9,7 +9,7 @@ import { addTotals, type Totals } from './judge/totals.ts'
 import type { SessionClient } from './session-client.ts'
 
 /** How long a run takes to end, an event to come, and a tool to stop, however busy the machine is. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
 
 /** Brings the sessions below a session to their end, and checks the list of them against those that were created. */
 export async function settleChildren(session: SessionClient, totals: Totals): Promise<void> {

@@ -6,10 +6,10 @@ import type { SessionClient } from './session-client.ts'
 import { isLong } from './step.ts'
 
 /** No run is idle for longer, except in a long step or after an interrupt, however busy the machine is. */
-const STILL_MS = 90_000
-const STOP_MS = 60_000
+const STILL_MS = 450_000
+const STOP_MS = 300_000
 /** Nor does a run go on for longer without an end. */
-const ENDLESS_MS = 600_000
+const ENDLESS_MS = 1_800_000
 
 /**
  * Brings a session to its end: waits until it is idle (interrupting what would take too long), checks that it has run

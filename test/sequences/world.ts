@@ -24,14 +24,14 @@ export interface World extends Scene, AsyncDisposable {
 }
 
 const ENVIRONMENT = { PORTICO_PERMISSION_TIMEOUT: '1', PORTICO_PLUGIN_HOOK_SECONDS: '3' }
-/** Every other route answers within that time. */
-const PROBE_MS = 2_000
-/** Stopping takes at most 4 s for what is open, and a little more. */
-const STOP_MS = 40_000
+/** Every other route answers within that time, and a slow machine needs some of it. */
+const PROBE_MS = 10_000
+/** Stopping takes at most 4 s for what is open, and starting again a while. */
+const STOP_MS = 200_000
 /** A transaction on MongoDB takes no longer, however busy the machine is. */
 const COMMIT_MS = 5_000
 /** A server that is silent for that long will never answer. */
-const FROZEN_MS = 15_000
+const FROZEN_MS = 60_000
 
 /**
  * What is an error to those who run the server, but not its fault: a peer that restarts, a store that has too much to

@@ -30,7 +30,7 @@ export interface SessionFixture extends AsyncDisposable {
   /** Creates a session, `ses_1` by default. */
   create(id?: string, agent?: string): Promise<void>
   prompt(text: string, more?: MessageInitShape<typeof PromptSessionRequestSchema>): Promise<void>
-  /** Waits until the session is idle; fails after a minute. */
+  /** Waits until the session is idle; fails after five minutes. */
   wait(id?: string): Promise<void>
   messages(id?: string): Promise<Message[]>
   steps(id?: string): Promise<AssistantMessage[]>
@@ -43,7 +43,7 @@ export const key: Principal = { organizationId: 'org_1', workspaceId: 'wrk_1', a
 /** Options of a call by a key of workspace `wrk_1`. */
 export const asKey: CallOptions = callOptions({ principal: key, requestId: 'req_1' })
 
-const WAIT_MS = 60_000
+const WAIT_MS = 300_000
 const HOUR_MS = 3_600_000
 
 /**
