@@ -13,7 +13,6 @@ import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { CelConditions } from './adapters/cel/cel-conditions.ts'
-import { warmUp } from './adapters/cel/warm-up.ts'
 import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
 import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
 import { JoseSignatures } from './adapters/jose-signatures.ts'
@@ -126,7 +125,6 @@ function openExchanges(options: ExchangesOptions, resources: AsyncDisposableStac
   const fetchedKeys = new FetchedIssuerKeys({ ...keySettings, health, clock, logger })
   const issuerKeys = tracedPort(resources.use(fetchedKeys), 'IssuerKeys')
   const conditions = new CelConditions()
-  warmUp(conditions)
   const steps = new ExchangeSteps({ keys: issuerKeys, signatures, conditions, ownIssuer: issuer })
   const refusals = resources.use(new RefusalLog({ audit, clock, logger }))
   const exchange = new Exchange({ federation, steps, tokens, audit, refusals, clock })

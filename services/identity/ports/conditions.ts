@@ -19,8 +19,8 @@ export interface Condition {
   readonly usesScopes: boolean
   readonly usesTokenType: boolean
   /**
-   * Evaluates it for claims; `error`: it could not be evaluated, which does not count as true. Never throws, and takes
-   * at most 5 ms.
+   * Evaluates it for claims; `error`: it could not be evaluated within 5 ms of CPU time, which does not count as true.
+   * Never throws.
    */
   evaluate(claims: ConditionClaims): boolean | 'error'
 }
@@ -36,7 +36,7 @@ export interface ConditionProblem {
 /** Parses conditions (CEL). */
 export interface Conditions {
   /**
-   * Parses, type-checks and bounds a condition, in the same way when it is saved and when it is used. Results are
+   * Parses, checks and limits a condition, in the same way when it is saved and when it is used. Results are
    * cached, up to a limit. Pure; never throws.
    */
   read(text: string): Condition | ConditionProblem

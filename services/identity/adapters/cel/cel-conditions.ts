@@ -1,17 +1,21 @@
+import { createContext, Script } from 'node:vm'
 import { type ASTNode, Environment, ParseError, type ParseResult, TypeError as TypeProblem } from 'cel-js'
 import { LRUCache } from 'lru-cache'
 import type { Condition, ConditionProblem, Conditions } from '#services/identity/ports/conditions.ts'
-import { measure, Refusal } from './measure.ts'
+import { isObject } from '#shared/json.ts'
+import { checkExpression, MACROS, METHODS, Refusal, VARIABLES } from './check-expression.ts'
 import { nearName } from './near-name.ts'
 import { pinsSubject } from './pins.ts'
-import { MACROS, METHODS, VARIABLES } from './shape.ts'
 
 /** All methods and macros. */
 const CALLS: readonly string[] = [...METHODS, ...MACROS]
 /** How many characters of parsed conditions are cached. */
 const MAX_KEPT = 500_000
 
-/** Conditions parsed by cel-js, restricted to a list of permitted constructs and a bound on their cost. */
+/** Maximum CPU time of one evaluation, in milliseconds. */
+const MOST_MS = 5
+
+/** Conditions parsed by cel-js, restricted to a list of permitted constructs and evaluated within a time limit. */
 export class CelConditions implements Conditions {
   readonly #environment = new Environment({
     limits: { maxAstNodes: 1000, maxDepth: 64, maxListElements: 128, maxMapEntries: 0, maxCallArguments: 4 },
@@ -40,30 +44,53 @@ export class CelConditions implements Conditions {
       const { valid, type, error } = parsed.check()
       if (!valid) throw unknownCall(parsed.ast) ?? error
       if (type !== 'bool') return { problem: `must be of type bool (true or false), not ${type}` }
-      return conditionOf(parsed, measure(parsed.ast))
+      return conditionOf(parsed)
     } catch (error) {
       return { problem: problemOf(error, text) }
     }
   }
 }
 
-function conditionOf(parsed: ParseResult, used: ReadonlySet<string>): Condition {
+function conditionOf(parsed: ParseResult): Condition {
+  const { variables, repeats } = checkExpression(parsed.ast)
   return {
     pinsSubject: (names) => pinsSubject(parsed.ast, names),
-    usesScopes: used.has('scopes'),
-    usesTokenType: used.has('token_type'),
+    usesScopes: variables.has('scopes'),
+    usesTokenType: variables.has('token_type'),
     evaluate({ subject, audience, scopes, tokenType }) {
+      const evaluate = () => parsed({ subject, audience, scopes, token_type: tokenType }) === true
       const { stackTraceLimit } = Error
       // Nobody reads the stack traces of its errors, and they are most of the cost of a condition with many errors.
       Error.stackTraceLimit = 0
       try {
-        return parsed({ subject, audience, scopes, token_type: tokenType }) === true
+        return repeats ? runInTime(evaluate) : evaluate()
       } catch {
         return 'error'
       } finally {
         Error.stackTraceLimit = stackTraceLimit
       }
     },
+  }
+}
+
+const timed = { context: createContext({}), script: new Script('run()') }
+
+/**
+ * The result of a function that V8 ends, in the middle of a loop if need be, once it has used 5 ms of CPU time; throws
+ * then. Starting the clock, a thread, takes some 50 µs.
+ */
+function runInTime<T>(run: () => T): T {
+  timed.context.run = run
+  for (let timeout = MOST_MS; ; timeout *= 2) {
+    const begun = process.threadCpuUsage()
+    try {
+      return timed.script.runInContext(timed.context, { timeout })
+    } catch (error) {
+      const { user, system } = process.threadCpuUsage(begun)
+      const isOver = user + system >= 1_000 * MOST_MS
+      // On a busy machine, the clock may run out while others run.
+      if (isOver || !isObject(error) || error.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+    }
   }
 }
 
