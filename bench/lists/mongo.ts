@@ -1,16 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { BLOCK } from '#services/session/adapters/common/titles/place-sets.ts'
 import { collectionsOf, keyOf, type SessionDocument } from '#services/session/adapters/mongo/collections.ts'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
-import { waitingPlace } from '#services/session/adapters/mongo/titles/title-blocks.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
-import { someSessions, W } from './sessions.ts'
+import { someSessions } from './sessions.ts'
 
 const TOGETHER = 2_000
 
-/** A MongoDB store with this many sessions, whose titles are indexed, and whose database is removed with it. */
+/** A MongoDB store with this many sessions, whose database is removed with it. */
 export async function filledMongo(uri: string, count: number): Promise<SessionStore> {
   const mongo = await openMongo({ uri, database: `bench_lists_${process.pid}_${count}` })
   const store = await openMongoSessionStore({ mongo, clock: systemClock })
@@ -22,16 +19,10 @@ export async function filledMongo(uri: string, count: number): Promise<SessionSt
   }
   for (const session of someSessions(count)) {
     const _id = keyOf(session.workspace, session.id)
-    documents.push({ _id, version: 1, base: 0, ...session, titlePlace: waitingPlace(session.timeUpdated) })
+    documents.push({ _id, version: 1, base: 0, ...session })
     if (documents.length === TOGETHER) await write()
   }
   await write()
-  // A search has what waits indexed; this one soon ends.
-  const waiting = { workspace: W, titlePlace: { $lt: 0 } }
-  while ((await sessions.countDocuments(waiting, { limit: BLOCK })) === BLOCK) {
-    for await (const _ of store.listSessions(W, { order: 'descending', search: 'session', limit: 1 }));
-    await delay(1_000)
-  }
   const closeStore = store[Symbol.asyncDispose].bind(store)
   return Object.assign(store, {
     [Symbol.asyncDispose]: async (): Promise<void> => {

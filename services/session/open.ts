@@ -168,7 +168,7 @@ async function openStores(
   resources: AsyncDisposableStack,
 ): Promise<Stores> {
   const attributes = { 'db.system.name': config.store.kind }
-  const { store, blobs, mongo } = await openAdapters(config, { clock, logger }, resources)
+  const { store, blobs, mongo } = await openAdapters(config, clock, resources)
   const health = resources.use(watchStore(store, { name: 'session', mongo, clock, logger }))
   await health.begin()
   const traced = {
@@ -188,7 +188,7 @@ async function openStores(
 
 async function openAdapters(
   { store: config, autoResume }: Config,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  clock: Clock,
   resources: AsyncDisposableStack,
 ): Promise<Stores['patient'] & { readonly mongo?: Mongo }> {
   if (config.kind === 'sqlite') {
@@ -197,7 +197,6 @@ async function openAdapters(
         path: join(config.directory, 'session.sqlite'),
         clock,
         park: !autoResume,
-        logger,
       }),
     )
     const blobs = resources.use(

@@ -84,6 +84,42 @@ export function anyListCases(test: StoreTest): void {
       }
     }
   })
+
+  test('a search shows each session that stays where it is, and none twice, while others move, change and go', async (fixture) => {
+    const { store, clock } = fixture
+    const all = await fill(fixture, 900)
+    for (const order of ['ascending', 'descending'] as const) {
+      const until = clock.now()
+      const changed = new Set<string>()
+      const found: string[] = []
+      let turns = 0
+      for await (const batch of store.listSessions(W, { order, search: 'er', limit: 1_000, until })) {
+        found.push(...batch.map(({ id }) => id))
+        for (const i of [1, 2, 3]) {
+          const sessionId = `ses_${(++turns * 7 + i * 100) % 900}`
+          changed.add(sessionId)
+          clock.advance(HOUR_MS)
+          if ((await store.getSession(W, sessionId)) === undefined) continue
+          if (i === 3) await store.removeSession(W, sessionId)
+          else await store.admitPrompt(W, admission(`msg_${order}_${turns}_${i}`, { sessionId, wake: false }))
+        }
+      }
+      assert.ok(turns > 3, `${turns} turns`)
+      assert.equal(new Set(found).size, found.length, `none twice, ${order}`)
+      const quiet = inModel(await present(store, all), { order, search: 'er', until })
+      assert.deepEqual(
+        found.filter((id) => !changed.has(id)),
+        ids(quiet).filter((id) => !changed.has(id)),
+        order,
+      )
+    }
+  })
+}
+
+/** Those sessions that are still there. */
+async function present(store: StoreFixture['store'], all: readonly Session[]): Promise<Session[]> {
+  const found = await Promise.all(all.map(({ id }) => store.getSession(W, id)))
+  return found.filter((session) => session !== undefined)
 }
 
 /** Sessions of all kinds, some of which have moved up since. */

@@ -32,7 +32,13 @@ export interface SessionQuery {
   /** Only sessions whose last activity was then or earlier. */
   readonly until?: number
   /** Only items after this one, at the place where it was when it was read. */
-  readonly after?: { readonly timeUpdated: number; readonly id: string }
+  readonly after?: Place
+}
+
+/** The position of a session in lists. */
+export interface Place {
+  readonly timeUpdated: number
+  readonly id: string
 }
 
 /** What is known of a session whose record cannot be read. It can only be removed. */
@@ -78,8 +84,8 @@ export interface SessionLists {
   /**
    * At most `limit` sessions, ordered by (timeUpdated, id), in batches. Each batch takes a bounded time, in which
    * nobody else is kept waiting, and may be empty. What a page costs does not grow with the number of sessions where
-   * there is one filter, or a project and a subpath; with a search of three characters or more it hardly grows; else
-   * every session may have to be looked at. A session that cannot be read has its place, and spoils no other.
+   * there is one filter, or a project and a subpath; else, and with a search, every session may have to be looked at,
+   * some thousands in each batch. A session that cannot be read has its place, and spoils no other.
    */
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]>
   /** Ids of sessions with a live lease. */

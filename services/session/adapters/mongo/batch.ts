@@ -9,14 +9,12 @@ import { type InboxRecord, inboxRecord, settledUpdate } from '../common/inbox-re
 import { messageRecord, messageUpdate, partRecords } from '../common/message-record.ts'
 import { approvalRecord, requestRecord } from '../common/records.ts'
 import type { SessionRecord } from '../common/session-record.ts'
-import { movesTitle } from '../common/titles/moves-title.ts'
 import { toStateChanges } from '../common/to-session-record.ts'
 import { blobUses, evictions } from './blobs/blob-uses.ts'
 import { type Collections, type Keyed, keyOf, partKey, type Table } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { noticeOf } from './notices.ts'
 import { MongoReads } from './reads.ts'
-import { waitingPlace } from './titles/title-blocks.ts'
 import type { ServerState, Transaction, Unwritten } from './transaction.ts'
 
 /** A document of any collection. */
@@ -59,7 +57,7 @@ export class MongoBatch implements Transaction {
   /** Writes a new session with its revision; its numbers are above `base`. */
   create(record: SessionRecord, revision: Revision, base: number): void {
     const _id = keyOf(record.workspace, record.id)
-    const document = { _id, version: 1, base, ...record, titlePlace: waitingPlace(record.timeUpdated) }
+    const document = { _id, version: 1, base, ...record }
     this.#found = undefined
     this.push('sessions', { insertOne: { document } })
     this.#addWrites(revision)
@@ -71,8 +69,7 @@ export class MongoBatch implements Transaction {
     this.#found = this.found().then((found) => found && { ...found, state, leaseNow })
     const filter = { _id: keyOf(this.#workspace, this.#sessionId) }
     const notice = revision.changed.length === 0 ? {} : { notice: noticeOf(revision.changed) }
-    const place = movesTitle(revision) ? { titlePlace: waitingPlace(state.timeUpdated) } : {}
-    const update = { $set: { ...toStateChanges(revision.changes), ...notice, ...place }, $inc: { version: 1 } }
+    const update = { $set: { ...toStateChanges(revision.changes), ...notice }, $inc: { version: 1 } }
     this.push('sessions', { updateOne: { filter, update } })
     this.#addWrites(revision)
   }

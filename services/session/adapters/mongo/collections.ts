@@ -6,14 +6,11 @@ import type { InboxRecord } from '../common/inbox-record.ts'
 import type { MessageRecord, PartRecord } from '../common/message-record.ts'
 import type { ApprovalRecord, RequestRecord } from '../common/records.ts'
 import type { SessionRecord } from '../common/session-record.ts'
-import type { TitleBlock, TitleTerms, TitleTurn } from './titles/title-blocks.ts'
 
 /** A record with its key: workspace and id. */
 export type Keyed<T> = T & { readonly _id: string }
 
 export type SessionDocument = Keyed<SessionRecord> & {
-  /** Where searches find it; see `MongoTitleIndex`. */
-  readonly titlePlace: number
   /** Incremented by every write, so that each transaction changes the record of its session. */
   readonly version: number
   /** The numbers of its documents are above this; absent: 0. See `HiddenDocument`. */
@@ -64,9 +61,6 @@ export interface Collections {
   readonly hiddenSessions: Collection<HiddenDocument>
   readonly blobUses: Collection<BlobUse>
   readonly blobs: Collection<Keyed<{ readonly checkAt?: number }>>
-  readonly titleBlocks: Collection<TitleBlock>
-  readonly titleTerms: Collection<TitleTerms>
-  readonly titleTurns: Collection<TitleTurn>
 }
 
 /** The name of a collection. */
@@ -97,9 +91,6 @@ export function collectionsOf(db: Db): Collections {
     hiddenSessions: db.collection('hiddenSessions'),
     blobUses: db.collection('blobUses'),
     blobs: db.collection('blobs'),
-    titleBlocks: db.collection('titleBlocks'),
-    titleTerms: db.collection('titleTerms'),
-    titleTurns: db.collection('titleTurns'),
   }
 }
 

@@ -3,13 +3,9 @@ import type { Session } from '#services/session/domain/session.ts'
 import type { SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
-import { gramsOf } from '../common/grams.ts'
-import { race } from '../common/race.ts'
 import { toListed } from '../common/session-record.ts'
 import type { Collections, SessionDocument } from './collections.ts'
 import { afterOf, type FilterName, filterOf, namesIn, timesOf } from './session-filters.ts'
-import type { MongoTitleIndex } from './titles/title-index.ts'
-import { searchTitles } from './titles/title-search.ts'
 
 /** Entries of an index that are gone through in one piece: the first time, and at most. */
 const FIRST_PIECE = 256
@@ -20,26 +16,14 @@ const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** See SessionLists.listSessions. */
 export async function* listSessions(
   collections: Collections,
-  titles: MongoTitleIndex,
   workspace: string,
   given: SessionQuery,
 ): AsyncGenerator<readonly (Session | UnreadableSession)[]> {
-  const query = withFoldedSearch(given)
-  const { search } = query
-  const list = new List(collections, workspace, query)
-  if (list.isCovered) {
-    yield (await list.read()).map(toListed)
-  } else if (search === undefined || gramsOf(search).length === 0) {
-    for await (const found of race([list.scan()])) yield found.map(toListed)
-  } else {
-    titles.look(workspace)
-    // What many titles contain is found on the way through the list, what few contain by the index.
-    const ways = [list.scan(), searchTitles(collections, workspace, { ...query, search })]
-    for await (const found of race(ways)) yield found.map(toListed)
-  }
+  const list = new List(collections, workspace, withFoldedSearch(given))
+  for await (const found of list.isCovered ? [list.read()] : list.scan()) yield found.map(toListed)
 }
 
-/** A list, whose filters the server compares. What a piece has cost is the time that it took, in milliseconds. */
+/** A list, whose filters the server compares. */
 class List {
   readonly #sessions: Collections['sessions']
   readonly #query: SessionQuery
@@ -67,21 +51,28 @@ class List {
     return this.#find({}, this.#query.limit)
   }
 
-  /** Goes through the index, piece by piece; each ends with all sessions of one time. */
-  async *scan(): AsyncGenerator<number, readonly SessionDocument[]> {
+  /**
+   * Goes through the index, piece by piece; each ends with all sessions of one time. Yields nothing until the last
+   * piece.
+   */
+  async *scan(): AsyncGenerator<readonly SessionDocument[]> {
     const { limit } = this.#query
     const [beyond, within] = this.#direction === 1 ? ['$gt', '$lte'] : ['$lt', '$gte']
-    const found: SessionDocument[] = []
+    // A session that moves on meanwhile is found again.
+    const found = new Map<string, SessionDocument>()
     let times = timesOf(this.#query)
     for (let size = FIRST_PIECE; ; size = Math.min(2 * size, LARGEST_PIECE)) {
-      const began = performance.now()
       const last = await this.#lastOf(times, size)
       const piece = last === undefined ? times : { ...times, [within]: last }
-      found.push(...(await this.#find({ timeUpdated: piece }, limit - found.length)))
-      if (last === undefined || found.length === limit) return found
+      for (const document of await this.#find({ timeUpdated: piece }, limit - found.size)) {
+        found.delete(document.id)
+        found.set(document.id, document)
+      }
+      if (last === undefined || found.size === limit) break
       times = { ...timesOf({ ...this.#query, after: undefined }), [beyond]: last }
-      yield performance.now() - began
+      yield []
     }
+    yield [...found.values()]
   }
 
   /** Documents of the list that are in a part of its index, in its order. */

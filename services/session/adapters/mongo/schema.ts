@@ -13,9 +13,7 @@ const INDEXES: Readonly<Record<string, readonly IndexDescription[]>> = {
     { name: 'sessionsByDirectory', key: { workspace: 1, directory: 1, timeUpdated: 1, id: 1 } },
     { name: 'sessionsClaimable', key: { claimableAt: 1 }, ...only({ claimableAt: { $gt: 0 } }) },
     { name: 'sessionsLeased', key: { workspace: 1, leaseUntil: 1 }, ...only({ leaseUntil: { $gt: 0 } }) },
-    { name: 'sessionsByTitlePlace', key: { workspace: 1, titlePlace: 1 } },
   ],
-  titleBlocks: [{ name: 'titleBlocksByWorkspace', key: { workspace: 1 } }],
   hiddenSessions: [
     { name: 'hiddenSessionsById', key: { workspace: 1, sessionId: 1 } },
     { name: 'hiddenSessionsByTime', key: { until: 1 } },

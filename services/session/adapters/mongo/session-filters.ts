@@ -1,6 +1,5 @@
 import type { Document } from 'mongodb'
-import type { SessionQuery } from '#services/session/ports/session-lists.ts'
-import type { Place } from '../common/place.ts'
+import type { Place, SessionQuery } from '#services/session/ports/session-lists.ts'
 
 /** What a list filters by, besides the title. */
 export type FilterName = 'directory' | 'projectId' | 'subpath' | 'parentId'

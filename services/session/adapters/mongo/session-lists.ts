@@ -41,8 +41,7 @@ export class MongoSessionLists implements SessionLists {
   }
 
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]> {
-    const { collections, titles } = this.#parts
-    return listSessions(collections, titles, workspace, query)
+    return listSessions(this.#parts.collections, workspace, query)
   }
 
   listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]> {

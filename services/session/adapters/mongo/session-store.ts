@@ -34,8 +34,6 @@ import { MongoReads } from './reads.ts'
 import { SCHEMA } from './schema.ts'
 import { MongoSessionLists } from './session-lists.ts'
 import type { StoreParts } from './store-parts.ts'
-import type { TitleTurn } from './titles/title-blocks.ts'
-import { MongoTitleIndex } from './titles/title-index.ts'
 import type { ServerState } from './transaction.ts'
 
 /**
@@ -49,12 +47,9 @@ export async function openMongoSessionStore(options: {
 }): Promise<SessionStore> {
   const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
   await prepareMongoSchema(mongo, SCHEMA)
-  const first = { $setOnInsert: { last: 0, until: 0 } }
-  await mongo.db.collection<TitleTurn>('titleTurns').updateOne({ _id: 'blocks' }, first, { upsert: true })
   const collections = collectionsOf(mongo.db)
   const queue = new MongoQueue(mongo, collections)
-  const titles = new MongoTitleIndex(mongo, collections)
-  const parts = { mongo, collections, queue, notices: new MongoNotices(collections), titles, clock, newId }
+  const parts = { mongo, collections, queue, notices: new MongoNotices(collections), clock, newId }
   const others = [new MongoSessionLists(parts), new MongoRemoval(parts), new MongoStaging(parts)] as const
   return joinPorts(new MongoSessionStore(parts), ...others)
 }
@@ -72,10 +67,9 @@ class MongoSessionStore
   readonly #clock: Clock
   readonly #newId: NewId
   readonly #notices: MongoNotices
-  readonly #titles: MongoTitleIndex
   readonly #log: MongoEventLog
 
-  constructor({ mongo, collections, queue, notices, titles, clock, newId }: StoreParts) {
+  constructor({ mongo, collections, queue, notices, clock, newId }: StoreParts) {
     this.#mongo = mongo
     this.#collections = collections
     this.#queue = queue
@@ -83,7 +77,6 @@ class MongoSessionStore
     this.#clock = clock
     this.#newId = newId
     this.#notices = notices
-    this.#titles = titles
     this.#log = new MongoEventLog(collections)
   }
 
@@ -93,7 +86,7 @@ class MongoSessionStore
 
   async createSession({ workspace, sessionId }: SessionKey, create: CreateSession, parent?: Lease): Promise<Session> {
     const key = { workspace, sessionId, ...(parent && { fence: parent.fence }) }
-    const created = await this.#run(key, async (batch) => {
+    return this.#run(key, async (batch) => {
       const existing = await batch.reads.sessionIfAny()
       if (existing !== undefined) return existing
       if (parent !== undefined && !(await this.#leases.keep(parent, batch.session))) throw leaseLost(parent)
@@ -103,8 +96,6 @@ class MongoSessionStore
       batch.create(newSessionRecord(workspace, session, revision.state), revision, base)
       return session
     })
-    this.#titles.wrote(workspace)
-    return created
   }
 
   async revise<R, T>(
@@ -121,7 +112,6 @@ class MongoSessionStore
       return { result, revision }
     })
     this.#notices.notify(key.workspace, key.sessionId, revision.changed)
-    this.#titles.wrote(key.workspace)
     return result
   }
 
@@ -164,7 +154,6 @@ class MongoSessionStore
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#titles[Symbol.asyncDispose]()
     await this.#notices[Symbol.asyncDispose]()
     await this.#log[Symbol.asyncDispose]()
   }

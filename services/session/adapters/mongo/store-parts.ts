@@ -4,7 +4,6 @@ import type { Mongo } from '#shared/stores/mongo.ts'
 import type { Collections } from './collections.ts'
 import type { MongoNotices } from './notices.ts'
 import type { MongoQueue } from './queue/queue.ts'
-import type { MongoTitleIndex } from './titles/title-index.ts'
 
 /** What the objects that implement the port share. */
 export interface StoreParts {
@@ -12,7 +11,6 @@ export interface StoreParts {
   readonly collections: Collections
   readonly queue: MongoQueue
   readonly notices: MongoNotices
-  readonly titles: MongoTitleIndex
   readonly clock: Clock
   readonly newId: NewId
 }

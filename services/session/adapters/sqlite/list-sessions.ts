@@ -1,33 +1,82 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Session } from '#services/session/domain/session.ts'
-import type { SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
+import type { Place, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
-import { gramsOf } from '../common/grams.ts'
-import { race } from '../common/race.ts'
-import { toListed } from '../common/session-record.ts'
-import { planOf } from './session-plan.ts'
-import { readSessions, scanSessions } from './session-scan.ts'
-import type { TitleIndex } from './titles/title-index.ts'
-import { searchTitles } from './titles/title-search.ts'
+import { type PublicRecord, toListed } from '../common/session-record.ts'
+import { all, between, type Condition, planOf, type SessionPlan } from './session-plan.ts'
+import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from './session-rows.ts'
+
+/** Entries of an index that are gone through in one piece: the first time, and at most. */
+const FIRST_PIECE = 256
+const LARGEST_PIECE = 4_096
+/** After a piece that took less than this, in milliseconds, the next is larger; after twice as much, it is smaller. */
+const PIECE_MS = 2
 
 /** See SessionLists.listSessions. */
 export async function* listSessions(
   file: SqliteFile,
-  titles: TitleIndex,
   workspace: string,
   given: SessionQuery,
 ): AsyncGenerator<readonly (Session | UnreadableSession)[]> {
   const query = withFoldedSearch(given)
-  const { search } = query
   const plan = planOf(workspace, query)
   if (plan.rest === undefined) {
-    yield readSessions(file, plan, query).map(toListed)
-  } else if (search === undefined || gramsOf(search).length === 0) {
-    for await (const found of race([scanSessions(file, plan, query)])) yield found.map(toListed)
-  } else {
-    titles.look()
-    // What few titles contain is found by the index, what many contain on the way through the list.
-    const ways = [scanSessions(file, plan, query), searchTitles(file, workspace, { ...query, search })]
-    for await (const found of race(ways)) yield found.map(toListed)
+    yield select(file, plan, query, between(query, query.after, undefined), query.limit).map(toListed)
+    return
   }
+  // A session that moves on meanwhile is found again.
+  const found = new Map<string, PublicRecord>()
+  let { after } = query
+  for (let size = FIRST_PIECE; ; ) {
+    const began = performance.now()
+    const last = lastOf(file, plan, query, between(query, after, undefined), size)
+    for (const record of select(file, plan, query, between(query, after, last), query.limit - found.size)) {
+      found.delete(record.id)
+      found.set(record.id, record)
+    }
+    if (last === undefined || found.size === query.limit) break
+    after = last
+    const took = performance.now() - began
+    if (took < PIECE_MS) size = Math.min(2 * size, LARGEST_PIECE)
+    else if (took > 2 * PIECE_MS) size = Math.max(size / 2, FIRST_PIECE)
+    yield []
+    await setImmediate()
+  }
+  yield [...found.values()].map(toListed)
+}
+
+/** The last entry of a piece; undefined when there are fewer. */
+function lastOf(
+  file: SqliteFile,
+  { sources }: SessionPlan,
+  query: SessionQuery,
+  range: Condition | undefined,
+  size: number,
+): Place | undefined {
+  const { sql, values } = ordered('timeUpdated, id', { sources, rest: undefined }, query, range)
+  return file.statement(`${sql} LIMIT 1 OFFSET ?`).get(...values, size - 1) as Place | undefined
+}
+
+function select(
+  file: SqliteFile,
+  plan: SessionPlan,
+  query: SessionQuery,
+  range: Condition | undefined,
+  limit: number,
+): PublicRecord[] {
+  const { sql, values } = ordered(SESSION_COLUMNS, plan, query, range)
+  const rows = file.rows(`${sql} LIMIT ?`).all(...values, limit) as unknown as SessionRow[]
+  return rows.map(toPublicRecord)
+}
+
+function ordered(columns: string, plan: SessionPlan, query: SessionQuery, range: Condition | undefined): Condition {
+  const parts = plan.sources.map(({ index, where }) => {
+    const condition = all([where, range, plan.rest])
+    return { ...condition, sql: `SELECT ${columns} FROM sessions INDEXED BY ${index} WHERE ${condition.sql}` }
+  })
+  const direction = query.order === 'ascending' ? 'ASC' : 'DESC'
+  const sql = parts.map((part) => part.sql).join(' UNION ALL ')
+  const order = `ORDER BY timeUpdated ${direction}, id ${direction}`
+  return { sql: `${sql} ${order}`, values: parts.flatMap(({ values }) => values) }
 }

@@ -3,7 +3,6 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import type { Logger } from '#shared/telemetry/logging.ts'
 import { joinPorts } from '../common/join-ports.ts'
 import { SessionChanges } from '../common/session-changes.ts'
 import { BlobUses } from './blob-uses.ts'
@@ -16,7 +15,6 @@ import { voidLeases } from './leases.ts'
 import { SCHEMA } from './schema.ts'
 import { SqliteSessionLists } from './session-lists.ts'
 import { SqliteSessionStore } from './session-store.ts'
-import { TitleIndex } from './titles/title-index.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the
@@ -28,9 +26,8 @@ export async function openSqliteSessionStore(options: {
   readonly newId?: NewId
   /** Parks what waits. */
   readonly park?: boolean
-  readonly logger?: Logger
 }): Promise<SessionStore & { readonly blobUses: BlobUses }> {
-  const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false, logger } = options
+  const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false } = options
   const undone = (): void => workspaces.forget()
   const file = new SqliteFile(path, { schema: SCHEMA, exclusive: true, undone })
   const workspaces = new WorkspaceNumbers(file)
@@ -42,9 +39,7 @@ export async function openSqliteSessionStore(options: {
       const hidden = new HiddenSessions(file, workspaces)
       return { log: new SqliteEventLog(file, hidden, workspaces), hidden }
     })
-    const titles = new TitleIndex(file, logger)
-    titles.look()
-    const parts = { file, log, hidden, titles, clock, newId, changes: new SessionChanges() }
+    const parts = { file, log, hidden, clock, newId, changes: new SessionChanges() }
     const others = [new SqliteSessionLists(parts), new SqliteRemoval(parts), new SqliteStaging(parts)] as const
     return Object.assign(joinPorts(new SqliteSessionStore(parts), ...others), { blobUses: new BlobUses(file) })
   } catch (error) {

@@ -31,8 +31,8 @@ export interface NumberedKey {
 
 const insertSession = `INSERT INTO sessions (number, workspace, id, parentId, fork, title, titleSearch, agent, model, directory, projectId,
     subpath, metadata, permissions, costNanos, tokens, outcome, timeCreated, timeUpdated, timeIdle, timeViewed, timeArchived, titling, seq,
-    due, wake, running, interruptRequested, lastAdmitter, fence, attempts, leaseOwner, leaseUntil, claimableAt, titlePlace)
-  VALUES (${values(35)})`
+    due, wake, running, interruptRequested, lastAdmitter, fence, attempts, leaseOwner, leaseUntil, claimableAt)
+  VALUES (${values(34)})`
 const insertItem = `INSERT INTO inbox (session, workspace, id, sessionId, seq, kind, state, delivery, data, digest, admitter, timeCreated,
     timeSettled)
   VALUES (${values(13)})`
@@ -61,25 +61,25 @@ export function saveRevision(file: SqliteFile, log: SqliteEventLog, session: Num
 
 /** Writes a new session and the events of its creation; to be called in a job. */
 export function saveNewSession(
-  { file, log, titles }: Pick<StoreParts, 'file' | 'log' | 'titles'>,
+  { file, log }: Pick<StoreParts, 'file' | 'log'>,
   number: number,
   record: SessionRecord,
   revision: Revision,
 ): void {
   const { workspace, id } = record
-  saveSession(file, number, record, titles.place(record.titleSearch))
+  saveSession(file, number, record)
   saveWrites(file, log, { workspace, id, number }, revision.writes)
 }
 
 // Values are named one by one: gathering them by the names of the columns takes as long as SQLite itself.
 
 // biome-ignore format: as in the statement.
-function saveSession(file: SqliteFile, number: number, of: SessionRecord, titlePlace: number | null): void {
+function saveSession(file: SqliteFile, number: number, of: SessionRecord): void {
   file.statement(insertSession).run(
     number, of.workspace, of.id, of.parentId, of.fork, of.title, of.titleSearch, of.agent, of.model, of.directory, of.projectId,
     of.subpath, of.metadata, of.permissions, of.costNanos, of.tokens, of.outcome, of.timeCreated, of.timeUpdated, of.timeIdle,
     of.timeViewed, of.timeArchived, of.titling, of.seq, of.due, of.wake, of.running, of.interruptRequested, of.lastAdmitter, of.fence,
-    of.attempts, of.leaseOwner, of.leaseUntil, of.claimableAt, titlePlace,
+    of.attempts, of.leaseOwner, of.leaseUntil, of.claimableAt,
   )
 }
 

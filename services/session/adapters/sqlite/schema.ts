@@ -14,7 +14,7 @@ const CREATE = [
 
   `CREATE TABLE sessions (
     number INTEGER PRIMARY KEY, workspace TEXT NOT NULL, id TEXT NOT NULL, parentId TEXT, projectId TEXT NOT NULL,
-    directory TEXT NOT NULL, subpath TEXT NOT NULL, title TEXT, titleSearch TEXT, titlePlace INTEGER, titling TEXT,
+    directory TEXT NOT NULL, subpath TEXT NOT NULL, title TEXT, titleSearch TEXT, titling TEXT,
     agent TEXT, model TEXT, metadata TEXT, permissions TEXT, fork TEXT, costNanos TEXT NOT NULL, tokens TEXT NOT NULL,
     outcome TEXT, timeCreated INTEGER NOT NULL, timeUpdated INTEGER NOT NULL, timeIdle INTEGER, timeViewed INTEGER,
     timeArchived INTEGER, seq INTEGER NOT NULL, due INTEGER NOT NULL, running INTEGER NOT NULL,
@@ -30,11 +30,6 @@ const CREATE = [
   `CREATE INDEX sessionsBySubpath ON sessions (workspace, projectId, subpath, timeUpdated, id) WHERE subpath <> ''`,
   `CREATE INDEX sessionsClaimable ON sessions (claimableAt) WHERE claimableAt IS NOT NULL`,
   `CREATE INDEX sessionsLeased ON sessions (workspace, leaseUntil) WHERE leaseUntil > 0`,
-  `CREATE UNIQUE INDEX sessionsByTitlePlace ON sessions (titlePlace) WHERE titlePlace IS NOT NULL`,
-
-  `CREATE TABLE titleBlocks (block INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, newest INTEGER NOT NULL) STRICT`,
-  `CREATE TABLE titleTerms (
-    block INTEGER NOT NULL, term INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY (block, term)) STRICT, WITHOUT ROWID`,
 
   `CREATE TABLE hiddenSessions (
     number INTEGER PRIMARY KEY, workspace TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL,

@@ -39,7 +39,7 @@ export class SqliteSessionLists implements SessionLists {
   }
 
   listSessions(workspace: string, query: SessionQuery): AsyncIterable<readonly (Session | UnreadableSession)[]> {
-    return listSessions(this.#parts.file, this.#parts.titles, workspace, query)
+    return listSessions(this.#parts.file, workspace, query)
   }
 
   listActivity(workspace: string, query: ActivityQuery): AsyncIterable<readonly CountedActivity[]> {

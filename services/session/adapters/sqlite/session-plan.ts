@@ -1,6 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { SessionQuery } from '#services/session/ports/session-lists.ts'
-import type { Place } from '../common/place.ts'
+import type { Place, SessionQuery } from '#services/session/ports/session-lists.ts'
 
 /** A condition of SQL and its values. */
 export interface Condition {

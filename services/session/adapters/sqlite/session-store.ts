@@ -41,7 +41,7 @@ export class SqliteSessionStore
   }
 
   async createSession({ workspace, sessionId }: SessionKey, create: CreateSession, parent?: Lease): Promise<Session> {
-    const { file, log, hidden, titles, clock, newId } = this.#parts
+    const { file, log, hidden, clock, newId } = this.#parts
     const created = await file.decideAndWrite(
       () => {
         const existing = readSession(file, workspace, sessionId)
@@ -58,7 +58,6 @@ export class SqliteSessionStore
       },
     )
     log.wake(workspace)
-    titles.wrote()
     return created
   }
 
@@ -68,7 +67,7 @@ export class SqliteSessionStore
     decide: (revision: Revision, read: R) => T,
   ): Promise<T> {
     const { workspace, sessionId: id } = key
-    const { file, log, titles, changes, newId } = this.#parts
+    const { file, log, changes, newId } = this.#parts
     const { result, revision } = await file.decideAndWrite(
       () => {
         const found = this.#find(key)
@@ -83,13 +82,11 @@ export class SqliteSessionStore
         const { revision, number } = decided
         if (revision.isEmpty) return decided
         saveRevision(file, log, { workspace, id, number }, revision)
-        titles.saved(number, revision)
         return decided
       },
     )
     changes.notify(workspace, id, revision.changed)
     if (revision.writes.length > 0) log.wake(workspace)
-    titles.wrote()
     return result
   }
 

@@ -4,14 +4,12 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { SessionChanges } from '../common/session-changes.ts'
 import type { SqliteEventLog } from './events/event-log.ts'
 import type { HiddenSessions } from './hidden/hidden-sessions.ts'
-import type { TitleIndex } from './titles/title-index.ts'
 
 /** What the objects that keep parts of the port have in common. */
 export interface StoreParts {
   readonly file: SqliteFile
   readonly log: SqliteEventLog
   readonly hidden: HiddenSessions
-  readonly titles: TitleIndex
   readonly clock: Clock
   readonly newId: NewId
   readonly changes: SessionChanges

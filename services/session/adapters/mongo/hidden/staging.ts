@@ -72,10 +72,10 @@ export class MongoStaging implements SessionStaging {
   }
 
   async commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
-    const { titles, clock, newId } = this.#parts
+    const { clock, newId } = this.#parts
     const { workspace, key: _id } = staged
     let tried: { readonly base: number; readonly session: Session } | undefined
-    const committed = await this.#run(staged, async (batch) => {
+    return this.#run(staged, async (batch) => {
       // It was committed, and the answer was lost: no other session has these numbers.
       if (tried !== undefined && (await batch.found())?.base === tried.base) return tried.session
       const { base, seq } = await this.#find(batch, staged)
@@ -86,8 +86,6 @@ export class MongoStaging implements SessionStaging {
       batch.push('hiddenSessions', { deleteOne: { filter: { _id } } })
       return session
     })
-    titles.wrote(workspace)
-    return committed
   }
 
   giveUpStaged({ workspace, sessionId, key: _id }: StagedSession): Promise<void> {

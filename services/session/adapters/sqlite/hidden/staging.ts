@@ -74,7 +74,7 @@ export class SqliteStaging implements SessionStaging {
   }
 
   async commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
-    const { file, log, hidden, titles, clock, newId } = this.#parts
+    const { file, log, hidden, clock, newId } = this.#parts
     const { workspace } = staged
     const committed = await file.write(() => {
       const { number, seq } = this.#find(staged)
@@ -89,7 +89,6 @@ export class SqliteStaging implements SessionStaging {
       return session
     })
     log.wake(workspace)
-    titles.wrote()
     return committed
   }
 
