@@ -8,6 +8,7 @@ import { chunksOf, foldChunks, postChat, streamChat } from '#test/support/chat.t
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { answers, startStub } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk, type Json, openWith } from '#test/support/responses.ts'
+import { openAiClient } from '#test/support/vendor-clients.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const hello = { model: 'openai/gpt-x', messages: [{ role: 'user', content: 'Hello' }] }
@@ -57,7 +58,7 @@ test('a client that hangs up while it waits for JSON aborts the request to the p
 test('abort() of OpenAI’s stream helper aborts the request to the provider', async () => {
   await using stub = await startStub(begins)
   await using portico = await openWith(stub)
-  const client = new OpenAI({ apiKey: PORTICO_KEYS.api, baseURL: `${portico.url}/api/v1`, maxRetries: 0 })
+  const client = openAiClient(portico)
   const { model } = hello
   const stream = client.chat.completions.stream({ model, messages: [{ role: 'user', content: 'Hello' }] })
   stream.on('content', () => stream.abort())

@@ -3,10 +3,11 @@ import test from 'node:test'
 import OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
-import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 import { chatConfig } from '#test/support/provider-config.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk } from '#test/support/responses.ts'
+import { openAiClient } from '#test/support/vendor-clients.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const model = 'portico/echo'
@@ -14,13 +15,9 @@ const parameters = { type: 'object', properties: { city: { type: 'string' } }, r
 const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name: 'weather', parameters } }]
 const ask = (content: string): OpenAI.ChatCompletionMessageParam[] => [{ role: 'user', content }]
 
-function clientOf({ url }: Portico, apiKey = PORTICO_KEYS.api): OpenAI {
-  return new OpenAI({ apiKey, baseURL: `${url}/api/v1`, maxRetries: 0 })
-}
-
 test('create answers with the text', async () => {
   await using portico = await openPortico()
-  const chat = clientOf(portico).chat.completions
+  const chat = openAiClient(portico).chat.completions
   const { data, response } = await chat.create({ model, messages: ask('/length 3') }).withResponse()
   assert.equal(data.choices[0]?.message.content, 'the quick brown')
   assert.equal(data.choices[0]?.finish_reason, 'stop')
@@ -30,7 +27,7 @@ test('create answers with the text', async () => {
 
 test('create({ stream: true }) yields words, the reason, and usage once', async () => {
   await using portico = await openPortico()
-  const stream = await clientOf(portico).chat.completions.create({
+  const stream = await openAiClient(portico).chat.completions.create({
     model,
     messages: ask('/length 3'),
     stream: true,
@@ -47,7 +44,10 @@ test('create({ stream: true }) yields words, the reason, and usage once', async 
 
 test('stream() follows the answer to the final completion', async () => {
   await using portico = await openPortico()
-  const stream = clientOf(portico).chat.completions.stream({ model, messages: ask('/reasoning so be it\n/length 3') })
+  const stream = openAiClient(portico).chat.completions.stream({
+    model,
+    messages: ask('/reasoning so be it\n/length 3'),
+  })
   let text = ''
   stream.on('content', (delta, snapshot) => {
     text += delta
@@ -60,7 +60,7 @@ test('stream() follows the answer to the final completion', async () => {
 
 test('a tool is called, its result sent back with what the model said, and the answer comes', async () => {
   await using portico = await openPortico()
-  const chat = clientOf(portico).chat.completions
+  const chat = openAiClient(portico).chat.completions
   const messages = ask('/tool weather {"city":"Rome"}')
   for (const streamed of [false, true]) {
     const first = streamed
@@ -83,7 +83,7 @@ test('a tool is called, its result sent back with what the model said, and the a
 
 test('runTools runs a tool to the last answer', async () => {
   await using portico = await openPortico()
-  const runner = clientOf(portico).chat.completions.runTools({
+  const runner = openAiClient(portico).chat.completions.runTools({
     model,
     messages: ask('/tool weather {"city":"Rome"}'),
     tools: [
@@ -104,7 +104,7 @@ test('runTools runs a tool to the last answer', async () => {
 
 test('parse reads an answer in the form of a schema, whole and streamed', async () => {
   await using portico = await openPortico()
-  const chat = clientOf(portico).chat.completions
+  const chat = openAiClient(portico).chat.completions
   const request = {
     model,
     messages: ask('Where?'),
@@ -117,7 +117,7 @@ test('parse reads an answer in the form of a schema, whole and streamed', async 
 
 test('errors before the first byte are the typed errors of the SDK, with status and message', async () => {
   await using portico = await openPortico()
-  const create = (body: object, client = clientOf(portico)): Promise<unknown> =>
+  const create = (body: object, client = openAiClient(portico)): Promise<unknown> =>
     client.chat.completions.create({
       model,
       messages: ask('x'),
@@ -131,13 +131,13 @@ test('errors before the first byte are the typed errors of the SDK, with status 
   await assert.rejects(create({ messages: ask('/fail 429') }), OpenAI.RateLimitError)
   await assert.rejects(create({ messages: ask('/fail 500'), stream: true }), OpenAI.InternalServerError)
   await assert.rejects(create({ preset: 'none' }), OpenAI.NotFoundError)
-  await assert.rejects(create({}, clientOf(portico, 'sk-wrong')), OpenAI.AuthenticationError)
-  await assert.rejects(create({}, clientOf(portico, PORTICO_KEYS.management)), OpenAI.PermissionDeniedError)
+  await assert.rejects(create({}, openAiClient(portico, 'sk-wrong')), OpenAI.AuthenticationError)
+  await assert.rejects(create({}, openAiClient(portico, PORTICO_KEYS.management)), OpenAI.PermissionDeniedError)
 })
 
 test('a failure in the middle is thrown, by create and by stream()', async () => {
   await using portico = await openPortico()
-  const chat = clientOf(portico).chat.completions
+  const chat = openAiClient(portico).chat.completions
   const messages = ask('/fail 500 after 2\n/length 5')
   let text = ''
   const read = async (): Promise<void> => {
@@ -157,7 +157,7 @@ test('a failure in the middle is thrown, by create and by stream()', async () =>
 
 test('abort() of a stream takes effect', async () => {
   await using portico = await openPortico()
-  const stream = await clientOf(portico).chat.completions.create({
+  const stream = await openAiClient(portico).chat.completions.create({
     model,
     messages: ask('/slow 20\n/length 1000'),
     stream: true,
@@ -175,7 +175,7 @@ test('a custom tool is called with any text, whole and streamed, and its result 
       streamed ? streams(chunk({ tool_calls: [call] }) + chatEnd('tool_calls')) : whole,
     )
     await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
-    const chat = clientOf(portico).chat.completions
+    const chat = openAiClient(portico).chat.completions
     const grammar = { syntax: 'lark' as const, definition: 'start: /.+/' }
     const tool = { type: 'custom' as const, custom: { name: 'edit', format: { type: 'grammar' as const, grammar } } }
     const request = { model: 'openai/gpt-5.5', messages: ask('Edit it.'), tools: [tool] }
@@ -210,7 +210,7 @@ test('sources and log probabilities of a provider come as the SDK knows them', a
   await using stub = await startStub(answers(200, { choices: [{ message, logprobs, finish_reason: 'stop' }] }))
   await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
   const request = { model: 'openai/gpt-5.5', messages: ask('Who?'), logprobs: true }
-  const [choice] = (await clientOf(portico).chat.completions.create(request)).choices
+  const [choice] = (await openAiClient(portico).chat.completions.create(request)).choices
   assert.deepEqual(choice?.message.annotations, message.annotations)
   assert.deepEqual(choice?.logprobs, logprobs)
 })

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { OpenRouter } from '@openrouter/sdk'
 import type { ChatAssistantMessage, ChatMessages, ChatRequest, ChatStreamChunk } from '@openrouter/sdk/models'
 import * as errors from '@openrouter/sdk/models/errors'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { chatConfig } from '#test/support/provider-config.ts'
 import { startStub } from '#test/support/provider-stub.ts'
+import { openRouterClient } from '#test/support/vendor-clients.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const model = 'portico/echo'
 const look = { type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }
-
-function clientOf({ url }: Portico, apiKey = PORTICO_KEYS.api): OpenRouter {
-  return new OpenRouter({ apiKey, serverURL: `${url}/api/v1`, retryConfig: { strategy: 'none' } })
-}
 
 const ask = (content: string, more: Partial<ChatRequest> = {}) => ({
   chatRequest: { model, messages: [{ role: 'user' as const, content }], ...more },
@@ -25,21 +21,21 @@ async function chunksOf(
   more: Partial<ChatRequest> = {},
 ): Promise<ChatStreamChunk[]> {
   const { chatRequest } = ask(content, more)
-  const stream = await clientOf(portico).chat.send({ chatRequest: { ...chatRequest, stream: true } })
+  const stream = await openRouterClient(portico).chat.send({ chatRequest: { ...chatRequest, stream: true } })
   const chunks: ChatStreamChunk[] = []
   for await (const chunk of stream as AsyncIterable<ChatStreamChunk>) chunks.push(chunk)
   return chunks
 }
 
 async function messageOf(portico: Portico, request: ReturnType<typeof ask>): Promise<ChatAssistantMessage> {
-  const result = await clientOf(portico).chat.send(request)
+  const result = await openRouterClient(portico).chat.send(request)
   assert.ok('choices' in result)
   return result.choices[0]?.message ?? assert.fail()
 }
 
 test('chat.send answers with a body that its schema takes', async () => {
   await using portico = await openPortico()
-  const result = await clientOf(portico).chat.send(ask('/reasoning so be it\n/length 3'))
+  const result = await openRouterClient(portico).chat.send(ask('/reasoning so be it\n/length 3'))
   assert.ok('choices' in result)
   const [choice] = result.choices
   assert.equal(choice?.message.content, 'the quick brown')
@@ -85,11 +81,11 @@ test('an answer follows a schema', async () => {
 
 test('errors are the typed errors of the SDK', async () => {
   await using portico = await openPortico()
-  const client = clientOf(portico)
+  const client = openRouterClient(portico)
   const send = (content: string, by = client): Promise<unknown> => by.chat.send(ask(content))
   await assert.rejects(client.chat.send(ask('x', { temperature: 3 })), errors.BadRequestResponseError)
-  await assert.rejects(send('x', clientOf(portico, 'sk-wrong')), errors.UnauthorizedResponseError)
-  await assert.rejects(send('x', clientOf(portico, PORTICO_KEYS.management)), errors.ForbiddenResponseError)
+  await assert.rejects(send('x', openRouterClient(portico, 'sk-wrong')), errors.UnauthorizedResponseError)
+  await assert.rejects(send('x', openRouterClient(portico, PORTICO_KEYS.management)), errors.ForbiddenResponseError)
   await assert.rejects(send('/fail 429'), errors.TooManyRequestsResponseError)
   await assert.rejects(send('/fail 504'), errors.RequestTimeoutResponseError)
   await assert.rejects(send('/fail 500'), errors.BadGatewayResponseError)
@@ -112,11 +108,11 @@ test('who leaves a stream, or aborts a request, ends the generation', async () =
   })
   await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
   const { chatRequest } = ask('Hi', { model: 'openai/gpt-5.5' })
-  const stream = await clientOf(portico).chat.send({ chatRequest: { ...chatRequest, stream: true } })
+  const stream = await openRouterClient(portico).chat.send({ chatRequest: { ...chatRequest, stream: true } })
   for await (const _ of stream as AsyncIterable<ChatStreamChunk>) break
   await stub.hungUp
   const controller = new AbortController()
-  const answer = clientOf(portico).chat.send({ chatRequest }, { signal: controller.signal })
+  const answer = openRouterClient(portico).chat.send({ chatRequest }, { signal: controller.signal })
   await waitFor('the second request at the provider', () => stub.seen.length === 2)
   controller.abort()
   await assert.rejects(answer, errors.RequestAbortedError)

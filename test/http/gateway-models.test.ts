@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
-import Anthropic from '@anthropic-ai/sdk'
-import { OpenRouter } from '@openrouter/sdk'
 import OpenAI from 'openai'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { scratchDirectory } from '#test/support/processes.ts'
+import { anthropicClient, openAiClient, openRouterClient } from '#test/support/vendor-clients.ts'
 
 const CONFIG = {
   providers: [
@@ -31,9 +30,6 @@ async function openWithModels(folder: string): Promise<Portico> {
   return openPortico({ PORTICO_CONFIG: path })
 }
 
-const clientOf = ({ url }: Portico, apiKey = PORTICO_KEYS.api) =>
-  new OpenRouter({ apiKey, serverURL: `${url}/api/v1`, retryConfig: { strategy: 'none' } })
-
 const idsOf = async (list: Promise<AsyncIterable<{ result: { data: readonly { id: string }[] } }>>) => {
   const ids: string[] = []
   for await (const { result } of await list) ids.push(...result.data.map(({ id }) => id))
@@ -45,7 +41,7 @@ const ECHO = ['portico/echo', 'portico/echo-small']
 test('models are listed, filtered, sorted and counted, page by page, through the SDK', async () => {
   using folder = scratchDirectory()
   await using portico = await openWithModels(folder.path)
-  const { models } = clientOf(portico)
+  const { models } = openRouterClient(portico)
   const all = ['mine/big', 'mine/org/small', 'anthropic/claude-opus-4-5', ...ECHO]
   assert.deepEqual(await idsOf(models.list()), all)
   assert.deepEqual(await idsOf(models.list({ limit: 1 })), all)
@@ -71,7 +67,7 @@ test('models are listed, filtered, sorted and counted, page by page, through the
 test('a model says what is known of it; an unknown price is never 0, and a bundled list fills in', async () => {
   using folder = scratchDirectory()
   await using portico = await openWithModels(folder.path)
-  const { models, endpoints, providers } = clientOf(portico)
+  const { models, endpoints, providers } = openRouterClient(portico)
   const { data: big } = await models.get({ author: 'mine', slug: 'big' })
   assert.deepEqual(
     [big.name, big.description, big.contextLength, big.topProvider.maxCompletionTokens],
@@ -105,8 +101,7 @@ test('a model is retrieved where clients of OpenAI and Anthropic look for it', a
   using folder = scratchDirectory()
   await using portico = await openWithModels(folder.path)
   const apiKey = PORTICO_KEYS.api
-  const openai = new OpenAI({ apiKey, baseURL: `${portico.url}/api/v1`, maxRetries: 0 })
-  const anthropic = new Anthropic({ apiKey, baseURL: `${portico.url}/api`, maxRetries: 0 })
+  const [openai, anthropic] = [openAiClient(portico), anthropicClient(portico)]
   for (const id of ['mine/big', 'mine/org/small']) {
     const { object, owned_by: owner } = await openai.models.retrieve(id)
     assert.deepEqual([object, owner, (await openai.models.retrieve(id)).id], ['model', 'mine', id])
@@ -133,7 +128,7 @@ test('a key sees which models it may use', async () => {
   const { identity, operator } = portico
   const terms = { allowedModels: ['mine/*', 'echo'] }
   const { secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'a', terms }, operator)
-  const listFor = (bearer: string) => idsOf(clientOf(portico).models.listForUser({ bearer }))
+  const listFor = (bearer: string) => idsOf(openRouterClient(portico).models.listForUser({ bearer }))
   assert.deepEqual(await listFor(secret), ['mine/big', 'mine/org/small', 'portico/echo'])
   assert.equal((await listFor(PORTICO_KEYS.api)).length, 5)
 })

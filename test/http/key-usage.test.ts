@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { OpenRouter } from '@openrouter/sdk'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
+import { openRouterClient } from '#test/support/vendor-clients.ts'
 
 const COMPLETION = {
   ...{ id: 'c', object: 'chat.completion', created: 1, model: 'gpt-4o' },
@@ -34,17 +34,15 @@ test('a model that only the bundled list knows costs what it says, and keys show
   const terms = { limitNanos: 1_000_000_000n, limitReset: 2 }
   const { identity, operator } = portico
   const { apiKey, secret } = await identity.createApiKey({ kind: Principal_Kind.WORKSPACE, name: 'a', terms }, operator)
-  const clientOf = (key: string) =>
-    new OpenRouter({ apiKey: key, serverURL: `${portico.url}/api/v1`, retryConfig: { strategy: 'none' } }).apiKeys
   for (const times of [1, 2, 3]) {
     const { status, cost } = await ask(portico, secret, 'openai/gpt-4o')
     assert.deepEqual([status, cost], [200, COST])
-    const { data } = await clientOf(secret).getCurrentKeyMetadata()
+    const { data } = await openRouterClient(portico, secret).apiKeys.getCurrentKeyMetadata()
     const spent = Number((times * COST).toFixed(9))
     assert.deepEqual([data.usage, data.usageDaily, data.usageMonthly], [spent, spent, spent])
     assert.equal(data.limitRemaining, Number((1 - spent).toFixed(9)))
   }
-  const { data } = await clientOf(PORTICO_KEYS.management).list()
+  const { data } = await openRouterClient(portico, PORTICO_KEYS.management).apiKeys.list()
   const found = data.find(({ hash }) => hash === apiKey?.hash)
   assert.deepEqual([found?.usage, found?.limit], [Number((3 * COST).toFixed(9)), 1])
   assert.deepEqual(
@@ -56,9 +54,7 @@ test('a model that only the bundled list knows costs what it says, and keys show
 test('a key with a limit does not use a model whose price nobody knows; a change of its limit counts at once', async () => {
   await using stub = await startStub(answers(200, COMPLETION))
   await using portico = await openUnpriced(stub)
-  const { apiKeys } = new OpenRouter({
-    ...{ apiKey: PORTICO_KEYS.management, serverURL: `${portico.url}/api/v1`, retryConfig: { strategy: 'none' } },
-  })
+  const { apiKeys } = openRouterClient(portico, PORTICO_KEYS.management)
   const { data, key } = await apiKeys.create({ requestBody: { name: 'a', limit: 1 } })
   const dark = await ask(portico, key, 'openai/nobody-knows')
   assert.equal(dark.status, 402)

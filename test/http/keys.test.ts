@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import test from 'node:test'
-import { OpenRouter } from '@openrouter/sdk'
 import * as errors from '@openrouter/sdk/models/errors'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import type { Json } from '#test/support/responses.ts'
+import { openRouterClient } from '#test/support/vendor-clients.ts'
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-const clientOf = ({ url }: Portico, apiKey: string) =>
-  new OpenRouter({ apiKey, serverURL: `${url}/api/v1`, retryConfig: { strategy: 'none' } })
-
-const manager = (portico: Portico) => clientOf(portico, PORTICO_KEYS.management).apiKeys
+const manager = (portico: Portico) => openRouterClient(portico, PORTICO_KEYS.management).apiKeys
 
 /** Calls the free model. */
 async function spend(portico: Portico, key: string): Promise<number> {
@@ -61,7 +58,7 @@ test('a key is created, used, changed, disabled and deleted by its hash, through
 
 test('only management keys manage keys, and they are none of those that are managed', async () => {
   await using portico = await openPortico()
-  const { apiKeys } = clientOf(portico, PORTICO_KEYS.api)
+  const { apiKeys } = openRouterClient(portico, PORTICO_KEYS.api)
   const forbidden = { statusCode: 403, message: 'Only management keys can perform this operation' }
   await assert.rejects(apiKeys.create({ requestBody: { name: 'a' } }), forbidden)
   await assert.rejects(apiKeys.list(), { statusCode: 403 })
@@ -131,7 +128,7 @@ test('a key sees itself, and what it may spend', async () => {
   })
   assert.equal(made.status, 201)
   const { key } = (await made.json()) as { key: string }
-  const { data } = await clientOf(portico, key).apiKeys.getCurrentKeyMetadata()
+  const { data } = await openRouterClient(portico, key).apiKeys.getCurrentKeyMetadata()
   assert.deepEqual(
     [data.limit, data.limitRemaining, data.limitReset, data.usage, data.isManagementKey, data.rateLimit.requests],
     [0.5, 0.5, 'daily', 0, false, 7],

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import Anthropic, { APIError, APIUserAbortError, AuthenticationError, RateLimitError } from '@anthropic-ai/sdk'
+import type Anthropic from '@anthropic-ai/sdk'
+import { APIError, APIUserAbortError, AuthenticationError, RateLimitError } from '@anthropic-ai/sdk'
 import { openAnthropic } from '#test/support/messages.ts'
-import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { openPortico } from '#test/support/portico.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
+import { anthropicClient } from '#test/support/vendor-clients.ts'
 
 const echo = { model: 'portico/echo', max_tokens: 1_000 }
 const claude = { model: 'anthropic/claude-sonnet-5-5', max_tokens: 1_000 }
@@ -14,13 +16,9 @@ function say(content: string): { messages: Anthropic.MessageParam[] } {
   return { messages: [{ role: 'user', content }] }
 }
 
-function clientOf({ url }: Portico, apiKey = PORTICO_KEYS.api): Anthropic {
-  return new Anthropic({ apiKey, authToken: null, baseURL: `${url}/api`, maxRetries: 0 })
-}
-
 test('messages.create answers with the text, and names the request', async () => {
   await using portico = await openPortico()
-  const { data, request_id, response } = await clientOf(portico)
+  const { data, request_id, response } = await anthropicClient(portico)
     .messages.create({ ...echo, ...say('/length 3') })
     .withResponse()
   assert.deepEqual(data.content, [{ type: 'text', text: 'the quick brown' }])
@@ -32,11 +30,15 @@ test('messages.create answers with the text, and names the request', async () =>
 test('a stream yields its events, and the helper follows it to the final message', async () => {
   await using portico = await openPortico()
   let text = ''
-  for await (const event of await clientOf(portico).messages.create({ ...echo, ...say('/length 3'), stream: true })) {
+  for await (const event of await anthropicClient(portico).messages.create({
+    ...echo,
+    ...say('/length 3'),
+    stream: true,
+  })) {
     if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') text += event.delta.text
   }
   assert.equal(text, 'the quick brown')
-  const stream = clientOf(portico).messages.stream({ ...echo, ...say('/reasoning so be it\n/length 3') })
+  const stream = anthropicClient(portico).messages.stream({ ...echo, ...say('/reasoning so be it\n/length 3') })
   let received = ''
   stream.on('text', (delta, snapshot) => {
     received += delta
@@ -52,7 +54,7 @@ test('a stream yields its events, and the helper follows it to the final message
 
 test('a tool is called, its result sent back with what the model said, and the answer comes', async () => {
   await using portico = await openPortico()
-  const client = clientOf(portico)
+  const client = anthropicClient(portico)
   const { messages } = say('/tool weather {"city":"Rome"}')
   const first = await client.messages.stream({ ...echo, messages, tools }).finalMessage()
   assert.equal(first.stop_reason, 'tool_use')
@@ -76,7 +78,7 @@ test('thoughts, hidden thoughts, calls and citations go to Anthropic as they cam
   for (const name of ['anthropic-tools', 'anthropic-sources']) {
     await using stub = await startStub(streams(fixture(`${name}.sse`)))
     await using portico = await openAnthropic(stub)
-    const client = clientOf(portico)
+    const client = anthropicClient(portico)
     const list = ['list', 'now'].map((name) => ({ name, input_schema: { type: 'object' as const } }))
     const search = { type: 'web_search_20250305' as const, name: 'web_search' as const }
     const request = { ...claude, max_tokens: 30_000, tools: [...list, search] }
@@ -108,7 +110,7 @@ test('structured output and betas reach Anthropic', async () => {
     required: ['a'],
     additionalProperties: false,
   }
-  const answer = await clientOf(portico).beta.messages.create({
+  const answer = await anthropicClient(portico).beta.messages.create({
     ...claude,
     ...say('JSON'),
     betas: ['context-management-2025-06-27'],
@@ -127,9 +129,9 @@ test('structured output and betas reach Anthropic', async () => {
 test('errors are of the client’s own classes, before the first byte and in the middle', async () => {
   await using portico = await openPortico()
   const create = (client: Anthropic, content: string) => client.messages.create({ ...echo, ...say(content) })
-  await assert.rejects(create(clientOf(portico, 'sk-wrong'), 'x'), AuthenticationError)
-  await assert.rejects(create(clientOf(portico), '/fail 429'), RateLimitError)
-  await assert.rejects(clientOf(portico).messages.create({ ...claude, ...say('x') }), (error) => {
+  await assert.rejects(create(anthropicClient(portico, 'sk-wrong'), 'x'), AuthenticationError)
+  await assert.rejects(create(anthropicClient(portico), '/fail 429'), RateLimitError)
+  await assert.rejects(anthropicClient(portico).messages.create({ ...claude, ...say('x') }), (error) => {
     assert.ok(error instanceof APIError)
     assert.equal(error.status, 400)
     assert.equal((error.error as { error: { type: string } }).error.type, 'invalid_request_error')
@@ -139,7 +141,7 @@ test('errors are of the client’s own classes, before the first byte and in the
   const broken = `event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Full"}}\n\n`
   await using stub = await startStub(streams(start + broken))
   await using upstream = await openAnthropic(stub)
-  const stream = clientOf(upstream).messages.stream({ ...claude, ...say('x') })
+  const stream = anthropicClient(upstream).messages.stream({ ...claude, ...say('x') })
   await assert.rejects(stream.finalMessage(), (error) => {
     assert.ok(error instanceof APIError)
     assert.match(error.message, /anthropic is unavailable: Full/)
@@ -153,7 +155,7 @@ test('a client that loses interest ends the request to the provider', async () =
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(start)
   })
   await using portico = await openAnthropic(stub)
-  const stream = clientOf(portico).messages.stream({ ...claude, ...say('x') })
+  const stream = anthropicClient(portico).messages.stream({ ...claude, ...say('x') })
   stream.once('streamEvent', () => stream.abort())
   await assert.rejects(stream.finalMessage(), APIUserAbortError)
   await stub.hungUp
@@ -161,7 +163,7 @@ test('a client that loses interest ends the request to the provider', async () =
 
 test('messages.countTokens counts', async () => {
   await using portico = await openPortico()
-  const { input_tokens } = await clientOf(portico).messages.countTokens({
+  const { input_tokens } = await anthropicClient(portico).messages.countTokens({
     model: 'portico/echo',
     ...say('x'.repeat(300)),
   })

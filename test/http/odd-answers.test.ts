@@ -1,13 +1,12 @@
 // What a provider sends in another form than its API documents does not get lost on the way.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import Anthropic from '@anthropic-ai/sdk'
-import OpenAI from 'openai'
 import { openAnthropic } from '#test/support/messages.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { type Json, openWith } from '#test/support/responses.ts'
+import { anthropicClient, openAiClient } from '#test/support/vendor-clients.ts'
 
 const user = [{ role: 'user', content: 'Hello' }] as const
 const messages = user
@@ -49,10 +48,8 @@ test('a content that makes no sense is a failure of the provider', async () => {
 })
 
 /** An answer as the clients of the three dialects follow it. */
-async function followed({ url }: Portico, model: string) {
-  const options = { apiKey: PORTICO_KEYS.api, maxRetries: 0 }
-  const openai = new OpenAI({ ...options, baseURL: `${url}/api/v1` })
-  const anthropic = new Anthropic({ ...options, authToken: null, baseURL: `${url}/api` })
+async function followed(portico: Portico, model: string) {
+  const [openai, anthropic] = [openAiClient(portico), anthropicClient(portico)]
   const chat = await openai.chat.completions.stream({ model, messages: [...user] }).finalChatCompletion()
   const response = await openai.responses.stream({ model, input: 'Hello' }).finalResponse()
   const message = await anthropic.messages.stream({ model, max_tokens: 99, messages: [...user] }).finalMessage()

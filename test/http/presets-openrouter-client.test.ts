@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { OpenRouter } from '@openrouter/sdk'
+import type { OpenRouter } from '@openrouter/sdk'
 import type { MessagesRequest } from '@openrouter/sdk/models'
 import * as errors from '@openrouter/sdk/models/errors'
-import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
 import { send } from '#test/support/presets.ts'
+import { openRouterClient } from '#test/support/vendor-clients.ts'
 
 const model = 'portico/echo'
-
-function clientOf({ url }: Portico, apiKey = PORTICO_KEYS.management): OpenRouter {
-  return new OpenRouter({ apiKey, serverURL: `${url}/api/v1`, retryConfig: { strategy: 'none' } })
-}
 
 /** Every setting that the specification describes. */
 const EVERYTHING: MessagesRequest = {
@@ -62,7 +59,10 @@ const EVERYTHING: MessagesRequest = {
 
 test('presets.createPresetsMessages keeps every setting of the specification, as it is serialised', async () => {
   await using portico = await openPortico()
-  const { data } = await clientOf(portico).presets.createPresetsMessages({ slug: 'all', messagesRequest: EVERYTHING })
+  const { data } = await openRouterClient(portico, PORTICO_KEYS.management).presets.createPresetsMessages({
+    slug: 'all',
+    messagesRequest: EVERYTHING,
+  })
   const config = data.designatedVersion?.config ?? {}
   const ignored = ['messages', 'session_id', 'stream', 'system', 'trace', 'user']
   assert.deepEqual(
@@ -83,14 +83,17 @@ test('presets.createPresetsMessages keeps every setting of the specification, as
   assert.equal(data.designatedVersion?.systemPrompt, 'Be brief.')
   // All of its demands except zero data retention can be met; nothing else in it keeps a request from being served.
   const next = { ...EVERYTHING, provider: { allowFallbacks: false } }
-  await clientOf(portico).presets.createPresetsMessages({ slug: 'all', messagesRequest: next })
+  await openRouterClient(portico, PORTICO_KEYS.management).presets.createPresetsMessages({
+    slug: 'all',
+    messagesRequest: next,
+  })
   const { status, json } = await send(portico, '/responses', { model: '@preset/all', input: '/length 2' })
   assert.equal(status, 200, JSON.stringify(json))
 })
 
 test('presets of responses and chats, and what is read of them', async () => {
   await using portico = await openPortico()
-  const { presets } = clientOf(portico)
+  const { presets } = openRouterClient(portico, PORTICO_KEYS.management)
   const responsesRequest = { model, input: 'Hi', instructions: 'Be brief.', temperature: 0.5 }
   const first = (await presets.createPresetsResponses({ slug: 'a', responsesRequest })).data
   assert.deepEqual(first.designatedVersion?.config.temperature, 0.5)
@@ -104,7 +107,7 @@ test('presets of responses and chats, and what is read of them', async () => {
   assert.equal(data.designatedVersion?.systemPrompt, 'Be long.')
   await presets.createPresetsResponses({ slug: 'b', responsesRequest })
 
-  const reader = clientOf(portico, PORTICO_KEYS.api).presets
+  const reader = openRouterClient(portico).presets
   const slugs: string[] = []
   for await (const page of await reader.list({ limit: 1 })) slugs.push(...page.result.data.map(({ slug }) => slug))
   assert.deepEqual(slugs, ['b', 'a'])
@@ -124,11 +127,11 @@ test('errors are the typed errors of the SDK', async () => {
       slug: 'a',
       messagesRequest: { model, maxTokens: 1, messages: [], ...more } as MessagesRequest,
     })
-  const forbidden = await create(clientOf(portico, PORTICO_KEYS.api)).catch((error: unknown) => error)
+  const forbidden = await create(openRouterClient(portico)).catch((error: unknown) => error)
   assert.ok(forbidden instanceof errors.ForbiddenResponseError)
   assert.equal(forbidden.message, 'Only management keys can perform this operation')
-  await assert.rejects(create(clientOf(portico, 'mk-wrong')), errors.UnauthorizedResponseError)
-  const client = clientOf(portico)
+  await assert.rejects(create(openRouterClient(portico, 'mk-wrong')), errors.UnauthorizedResponseError)
+  const client = openRouterClient(portico, PORTICO_KEYS.management)
   await assert.rejects(
     create(client, { models: ['a/b'], fallbacks: [{ model: 'c/d' }] }),
     errors.BadRequestResponseError,

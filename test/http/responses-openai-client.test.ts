@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import OpenAI from 'openai'
-import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
+import { openPortico, PORTICO_KEYS } from '#test/support/portico.ts'
+import { openAiClient } from '#test/support/vendor-clients.ts'
 
 const model = 'portico/echo'
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const tools = [{ type: 'function' as const, name: 'weather', parameters, strict: false }]
 
-function clientOf({ url }: Portico, apiKey = PORTICO_KEYS.api): OpenAI {
-  return new OpenAI({ apiKey, baseURL: `${url}/api/v1`, maxRetries: 0 })
-}
-
 test('responses.create answers with the text', async () => {
   await using portico = await openPortico()
-  const { data, response } = await clientOf(portico).responses.create({ model, input: '/length 3' }).withResponse()
+  const { data, response } = await openAiClient(portico).responses.create({ model, input: '/length 3' }).withResponse()
   assert.equal(data.output_text, 'the quick brown')
   assert.equal(data.status, 'completed')
   assert.equal(data.usage?.total_tokens, 5)
@@ -22,7 +19,7 @@ test('responses.create answers with the text', async () => {
 
 test('responses.create({ stream: true }) yields each event once, in order', async () => {
   await using portico = await openPortico()
-  const stream = await clientOf(portico).responses.create({ model, input: '/length 3', stream: true })
+  const stream = await openAiClient(portico).responses.create({ model, input: '/length 3', stream: true })
   let text = ''
   const numbers: number[] = []
   for await (const event of stream) {
@@ -35,7 +32,7 @@ test('responses.create({ stream: true }) yields each event once, in order', asyn
 
 test('responses.stream() follows thought and text to the final response', async () => {
   await using portico = await openPortico()
-  const stream = clientOf(portico).responses.stream({ model, input: '/reasoning so be it\n/length 3' })
+  const stream = openAiClient(portico).responses.stream({ model, input: '/reasoning so be it\n/length 3' })
   let text = ''
   stream.on('response.output_text.delta', ({ delta, snapshot }) => {
     text += delta
@@ -51,7 +48,7 @@ test('responses.stream() follows thought and text to the final response', async 
 
 test('a tool is called, its output sent back with what the model said, and the answer comes', async () => {
   await using portico = await openPortico()
-  const client = clientOf(portico)
+  const client = openAiClient(portico)
   const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: '/tool weather {"city":"Rome"}' }]
   const first = await client.responses.stream({ model, input, tools }).finalResponse()
   const call = first.output[0]
@@ -66,13 +63,13 @@ test('a tool is called, its output sent back with what the model said, and the a
 test('responses.parse reads an answer in the form of a schema', async () => {
   await using portico = await openPortico()
   const format = { type: 'json_schema' as const, name: 'place', schema: parameters, strict: true }
-  const response = await clientOf(portico).responses.parse({ model, input: 'Where?', text: { format } })
+  const response = await openAiClient(portico).responses.parse({ model, input: 'Where?', text: { format } })
   assert.deepEqual(response.output_parsed, { city: '' })
 })
 
 test('errors are the typed errors of the SDK, with status, message and code', async () => {
   await using portico = await openPortico()
-  const client = clientOf(portico)
+  const client = openAiClient(portico)
   const create = (body: object): Promise<unknown> =>
     client.responses.create({ model, input: 'x', ...body } as OpenAI.Responses.ResponseCreateParamsNonStreaming)
   await assert.rejects(create({ store: true }), (error) => {
@@ -83,18 +80,18 @@ test('errors are the typed errors of the SDK, with status, message and code', as
   await assert.rejects(create({ input: '/fail 429' }), OpenAI.RateLimitError)
   await assert.rejects(create({ input: '/fail 500', stream: true }), OpenAI.InternalServerError)
   await assert.rejects(
-    clientOf(portico, 'sk-wrong').responses.create({ model, input: 'x' }),
+    openAiClient(portico, 'sk-wrong').responses.create({ model, input: 'x' }),
     OpenAI.AuthenticationError,
   )
   await assert.rejects(
-    clientOf(portico, PORTICO_KEYS.management).responses.create({ model, input: 'x' }),
+    openAiClient(portico, PORTICO_KEYS.management).responses.create({ model, input: 'x' }),
     OpenAI.PermissionDeniedError,
   )
 })
 
 test('a failure in the middle is a failed response, for create and for stream()', async () => {
   await using portico = await openPortico()
-  const client = clientOf(portico)
+  const client = openAiClient(portico)
   const input = '/fail 500 after 2\n/length 5'
   const failed: unknown[] = []
   for await (const event of await client.responses.create({ model, input, stream: true })) {
@@ -111,7 +108,7 @@ test('a failure in the middle is a failed response, for create and for stream()'
 
 test('abort() of a stream takes effect', async () => {
   await using portico = await openPortico()
-  const stream = await clientOf(portico).responses.create({ model, input: '/slow 20\n/length 1000', stream: true })
+  const stream = await openAiClient(portico).responses.create({ model, input: '/slow 20\n/length 1000', stream: true })
   for await (const event of stream) if (event.type === 'response.output_text.delta') stream.controller.abort()
   for (let i = 0; portico.listener.lifecycle.openStreams > 0 && i < 200; i++) await new Promise(setImmediate)
   assert.equal(portico.listener.lifecycle.openStreams, 0)

@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { OpenRouter } from '@openrouter/sdk'
+import type { OpenRouter } from '@openrouter/sdk'
 import { tool } from '@openrouter/sdk/lib/tool'
 import * as errors from '@openrouter/sdk/models/errors'
 import { z } from 'zod'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { chatConfig } from '#test/support/provider-config.ts'
 import { startStub } from '#test/support/provider-stub.ts'
+import { openRouterClient } from '#test/support/vendor-clients.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const model = 'portico/echo'
 
-function clientOf({ url }: Portico, apiKey = PORTICO_KEYS.api): OpenRouter {
-  return new OpenRouter({ apiKey, serverURL: `${url}/api/v1`, retryConfig: { strategy: 'none' } })
-}
-
 /** The events of a stream, as the SDK's own schemas read them. */
 async function eventsOf(portico: Portico, input: string): Promise<{ type: string; [name: string]: unknown }[]> {
-  const stream = await clientOf(portico).responses.send({ responsesRequest: { model, input, stream: true } })
+  const stream = await openRouterClient(portico).responses.send({ responsesRequest: { model, input, stream: true } })
   const events: { type: string }[] = []
   for await (const event of stream as unknown as AsyncIterable<{ type: string }>) events.push(event)
   return events
@@ -25,7 +22,7 @@ async function eventsOf(portico: Portico, input: string): Promise<{ type: string
 
 test('responses.send answers with a body that its schema takes', async () => {
   await using portico = await openPortico()
-  const response = await clientOf(portico).responses.send({ responsesRequest: { model, input: '/length 3' } })
+  const response = await openRouterClient(portico).responses.send({ responsesRequest: { model, input: '/length 3' } })
   assert.ok('outputText' in response)
   assert.equal(response.outputText, 'the quick brown')
   assert.equal(response.usage?.cost, 0)
@@ -47,7 +44,7 @@ test('responses.send reads tool calls and failures', async () => {
   const failed = events.find(({ type }) => type === 'response.failed') as { response?: { error?: { code: string } } }
   assert.equal(failed.response?.error?.code, 'server_error')
   const functions = [{ type: 'function' as const, name: 'look', parameters: { type: 'object' } }]
-  const response = await clientOf(portico).responses.send({
+  const response = await openRouterClient(portico).responses.send({
     responsesRequest: { model, input: '/tool look {"a":1}', tools: functions },
   })
   assert.ok('output' in response)
@@ -65,14 +62,19 @@ test('callModel runs a tool and returns the answer', async () => {
     outputSchema: z.object({ sky: z.string() }),
     execute: ({ city }) => Promise.resolve({ sky: `clear over ${city}` }),
   })
-  const result = clientOf(portico).callModel({ model, input: '/tool weather {"city":"Rome"}', tools: [weather] })
+  const result = openRouterClient(portico).callModel({
+    model,
+    input: '/tool weather {"city":"Rome"}',
+    tools: [weather],
+  })
   assert.equal(await result.getText(), 'weather returned:\n{"sky":"clear over Rome"}')
 })
 
 test('callModel streams text', async () => {
   await using portico = await openPortico()
   let text = ''
-  for await (const delta of clientOf(portico).callModel({ model, input: '/length 3' }).getTextStream()) text += delta
+  for await (const delta of openRouterClient(portico).callModel({ model, input: '/length 3' }).getTextStream())
+    text += delta
   assert.equal(text, 'the quick brown')
 })
 
@@ -80,10 +82,10 @@ test('errors are the typed errors of the SDK', async () => {
   await using portico = await openPortico()
   const send = (client: OpenRouter, input: string, more: object = {}): Promise<unknown> =>
     client.responses.send({ responsesRequest: { model, input, ...more } })
-  const client = clientOf(portico)
+  const client = openRouterClient(portico)
   await assert.rejects(send(client, 'x', { temperature: 3 }), errors.BadRequestResponseError)
-  await assert.rejects(send(clientOf(portico, 'sk-wrong'), 'x'), errors.UnauthorizedResponseError)
-  await assert.rejects(send(clientOf(portico, PORTICO_KEYS.management), 'x'), errors.ForbiddenResponseError)
+  await assert.rejects(send(openRouterClient(portico, 'sk-wrong'), 'x'), errors.UnauthorizedResponseError)
+  await assert.rejects(send(openRouterClient(portico, PORTICO_KEYS.management), 'x'), errors.ForbiddenResponseError)
   await assert.rejects(send(client, '/fail 429'), errors.TooManyRequestsResponseError)
   await assert.rejects(send(client, '/fail 504'), errors.RequestTimeoutResponseError)
   await assert.rejects(send(client, '/fail 500'), errors.BadGatewayResponseError)
@@ -94,7 +96,9 @@ test('an answer follows a schema', async () => {
   await using portico = await openPortico()
   const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
   const text = { format: { type: 'json_schema' as const, name: 'place', schema, strict: true } }
-  const response = await clientOf(portico).responses.send({ responsesRequest: { model, input: 'Where?', text } })
+  const response = await openRouterClient(portico).responses.send({
+    responsesRequest: { model, input: 'Where?', text },
+  })
   assert.ok('outputText' in response)
   assert.deepEqual(JSON.parse(String(response.outputText)), { city: '' })
 })
@@ -107,11 +111,11 @@ test('who leaves a stream, or aborts a request, ends the generation', async () =
   })
   await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
   const request = { model: 'openai/gpt-5.5', input: 'Hi' }
-  const stream = await clientOf(portico).responses.send({ responsesRequest: { ...request, stream: true } })
+  const stream = await openRouterClient(portico).responses.send({ responsesRequest: { ...request, stream: true } })
   for await (const _ of stream as unknown as AsyncIterable<unknown>) break
   await stub.hungUp
   const controller = new AbortController()
-  const answer = clientOf(portico).responses.send({ responsesRequest: request }, { signal: controller.signal })
+  const answer = openRouterClient(portico).responses.send({ responsesRequest: request }, { signal: controller.signal })
   await waitFor('the second request at the provider', () => stub.seen.length === 2)
   controller.abort()
   await assert.rejects(answer, errors.RequestAbortedError)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { OpenRouter } from '@openrouter/sdk'
 import type { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk, type Json } from '#test/support/responses.ts'
+import { openRouterClient } from '#test/support/vendor-clients.ts'
 import { waitFor, waitUntil } from '#test/support/wait-until.ts'
 
 const model = 'priced/gpt'
@@ -59,29 +59,26 @@ async function generationOf(portico: Portico, id: string | null): Promise<Respon
 test("OpenRouter's SDK reads a generation, the activity and the credits", async () => {
   await using stub = await startStub(answers(200, COMPLETION))
   await using portico = await openPriced(stub)
-  const serverURL = `${portico.url}/api/v1`
-  const [user, manager] = [PORTICO_KEYS.api, PORTICO_KEYS.management].map((apiKey) => {
-    return new OpenRouter({ apiKey, serverURL, retryConfig: { strategy: 'none' } })
-  })
+  const [user, manager] = [openRouterClient(portico), openRouterClient(portico, PORTICO_KEYS.management)]
   const answer = await send(portico, '/api/v1/chat/completions', {
     ...{ model, messages: MESSAGES, user: 'someone', session_id: 'ses_1', metadata: { team: 'red' } },
   })
   const { id } = (await answer.json()) as Json
   const message = 'Resource not found: No finished generation has the id "nope"'
   assert.deepEqual(await (await generationOf(portico, 'nope')).json(), { error: { code: 404, message } })
-  const generation = await user?.generations.getGeneration({ id })
+  const generation = await user.generations.getGeneration({ id })
   assert.equal(generation?.data.totalCost, COST)
   assert.deepEqual(
     [generation?.data.id, generation?.data.model, generation?.data.finishReason, generation?.data.externalUser],
     [id, model, 'stop', 'someone'],
   )
   assert.deepEqual([generation?.data.tokensPrompt, generation?.data.tokensCompletion], [3, 2])
-  const activity = await manager?.analytics.getUserActivity({})
+  const activity = await manager.analytics.getUserActivity({})
   assert.deepEqual(
     activity?.data.map(({ model, requests, usage, promptTokens }) => [model, requests, usage, promptTokens]),
     [[model, 1, COST, 3]],
   )
-  const credits = await manager?.credits.getCredits()
+  const credits = await manager.credits.getCredits()
   assert.deepEqual(credits?.data, { totalCredits: 0, totalUsage: COST })
   const grouped = await portico.fetch('/api/v1/activity?metadata_key=team', {
     headers: { authorization: `Bearer ${PORTICO_KEYS.management}` },
