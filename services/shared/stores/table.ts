@@ -1,0 +1,147 @@
+import { type DescMessage, fromJsonString, type MessageShape, toJsonString } from '@bufbuild/protobuf'
+import type { IndexDescription } from 'mongodb'
+
+/** What a field of a row contains, in both kinds of store. */
+export type Stored = string | number | bigint | Uint8Array | null
+
+/** A column, and the way of a record's member to a field of a row and back. */
+export interface Column<V = unknown, S extends Stored = Stored> {
+  readonly type: 'TEXT' | 'INTEGER' | 'BLOB'
+  readonly isNullable?: true
+  /** Long texts are read as bytes from SQLite, since node:sqlite takes ten times as long to make a string of one. */
+  readonly isLong?: true
+  encode(value: V): S
+  decode(stored: S): V
+}
+
+/** Columns by their names, which the members of a record have, too. */
+export type Columns = Readonly<Record<string, Column>>
+
+/** What is stored in such columns, as code uses it. */
+export type RecordOf<C extends Columns> = {
+  readonly [N in keyof C]: C[N] extends Column<infer V, infer _> ? V : never
+}
+
+/** What is stored in such columns, as it is stored: a row of SQLite, and a document of MongoDB without its key. */
+export type RowOf<C extends Columns> = {
+  readonly [N in keyof C]: C[N] extends Column<infer _, infer S> ? S : never
+}
+
+/**
+ * A table of SQLite, a collection of MongoDB, or both: the one place that lists its columns and indexes. Statements,
+ * documents and projections are made from it (`sqlite-table.ts`, `mongo-table.ts`), and so is the digest by which a
+ * store of another form is refused.
+ */
+export interface Table<C extends Columns = Columns, O extends Columns = Columns, M extends Columns = Columns> {
+  readonly name: string
+  readonly columns: C
+  /** Undefined: there is no such table in SQLite. */
+  readonly sqlite?: {
+    /** Columns that are only there, or in place of those with the same name. */
+    readonly columns?: O
+    readonly primaryKey?: readonly string[]
+    readonly withoutRowid?: true
+    /** In the words of SQL, such as `UNIQUE (a, b)`. */
+    readonly constraints?: readonly string[]
+    /** By name: columns and condition in the words of SQL. */
+    readonly indexes?: Readonly<Record<string, string>>
+    readonly uniqueIndexes?: Readonly<Record<string, string>>
+  }
+  /** Undefined: there is no such collection in MongoDB. */
+  readonly mongo?: {
+    /** Columns that are only there, or in place of those with the same name. */
+    readonly columns?: M
+    readonly indexes: readonly IndexDescription[]
+  }
+}
+
+/** No columns. */
+type None = Record<never, never>
+
+/** Infers the types of a table. */
+export function defineTable<const C extends Columns, const O extends Columns = None, const M extends Columns = None>(
+  table: Table<C, O, M>,
+): Table<C, O, M> {
+  return table
+}
+
+/** A text, or one of some words. */
+export function text<V extends string = string>(): Column<V, V> {
+  return { type: 'TEXT', encode: same, decode: same }
+}
+
+/** A safe integer, such as a time in milliseconds. */
+export function integer<V extends number = number>(): Column<V, V> {
+  return { type: 'INTEGER', encode: same, decode: same }
+}
+
+export function bytes(): Column<Uint8Array, Uint8Array> {
+  return { type: 'BLOB', encode: same, decode: same }
+}
+
+/** 0 or 1. */
+export function flag(): Column<boolean, 0 | 1> {
+  return { type: 'INTEGER', encode: (value) => (value ? 1 : 0), decode: (stored) => stored === 1 }
+}
+
+/** An integer of any size, such as money, as decimal digits. */
+export function decimal(): Column<bigint, string> {
+  return { type: 'TEXT', encode: String, decode: BigInt }
+}
+
+/** Plain JSON as text: no messages and no bigints. */
+export function json<V>(): Column<V, string> {
+  return { type: 'TEXT', encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(stored) as V }
+}
+
+/** A message as text, in the JSON of protobuf. */
+export function message<D extends DescMessage>(schema: D): Column<MessageShape<D>, string> {
+  return {
+    type: 'TEXT',
+    encode: (value) => toJsonString(schema, value),
+    decode: (stored) => fromJsonString(schema, stored),
+  }
+}
+
+/** Null where the member is undefined. */
+export function optional<V, S extends Stored>(column: Column<V, S>): Column<V | undefined, S | null> {
+  return {
+    ...column,
+    isNullable: true,
+    encode: (value) => (value === undefined ? null : column.encode(value)),
+    // A document may not have the field.
+    decode: (stored) => ((stored ?? null) === null ? undefined : column.decode(stored as S)),
+  }
+}
+
+/** A text that may be longer than 64 KiB. */
+export function long<V>(column: Column<V, string>): Column<V, string> {
+  return { ...column, isLong: true }
+}
+
+/** The fields of a record. */
+export function toRow<C extends Columns>(columns: C, record: RecordOf<C>): RowOf<C> {
+  return encoded(columns, Object.keys(columns), record)
+}
+
+/** The fields of those members that a change has. */
+export function toChanges<C extends Columns>(columns: C, changes: Partial<RecordOf<C>>): Partial<RowOf<C>> {
+  return encoded(columns, Object.keys(changes), changes)
+}
+
+/** The record in the fields of a row. */
+export function fromRow<C extends Columns>(columns: C, row: RowOf<C>): RecordOf<C> {
+  const record: Record<string, unknown> = {}
+  for (const name of Object.keys(columns)) record[name] = columns[name]?.decode(row[name] as Stored)
+  return record as RecordOf<C>
+}
+
+function encoded<R>(columns: Columns, names: readonly string[], record: Readonly<Record<string, unknown>>): R {
+  const row: Record<string, Stored | undefined> = {}
+  for (const name of names) row[name] = columns[name]?.encode(record[name])
+  return row as R
+}
+
+function same<T>(value: T): T {
+  return value
+}
