@@ -99,7 +99,7 @@ const MOST_ROWS = 16
 
 /** A function that inserts rows, to be called in a job. `or`: what happens with a row whose key exists. */
 export function insertInto<C extends Columns, O extends Columns>(
-  { name, columns, sqlite }: Table<C, O>,
+  { name, columns, sqlite }: Pick<Table<C, O>, 'name' | 'columns' | 'sqlite'>,
   { or, end = '' }: { readonly or?: 'IGNORE' | 'REPLACE'; readonly end?: string } = {},
 ) {
   const names = Object.keys({ ...columns, ...sqlite?.columns })
@@ -119,7 +119,7 @@ export function insertInto<C extends Columns, O extends Columns>(
 /** Changes some fields of the rows of a table; `where` follows. To be called in a job. */
 export function updateRows<C extends Columns, O extends Columns>(
   file: SqliteFile,
-  { name }: Table<C, O>,
+  { name }: Pick<Table<C, O>, 'name' | 'columns' | 'sqlite'>,
   changes: Partial<SqliteRow<C, O>>,
   where: string,
   ...values: readonly SQLInputValue[]
