@@ -1,5 +1,5 @@
 // `node bench/scan.ts`: the cost of counting the members of a JSON body compared with parsing it, alternating.
-import { JsonGauge } from '#gateway/http/json/json-gauge.ts'
+import { JsonGauge } from '#gateway/http/json-gauge.ts'
 import { median } from './harness/load.ts'
 
 const ROUNDS = 15

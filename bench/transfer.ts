@@ -1,4 +1,4 @@
-// How much memory an import and an export of a session with 500 MB of attachments take, in one process and, with the
+// How much memory an import and an export of a session with 45 MB of attachments take, in one process and, with the
 // URI of a MongoDB replica set, in five. Usage: transfer.ts [MONGODB_URI]
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -12,22 +12,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { dropDatabase } from '#test/support/mongo.ts'
 import { type Product, startSingle, startSplit } from '#test/support/product.ts'
 
-const MESSAGES = 50
-const FILE_BYTES = 10_000_000
+const MESSAGES = 9
+const FILE_BYTES = 5_000_000
 const PIECE = 65_536
 /** How long after a start the memory is measured. */
 const REST_MS = 10_000
 const TRANSFER = '/api/experimental/session'
-const environment = { PORTICO_IMPORT_LIMIT_BYTES: '1073741824' }
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-transfer-'))
 try {
-  const setting = { dataDirectory: join(folder, 'data'), project: folder, environment }
+  const setting = { dataDirectory: join(folder, 'data'), project: folder }
   await measure('one process on SQLite', await startSingle(setting))
   const [uri] = process.argv.slice(2)
   const database = { PORTICO_MONGODB_DATABASE: `bench_transfer_${process.pid}` }
   if (uri !== undefined) {
-    const split = { ...setting, environment: { ...environment, ...database } }
+    const split = { ...setting, environment: database }
     await measure('five processes on MongoDB', await startSplit(uri, split))
     await dropDatabase(database.PORTICO_MONGODB_DATABASE)
   }

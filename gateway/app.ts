@@ -9,10 +9,10 @@ import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { baseUrlProblem, familyOf, secondPath } from './family.ts'
 import { beginCall } from './http/begin.ts'
+import { BodyMemory } from './http/body-memory.ts'
 import { cors } from './http/cors.ts'
 import { requireKnownExpectation } from './http/expectation.ts'
 import { expressMessages } from './http/express-messages.ts'
-import { LargeBodies } from './http/large-bodies/large-bodies.ts'
 import { requireOneHost } from './http/origin.ts'
 import { sendJson } from './http/respond.ts'
 import { ExchangeLimit } from './oauth/exchange-limit.ts'
@@ -26,14 +26,14 @@ type Handler = (request: Request, response: Response, next: NextFunction) => unk
 export function createApp(
   facade: Facade,
   operations: readonly Operation[] = ALL_OPERATIONS,
-  largeBodies = new LargeBodies(facade.clock),
+  bodyMemory = new BodyMemory(),
 ): Express {
   const app = express()
   app.set('etag', false)
   app.set('x-powered-by', false)
   app.set('query parser', false)
   Object.assign(app, expressMessages)
-  app.use(handle(facade, operations, largeBodies))
+  app.use(handle(facade, operations, bodyMemory))
   app.use(refuseUnknownRoute)
   app.use(answerError(facade))
   return app
@@ -43,10 +43,10 @@ export function createApp(
  * The steps that every request takes: one middleware for all of them, because Express spends a microsecond or more on
  * each middleware.
  */
-function handle(facade: Facade, operations: readonly Operation[], largeBodies: LargeBodies): Handler {
+function handle(facade: Facade, operations: readonly Operation[], bodyMemory: BodyMemory): Handler {
   const begin = beginCall(facade)
   const admitted = admission(facade)
-  const toRoutes = dispatch(facade, operations, largeBodies)
+  const toRoutes = dispatch(facade, operations, bodyMemory)
   return function handleRequest(request, response, next) {
     return begin(request, response, () => (admitted(request, response) ? toRoutes(request, response, next) : undefined))
   }
@@ -72,9 +72,9 @@ function requireBaseUrl({ path }: Request): void {
 }
 
 /** Hands each request to the routes of the instance API or to all others: fewer paths to compare with. */
-function dispatch(facade: Facade, operations: readonly Operation[], largeBodies: LargeBodies): Handler {
+function dispatch(facade: Facade, operations: readonly Operation[], bodyMemory: BodyMemory): Handler {
   const wrongKeys = new WrongKeys(facade.clock, facade.logger)
-  const shared = { wrongKeys, exchanges: exchangeLimit(facade), largeBodies }
+  const shared = { wrongKeys, exchanges: exchangeLimit(facade), bodyMemory }
   const isInstance = ({ path }: Operation): boolean => familyOf(path) === 'instance'
   const instance = behindAuthentication(operations.filter(isInstance), facade, shared)
   const others = behindAuthentication(

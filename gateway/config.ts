@@ -52,6 +52,8 @@ export interface Config {
 }
 
 const GIB = 1_073_741_824
+/** An import is parsed whole, and goes to the service in one message. */
+const MOST_IMPORTED = 67_108_864
 
 const schema = z
   .object({
@@ -69,7 +71,7 @@ const schema = z
     PORTICO_EXCHANGES_PER_MINUTE: integerVariable({ min: 1, max: 1_000_000 }).default(600),
     PORTICO_BODY_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(1_048_576),
     PORTICO_PROMPT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(33_554_432),
-    PORTICO_IMPORT_LIMIT_BYTES: integerVariable({ min: 1_024, max: GIB }).default(268_435_456),
+    PORTICO_IMPORT_LIMIT_BYTES: integerVariable({ min: 1_024, max: MOST_IMPORTED }).default(MOST_IMPORTED),
     PORTICO_HEARTBEAT_MS: integerVariable({ min: 10, max: 3_600_000 }).default(15_000),
     PORTICO_KEEP_ALIVE_MS: integerVariable({ min: 10, max: 3_600_000 }).default(10_000),
     PORTICO_RESPONSES_DIALECT: z.enum(responsesDialects.names, mustBe('both, openai or specification')).default('both'),

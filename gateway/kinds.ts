@@ -29,46 +29,11 @@ export interface FormBody<S extends Members = Members> {
   readonly schema: S
 }
 
-/** A body that is handed over as bytes. */
-export interface RawBody {
-  readonly kind: 'raw'
-  readonly contentType: string
-}
-
-/**
- * A JSON object that is read as it arrives, since it may be larger than memory: one member is a list that is read item
- * by item.
- */
-export interface ListBody {
-  readonly kind: 'list'
-  /** The schema of the whole body, for the document. */
+/** A JSON body that is handed over as bytes, since it is too long to be parsed in this thread. */
+export interface UnparsedBody {
+  readonly kind: 'unparsed'
   readonly schema: z.ZodType
-  readonly list: string
-  /** The schemas of the members, and of the list's items. */
-  readonly members: Readonly<Record<string, z.ZodType>>
-  readonly required: readonly string[]
-  /** Hints for members that are often sent by mistake. */
-  readonly hints: Readonly<Record<string, string>>
-  /** Texts within an item that are handed over separately, piece by piece: `files.[].data`. */
-  readonly apart: readonly string[]
-  /** Called with each parsed value before it is checked. */
-  readonly tidy: (value: unknown) => unknown
 }
-
-/**
- * The parts of such a body, in order: members, list items under the list's name, and the pieces of an item's texts
- * before the item.
- */
-export type BodyPart =
-  | { readonly name: string; readonly value: unknown; readonly size: number }
-  | {
-      readonly name: string
-      readonly path: string
-      readonly apart: string
-      readonly last: boolean
-      /** Sets what replaces the text in the item; called once, after the last piece. */
-      readonly replace: (by: string) => void
-    }
 
 /** 204 without a body. */
 export interface NoContent {
@@ -104,7 +69,7 @@ export interface PiecesOf<S extends z.ZodType = z.ZodType> {
 export type Answer = z.ZodType | NoContent | ByStatus | Events | JsonOrEvents | PiecesOf
 
 export const form = <S extends Members>(schema: S): FormBody<S> => ({ kind: 'form', schema })
-export const raw = (contentType: string): RawBody => ({ kind: 'raw', contentType })
+export const unparsed = (schema: z.ZodType): UnparsedBody => ({ kind: 'unparsed', schema })
 export const noContent: NoContent = { kind: 'none' }
 export const byStatus = <S extends ByStatus['schemas']>(schemas: S): ByStatus<S> => ({ kind: 'by status', schemas })
 export const piecesOf = <S extends z.ZodType>(schema: S): PiecesOf<S> => ({ kind: 'pieces', schema })

@@ -8,7 +8,6 @@ import type { Facade } from './facade.ts'
 import type { Family } from './family.ts'
 import type {
   Answer,
-  BodyPart,
   ByStatus,
   Cursor,
   EventAnswer,
@@ -16,10 +15,9 @@ import type {
   FormBody,
   JsonOf,
   JsonOrEvents,
-  ListBody,
   Members,
   PiecesOf,
-  RawBody,
+  UnparsedBody,
   WholeAnswer,
 } from './kinds.ts'
 
@@ -53,7 +51,7 @@ export interface Operation {
   readonly cursor?: Cursor
   readonly headers?: Members
   /** A schema means JSON. */
-  readonly body?: z.ZodType | FormBody | RawBody | ListBody
+  readonly body?: z.ZodType | FormBody | UnparsedBody
   /** The handler gets the JSON as it was sent, including members that the schema does not name. */
   readonly bodyAsGiven?: true
   /** Maximum length of the body in bytes, or the name of a setting; default: `bodyLimit`. */
@@ -85,15 +83,13 @@ type NameIn<Path extends string> = Path extends `${string}{${infer Name}}${infer
 type Params<Path extends string> = Readonly<Record<NameIn<Path>, string>>
 type None = z.ZodObject<Record<never, never>>
 type Body = NonNullable<Operation['body']>
-type BodyOf<B> = B extends RawBody
+type BodyOf<B> = B extends UnparsedBody
   ? Buffer
-  : B extends ListBody
-    ? AsyncIterable<BodyPart>
-    : B extends FormBody<infer S>
-      ? z.output<S>
-      : B extends z.ZodType
-        ? z.output<B>
-        : never
+  : B extends FormBody<infer S>
+    ? z.output<S>
+    : B extends z.ZodType
+      ? z.output<B>
+      : never
 type Given<Path extends string, Q extends Members, H extends Members, B> = Input<
   Params<Path>,
   z.output<Q>,
@@ -171,7 +167,7 @@ type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly pr
  * - `jsonOrEvents(schema, schema)`: `handle` returns `{ json }`, a {@link whole} or a {@link stream}
  * - `piecesOf(schema)`: `handle` returns the text of the JSON piece by piece
  *
- * Kinds of bodies: a schema (JSON), `form(schema)`, `raw(contentType)`, a {@link ListBody}.
+ * Kinds of bodies: a schema (JSON), `form(schema)`, `unparsed(schema)`.
  */
 export function operation<
   F extends Family,

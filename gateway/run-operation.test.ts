@@ -3,7 +3,7 @@ import test from 'node:test'
 import { z } from 'zod'
 import { openFacade } from '#test/support/facade.ts'
 import { ANYBODY } from './credentials.ts'
-import { form, raw } from './kinds.ts'
+import { form, unparsed } from './kinds.ts'
 import { operation } from './operation.ts'
 
 const common = { method: 'post', family: 'instance', credentials: ANYBODY, summary: 'S', errors: [] } as const
@@ -24,7 +24,7 @@ const operations = [
     ...common,
     id: 'test.raw',
     path: '/raw',
-    body: raw('application/octet-stream'),
+    body: unparsed(z.object({})),
     answer: z.strictObject({ hex: z.string() }),
     handle: (_, { body }) => body,
     present: (body) => ({ hex: body.toString('hex') }),
@@ -57,11 +57,11 @@ test('a form: each member once, empty ones left out if nothing fits them, unknow
   assert.deepEqual(await send('{}', 'application/json'), refused(415, `The content type must be ${type}`))
 })
 
-test('raw bytes arrive as they were sent', async () => {
+test('hands the bytes of an unparsed body over as they were sent', async () => {
   await using facade = await openFacade({}, { PORTICO_BODY_LIMIT_BYTES: '1024' }, undefined, operations)
   const bytes = new Uint8Array([0, 255, 128])
-  const answer = await facade.fetch(...post('/raw', 'application/octet-stream', bytes))
+  const answer = await facade.fetch(...post('/raw', 'application/json', bytes))
   assert.deepEqual([answer.status, await answer.json()], [200, { hex: '00ff80' }])
-  const large = await facade.fetch(...post('/raw', 'application/octet-stream', new Uint8Array(1_025)))
+  const large = await facade.fetch(...post('/raw', 'application/json', new Uint8Array(1_025)))
   assert.equal(large.status, 413)
 })

@@ -8,11 +8,10 @@ import { noteService } from './errors/called-service.ts'
 import { explain } from './errors/explain.ts'
 import type { Facade } from './facade.ts'
 import { beginGeneration } from './generation/router-metadata.ts'
-import { hasBody, readForm, readJson, readRaw } from './http/body.ts'
+import { hasBody, readForm, readJson, readUnparsed } from './http/body.ts'
+import type { BodyMemory, BodyShare } from './http/body-memory.ts'
 import { check } from './http/check.ts'
 import { sendPieces } from './http/json-pieces.ts'
-import { BodyShare, type LargeBodies } from './http/large-bodies/large-bodies.ts'
-import { readList } from './http/list-body.ts'
 import { Padding, sendJson, sendNothing } from './http/respond.ts'
 import { sendEventHeaders, sendEvents } from './http/sse.ts'
 import { textReader } from './http/texts.ts'
@@ -23,7 +22,7 @@ import type { Input, Operation } from './operation.ts'
 /** What all operations have in common. */
 export interface Shared {
   readonly exchanges: ExchangeLimit
-  readonly largeBodies: LargeBodies
+  readonly bodyMemory: BodyMemory
 }
 
 /**
@@ -32,8 +31,9 @@ export interface Shared {
  * its answer. Whatever it throws becomes an error of the operation's family. Everything that depends only on the
  * operation is computed once, when the handler is made.
  */
-export function runOperation(operation: Operation, facade: Facade, { exchanges, largeBodies }: Shared) {
-  const read = partsReader(operation, facade)
+export function runOperation(operation: Operation, facade: Facade, { exchanges, bodyMemory }: Shared) {
+  const read = partsReader(operation)
+  const readBody = bodyReader(operation, limitOf(operation, facade.config))
   const send = sender(operation, facade)
   const isLong = streams(operation)
   const {
@@ -53,23 +53,18 @@ export function runOperation(operation: Operation, facade: Facade, { exchanges, 
     if (generates) beginGeneration(call, facade, request.headers)
     if (counted) exchanges.admit(call.clientNetwork())
     call.requireOneOf(credentials)
-    const { params, query, headers, readBody } = read(request)
+    const { params, query, headers } = read(request)
     // GET would open a stream that never ends.
     if (headerOnly && request.method === 'HEAD') return sendEventHeaders(response)
-    using share = readBody && new BodyShare(largeBodies, ownerOf(call), () => call.signal)
-    const body = share && (await readBody?.(request, share))
-    // A stream may take any time, and must not keep other large bodies waiting.
+    using share = readBody && bodyMemory.share()
+    const body = share && (await readBody(request, share))
+    // A stream may take any time, and its body is handed over by then.
     if (isLong) share?.[Symbol.dispose]()
     const input: Input = { params, query, headers, body, call, facade }
     const fieldName = publicField && ((field: string) => publicField(field, input))
     call.publicField = fieldName
     await send(response, input, await operation.handle(facade.clients, input))
   }
-}
-
-/** Whose bodies count together: nobody who holds several keys should keep others out. */
-function ownerOf({ principal, clientNetwork }: Call): string {
-  return principal?.organizationId ?? clientNetwork()
 }
 
 /** Whether an operation may answer with a stream, which lives as long as its client. */
@@ -85,16 +80,14 @@ function limitOf({ limit = 'bodyLimit' }: Operation, config: Config): number {
 
 type BodyReader = (request: Request, share: BodyShare) => Promise<unknown>
 
-function partsReader(operation: Operation, { config }: Facade) {
+function partsReader(operation: Operation) {
   const { params, cursor } = operation
   const query = operation.query && textReader(operation.query, cursor)
   const headers = operation.headers && textReader(operation.headers)
-  const readBody = bodyReader(operation, limitOf(operation, config))
   return (request: Request) => ({
     params: params === undefined ? NOTHING : check(params, request.params, 'PATH_INVALID'),
     query: query === undefined ? NOTHING : query.query(queryOf(request)),
     headers: headers === undefined ? NOTHING : headers.headers(request.headers),
-    readBody,
   })
 }
 
@@ -116,8 +109,7 @@ function bodyReader({ body, bodyAsGiven }: Operation, limit: number): BodyReader
       return bodyAsGiven ? given : checked
     }
   }
-  if (body.kind === 'raw') return (request, share) => readRaw(request, limit, body.contentType, share)
-  if (body.kind === 'list') return async (request) => readList(request, limit, body)
+  if (body.kind === 'unparsed') return (request, share) => readUnparsed(request, limit, share)
   const reader = textReader(body.schema)
   return async (request, share) => reader.form(await readForm(request, limit, share))
 }

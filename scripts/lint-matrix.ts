@@ -24,14 +24,14 @@ const FEATURE = [
     '../call.ts',
     '../clients.ts',
   ],
-  ...['../errors/{schemas,provider,error-table}.ts', '../http/{sse,lifecycle,json/json-gauge}.ts'],
+  ...['../errors/{schemas,provider,error-table}.ts', '../http/{sse,lifecycle,json-gauge,check,parse-json}.ts'],
   ...[
     '#shared/{ids,clock,json,rejection,workspace-uuid}.ts',
     '#shared/rpc/{enum-table,call-context,field-limits}.ts',
     '#shared/broadcast/**',
     '#shared/collections/growing-text.ts',
   ],
-  ...['#shared/telemetry/tracing.ts', 'node:timers/promises', 'node:fs', 'zod'],
+  ...['#shared/telemetry/tracing.ts', 'node:timers/promises', 'node:{fs,events,worker_threads}', 'zod'],
   ...CONNECT,
 ]
 
@@ -231,7 +231,7 @@ const MATRIX: readonly MatrixRow[] = [
     files: ['gateway/generation/**'],
     allow: [
       ...['./**', '../records/**', '../kinds.ts', '../shape.ts', '../call.ts', '../clients.ts'],
-      '../http/json/json-gauge.ts',
+      '../http/json-gauge.ts',
       ...['../errors/{schemas,provider,error-table}.ts', '#shared/{ids,clock,json,reasons,rejection}.ts'],
       ...['#shared/rpc/{enum-table,field-limits}.ts', 'zod'],
       ...CONNECT,

@@ -93,9 +93,8 @@ function bodyOf({ body }: Operation): Pick<ZodOpenApiOperationObject, 'requestBo
   if (body === undefined) return {}
   if (body instanceof z.ZodType)
     return { requestBody: { required: !body.safeParse(undefined).success, content: json(body) } }
-  if (body.kind === 'list') return { requestBody: { required: true, content: json(body.schema) } }
   const content =
-    body.kind === 'form' ? { 'application/x-www-form-urlencoded': { schema: body.schema } } : { [body.contentType]: {} }
+    body.kind === 'form' ? { 'application/x-www-form-urlencoded': { schema: body.schema } } : json(body.schema)
   return { requestBody: { required: true, content } }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
-import { JSON_LIMITS, JsonGauge } from '../http/json/json-gauge.ts'
+import { JSON_LIMITS, JsonGauge } from '../http/json-gauge.ts'
 import { guarded, limitedBy, mustBe, refinedBy, typeErrors } from '../shape.ts'
 import { anyContent, assistantContent, file, systemContent } from './parts.ts'
 

@@ -38,7 +38,6 @@ export const gatewayErrors = {
     BODY_MALFORMED: ({ metadata }) => failure(400, `${INVALID}: ${metadata.problem ?? 'malformed body'}`),
     BODY_INVALID: ({ metadata }) => invalid(metadata),
     BODY_TOO_LARGE: ({ metadata }) => failure(413, `Payload too large: the body has more than ${metadata.limit} bytes`),
-    BODY_TOO_SLOW: () => failure(408, 'Operation timed out: the body arrived too slowly'),
     TOO_MANY_LARGE_BODIES: ({ metadata }) => ({
       ...unavailable('too many large request bodies arrived at the same time'),
       headers: ['retry-after', metadata.retry_after ?? '1'],

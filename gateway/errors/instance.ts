@@ -36,7 +36,6 @@ export const instanceErrors = {
     BODY_MALFORMED: ({ metadata }) => invalid(sentence(metadata.problem), { kind: 'Payload' }),
     BODY_INVALID: ({ metadata }) => invalid(located(metadata), { kind: 'Payload' }),
     BODY_TOO_LARGE: ({ metadata }) => invalid(`The body has more than ${metadata.limit} bytes`, PAYLOAD, 413),
-    BODY_TOO_SLOW: () => tagged(408, 'RequestTimeoutError', 'The body arrived too slowly'),
     TOO_MANY_LARGE_BODIES: ({ domain, metadata }) => ({
       ...unavailable('Too many large request bodies arrived at the same time; try again', domain),
       headers: ['retry-after', metadata.retry_after ?? '1'],

@@ -26,7 +26,6 @@ export const oauthErrors = {
     BODY_MALFORMED: ({ metadata }) => failure(400, 'invalid_request', `The form is malformed: ${metadata.problem}`),
     BODY_INVALID: parameterProblem,
     BODY_TOO_LARGE: ({ metadata }) => failure(413, 'invalid_request', `The form has more than ${metadata.limit} bytes`),
-    BODY_TOO_SLOW: () => failure(408, 'invalid_request', 'The form arrived too slowly'),
     TOO_MANY_LARGE_BODIES: unavailable,
     // Every invalid request is 400 (RFC 6749 section 5.2), apart from purely HTTP-related problems.
     CONTENT_TYPE_UNSUPPORTED: ({ metadata }) =>

@@ -1,14 +1,13 @@
 import type { RequestListener, Server } from 'node:http'
 import { createServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { LARGE_BODY_WAIT_MS } from './large-bodies/large-bodies.ts'
 import { answerOnWire } from './wire-errors.ts'
 
 /** How long clients may take, in milliseconds. */
 export interface HttpLimits {
   /** From the connection, or the first byte of a request, to the last of its headers. */
   readonly headersMs: number
-  /** From the first byte of a request to the last, which a large body may wait to send. */
+  /** From the first byte of a request to the last. */
   readonly requestMs: number
   /**
    * Between two requests. Longer than proxies usually wait, which otherwise reuse a connection that is being closed.
@@ -20,10 +19,10 @@ export interface HttpLimits {
   readonly checkMs: number
 }
 
-/** The default limits. At 1 Mbit/s, the largest body arrives in time, even if it has to wait. */
+/** The default limits. At 1 Mbit/s, the largest body arrives in time. */
 const HTTP_LIMITS: HttpLimits = {
   headersMs: 20_000,
-  requestMs: 300_000 + LARGE_BODY_WAIT_MS,
+  requestMs: 300_000,
   idleMs: 65_000,
   stalledMs: 60_000,
   checkMs: 5_000,

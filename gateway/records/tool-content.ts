@@ -9,7 +9,6 @@ import { listOrAbsent } from './json.ts'
  * like base64.
  */
 const MARK = crypto.randomUUID().replaceAll('-', '').slice(0, 28)
-const HASH = 64
 const PLACE = new RegExp(`${MARK}[0-9a-f]{76}`)
 
 /** Content as JSON has it. */
@@ -20,13 +19,6 @@ export function toBase64(data: Uint8Array): string {
 /** A placeholder for the base64 of content that is transferred separately from its message; `size` in bytes. */
 export function placeFor(hash: string, size: bigint): string {
   return `${MARK}${hash}${size.toString(16).padStart(12, '0')}`
-}
-
-/** The content that a placeholder stands for; undefined for any other text. */
-export function placedContent(text: string): { contentHash: string; contentSize: bigint } | undefined {
-  if (!text.startsWith(MARK)) return undefined
-  const hash = text.slice(MARK.length, MARK.length + HASH)
-  return { contentHash: hash, contentSize: BigInt(`0x${text.slice(MARK.length + HASH)}`) }
 }
 
 /** The text of a JSON list without its brackets; the content of each item follows it in pieces. */

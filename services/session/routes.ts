@@ -39,14 +39,9 @@ import { updateSession } from './rpc/session/update-session.ts'
 import { viewSession } from './rpc/session/view-session.ts'
 import { waitSession } from './rpc/session/wait-session.ts'
 import { getSessionStats } from './rpc/stats/get-session-stats.ts'
-import { abandonSessionImport } from './rpc/transfer/abandon-session-import.ts'
-import { appendImportedMessages } from './rpc/transfer/append-imported-messages.ts'
-import { beginSessionImport } from './rpc/transfer/begin-session-import.ts'
-import { commitSessionImport } from './rpc/transfer/commit-session-import.ts'
 import { exportSession } from './rpc/transfer/export-session.ts'
-import { putImportedContent } from './rpc/transfer/put-imported-content.ts'
+import { importSession } from './rpc/transfer/import-session.ts'
 import type { EventHub } from './run/events/event-hub.ts'
-import { ImportHolds } from './run/lifetime/import-holds.ts'
 import type { Remover } from './run/lifetime/remover.ts'
 import type { PromptHooks } from './run/prompt-hooks.ts'
 import type { SessionWatchers } from './run/session-watchers.ts'
@@ -69,7 +64,6 @@ export interface HandlerDependencies {
 
 /** The routes of the session service. */
 export function createRoutes(dependencies: HandlerDependencies): Routes {
-  const imports = { ...dependencies, importHolds: new ImportHolds(dependencies.blobs) }
   const session = route(SessionService, {
     createSession: createSession(dependencies),
     getSession: getSession(dependencies),
@@ -104,11 +98,7 @@ export function createRoutes(dependencies: HandlerDependencies): Routes {
     streamEvents: streamEvents(dependencies),
     streamSessionLog: streamSessionLog(dependencies),
     exportSession: exportSession(dependencies),
-    beginSessionImport: beginSessionImport(dependencies),
-    putImportedContent: putImportedContent(imports),
-    appendImportedMessages: appendImportedMessages(dependencies),
-    commitSessionImport: commitSessionImport(imports),
-    abandonSessionImport: abandonSessionImport(imports),
+    importSession: importSession(dependencies),
   })
   return { domain: 'session', reasons, services: [session] }
 }

@@ -38,7 +38,7 @@ export function stagingCases(test: StoreTest): void {
     await store.createSession(W, newSession('ses_2'))
     const staged = await store.stageSession(W, 'ses_1', 'import')
     await store.appendStaged(staged, [said('msg_1'), STEP])
-    await store.extendStaged(staged)
+    await store.appendStaged(staged, [])
     await store.appendStaged(staged, [said('msg_2')])
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
     assert.equal(await store.listMessages(W, 'ses_1', { limit: 10, order: 'ascending' }), undefined)
@@ -136,7 +136,7 @@ export function stagingCases(test: StoreTest): void {
       { ...staged, sessionId: 'ses_2' },
     ]) {
       await assert.rejects(store.appendStaged(other, [said('msg_2')]), refusal('STORE_UNAVAILABLE'))
-      await assert.rejects(store.extendStaged(other), refusal('STORE_UNAVAILABLE'))
+      await assert.rejects(store.appendStaged(other, []), refusal('STORE_UNAVAILABLE'))
       await assert.rejects(store.commitStaged(other, fromStaged(other.sessionId)), refusal('STORE_UNAVAILABLE'))
       await store.giveUpStaged(other)
     }
@@ -192,7 +192,7 @@ export function stagingCases(test: StoreTest): void {
     await store.appendStaged(second, [said('msg_1', 'second')])
     const over = refusal('SESSION_EXISTS')
     await assert.rejects(store.appendStaged(first, [said('msg_2')]), over)
-    await assert.rejects(store.extendStaged(first), over)
+    await assert.rejects(store.appendStaged(first, []), over)
     await assert.rejects(store.commitStaged(first, fromStaged('ses_1')), over)
     await store.giveUpStaged(first)
     await store.commitStaged(second, fromStaged('ses_1'))
@@ -206,9 +206,9 @@ export function stagingCases(test: StoreTest): void {
   test('one that another replaced which came to nothing is over', async ({ store }) => {
     const first = await store.stageSession(W, 'ses_1', 'import')
     const second = await store.stageSession(W, 'ses_1', 'import')
-    await assert.rejects(store.extendStaged(first), refusal('SESSION_EXISTS'))
+    await assert.rejects(store.appendStaged(first, []), refusal('SESSION_EXISTS'))
     await store.giveUpStaged(second)
-    await assert.rejects(store.extendStaged(first), refusal('STORE_UNAVAILABLE'))
+    await assert.rejects(store.appendStaged(first, []), refusal('STORE_UNAVAILABLE'))
     assert.equal(await store.getSession(W, 'ses_1'), undefined)
   })
 

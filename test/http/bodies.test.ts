@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { openFacade, type TestFacade } from '#test/support/facade.ts'
 import { rawRequest } from '#test/support/raw-http.ts'
 import { stubSession } from '#test/support/stub-session.ts'
@@ -59,17 +60,15 @@ test('malformed JSON is 400', async () => {
   await refused(facade, 400, 'The body is not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))
 })
 
-test('what is not well-formed Unicode is 400, and its member is named, also in a body that is parsed in turns', async () => {
+test('refuses text that is not well-formed Unicode, and names its member', async () => {
   await using facade = await echoing()
-  for (const before of ['', `"x":[${'[{"a":"\\u00e4"}],'.repeat(10_000)}0],`]) {
-    for (const [body, message] of [
-      ['"title":"\\ud800"', 'title: has a lone surrogate'],
-      ['"metadata":{"a":[{"b":1},{"b":["c",{"d":"\\udc00"}]}]}', 'metadata.a.1.b.1.d: has a lone surrogate'],
-      ['"metadata":{"b":{"a\\u0000":1}}', 'metadata.b: has a member name with a lone surrogate or NUL'],
-      ['"a\\ud800":1', 'The body has a member name with a lone surrogate or NUL'],
-    ] as const) {
-      await refused(facade, 400, message, `{${before}${body}}`)
-    }
+  for (const [body, message] of [
+    ['"title":"\\ud800"', 'title: has a lone surrogate'],
+    ['"metadata":{"a":[{"b":1},{"b":["c",{"d":"\\udc00"}]}]}', 'metadata.a.1.b.1.d: has a lone surrogate'],
+    ['"metadata":{"b":{"a\\u0000":1}}', 'metadata.b: has a member name with a lone surrogate or NUL'],
+    ['"a\\ud800":1', 'The body has a member name with a lone surrogate or NUL'],
+  ] as const) {
+    await refused(facade, 400, message, `{${body}}`)
   }
   await refused(facade, 400, 'The body has a lone surrogate', '"\\ud800"')
 })
@@ -172,4 +171,40 @@ test('a connection stays usable after a refused body', async () => {
     assert.equal(small.status, 200)
     await small.text()
   }
+})
+
+test('refuses a large body while others hold the memory for them, and takes it when they have been answered', async () => {
+  const item = {
+    ...{ messageId: 'msg_1', sessionId: 'ses_1', createTime: timestampFromMs(1), delivery: 1 },
+    payload: { case: 'prompt', value: { text: 'x' } },
+  }
+  const begun = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  await using facade = await openFacade({
+    bodyMemory: 5_000_000,
+    session: {
+      async promptSession({ messageId }) {
+        begun.resolve()
+        if (messageId === 'msg_first') await goOn.promise
+        return { item } as never
+      },
+    },
+  })
+  const prompt = (id: string, size: number) => {
+    const body = JSON.stringify({ id, text: 'x', files: [{ uri: `data:,${'x'.repeat(size)}` }] })
+    return facade.fetch('/api/session/ses_1/prompt', { method: 'POST', headers: json, body })
+  }
+  const first = prompt('msg_first', 4_000_000)
+  await begun.promise
+  const refused = await prompt('msg_second', 4_000_000)
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '10'])
+  assert.deepEqual(await refused.json(), {
+    _tag: 'ServiceUnavailableError',
+    message: 'Too many large request bodies arrived at the same time; try again',
+    service: 'gateway',
+  })
+  assert.equal((await prompt('msg_small', 1_000_000)).status, 200)
+  goOn.resolve()
+  assert.equal((await first).status, 200)
+  assert.equal((await prompt('msg_third', 4_000_000)).status, 200)
 })

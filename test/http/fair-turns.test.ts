@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { openFacade, TEST_KEYS } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
@@ -76,46 +75,4 @@ test('a session service that ends each round at once is not called without a pau
   await using _ = facade
   const response = await facade.fetch('/api/session/ses_1/wait', { method: 'POST' })
   assert.deepEqual([response.status, answered()], [204, true])
-})
-
-test('large bodies are handled one after the other; small ones, and who hangs up, keep nobody waiting', async () => {
-  const item = {
-    messageId: 'msg_1',
-    sessionId: 'ses_1',
-    createTime: timestampFromMs(1),
-    delivery: 1,
-    payload: { case: 'prompt', value: { text: 'x' } },
-  }
-  const begun: string[] = []
-  const goOn = Promise.withResolvers<void>()
-  await using facade = await openFacade({
-    session: {
-      async promptSession({ messageId }: { messageId: string }) {
-        begun.push(messageId)
-        if (messageId !== 'msg_small') await goOn.promise
-        return { item } as never
-      },
-    },
-  })
-  const prompt = async (id: string, size: number, signal: AbortSignal | null = null): Promise<number> => {
-    const files = [{ uri: `data:,${'x'.repeat(size)}` }]
-    const body = JSON.stringify({ id, text: 'x', files })
-    const headers = { 'content-type': 'application/json' }
-    const { status } = await facade.fetch('/api/session/ses_1/prompt', { method: 'POST', headers, body, signal })
-    return status
-  }
-  const leaving = new AbortController()
-  const started = performance.now()
-  const first = prompt('msg_first', 13e6)
-  while (begun.length === 0) await new Promise(setImmediate)
-  const took = performance.now() - started
-  const gone = prompt('msg_gone', 13e6, leaving.signal).catch(() => 'gone')
-  const others = ['msg_2', 'msg_3'].map((id) => prompt(id, 13e6))
-  assert.equal(await prompt('msg_small', 1_000), 200)
-  await new Promise((resolve) => setTimeout(resolve, 4 * took))
-  assert.deepEqual(begun, ['msg_first', 'msg_small'])
-  leaving.abort()
-  goOn.resolve()
-  assert.deepEqual(await Promise.all([first, gone, ...others]), [200, 'gone', 200, 200])
-  assert.ok(!begun.includes('msg_gone'))
 })

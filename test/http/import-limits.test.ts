@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Rejection } from '#shared/rejection.ts'
-import { storeReasons } from '#shared/stores/store-outage.ts'
-import { openFacade } from '#test/support/facade.ts'
 import { openPortico } from '#test/support/portico.ts'
 import { sendBytes } from '#test/support/raw-socket.ts'
 
@@ -41,15 +38,15 @@ test('a file of an import has at most 20 MiB; the session service says so, and t
   const send = (id: string, bytes: number) =>
     portico.post(IMPORT, transfer(id, Buffer.alloc(bytes).toString('base64'), 'a'))
   assert.equal((await send('ses_kept', MOST)).status, 200)
-  const field = 'messages.files.[].data'
-  const message = `${field}: must have at most ${MOST} bytes`
+  const field = 'messages.0.files.0.data'
   const beyond = await send('ses_beyond', MOST + 1)
-  assert.deepEqual(await beyond.json(), { _tag: 'InvalidRequestError', message, field })
+  assert.deepEqual(await beyond.json(), {
+    _tag: 'InvalidRequestError',
+    message: `${field}: must have at most ${MOST} bytes`,
+    field,
+  })
   assert.equal(beyond.status, 400)
   assert.equal(portico.rejections.shift(), 'REQUEST_INVALID')
-  const far = await send('ses_far', MOST + 3)
-  assert.deepEqual(await far.json(), { _tag: 'InvalidRequestError', message, kind: 'Payload' })
-  assert.deepEqual(portico.rejections, [])
 })
 
 test('an error of the session service names the member of the body that it is about', async () => {
@@ -62,8 +59,8 @@ test('an error of the session service names the member of the body that it is ab
   const directory = `/${'x'.repeat(4_096)}`
   for (const [body, field, problem] of [
     [{ info: { ...info, model }, messages: [] }, 'info.model', ofModel],
-    [{ info, messages: [switched] }, 'messages.model', ofModel],
-    [{ info, messages: [withFile, switched] }, 'messages.model', ofModel],
+    [{ info, messages: [switched] }, 'messages.0.model', ofModel],
+    [{ info, messages: [withFile, switched] }, 'messages.1.model', ofModel],
     [{ info, messages: [], location: { directory } }, 'location.directory', 'must have at most 4096 characters'],
     [
       { info, messages: [withFile], location: { directory } },
@@ -79,47 +76,67 @@ test('an error of the session service names the member of the body that it is ab
   }
 })
 
-test('a store that goes away in the middle of an import keeps nobody waiting for what is left of it', async () => {
-  const abandoned: string[] = []
-  const away = (): never => {
-    throw new Rejection('STORE_UNAVAILABLE')
-  }
-  await using facade = await openFacade({
-    reasons: storeReasons,
-    session: {
-      beginSessionImport: ({ session }) => ({ import: { sessionId: session?.sessionId ?? '', key: 'imp_1' } }),
-      appendImportedMessages: away,
-      abandonSessionImport: ({ import: begun }) => {
-        abandoned.push(begun?.sessionId ?? '')
-        return new Promise(() => {})
-      },
-    },
-  })
-  const info = { id: 'ses_1', cost: 0, tokens, time: { created: 1 } }
-  const body = JSON.stringify({ info, messages: [{ id: 'msg_1', type: 'system', time: { created: 1 }, text: '' }] })
-  const headers = { 'content-type': 'application/json' }
-  const signal = AbortSignal.timeout(25_000)
-  const answer = await facade.fetch(IMPORT, { method: 'POST', headers, body, signal })
-  assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '2'])
-  assert.deepEqual(abandoned, ['ses_1'])
-})
-
-test('an address in place of content has at most 16,384 characters, and is refused before all of it has come', async () => {
+test('refuses an address in place of content with more than 16,384 characters', async () => {
   await using portico = await openPortico()
   const send = (uri: string) => portico.post(IMPORT, withAddress(uri))
   const address = (length: number) => `https://x/${'x'.repeat(length - 10)}`
   assert.equal((await send(address(16_384))).status, 200)
-  const field = 'messages.content.[].state.content.[].uri'
-  const body = { _tag: 'InvalidRequestError', message: `${field}: must have at most 16384 characters`, kind: 'Payload' }
+  const field = 'messages.0.content.0.state.content.0.uri'
+  const body = { _tag: 'InvalidRequestError', message: `${field}: must have at most 16384 characters`, field }
   const beyond = await send(address(16_385))
   assert.deepEqual([beyond.status, await beyond.json()], [400, body])
+  assert.equal(portico.rejections.shift(), 'REQUEST_INVALID')
+})
 
-  // Most of the body never arrives.
-  const [begun = ''] = JSON.stringify(withAddress(`https://x/${'x'.repeat(1_000_000)}@`)).split('@')
-  const type = 'Content-Type: application/json\r\nConnection: close\r\nContent-Length: 200000000'
+test('takes an export of a session with 10,000 messages, and exports the same again', async () => {
+  await using portico = await openPortico()
+  const time = { created: 1, completed: 2 }
+  const said = (i: number) =>
+    i % 2 === 0
+      ? { id: `msg_${i}`, type: 'user', time: { created: 1 }, text: `Question ${i}`, metadata: { a: [i], b: { c: 1 } } }
+      : {
+          ...step(`msg_${i}`, [{ type: 'text', text: `Answer ${i}. `.repeat(30) }, call(3)]),
+          ...{ time, tokens, cost: 0 },
+        }
+  const messages = Array.from({ length: 10_000 }, (_, i) => said(i))
+  const given = { info: { id: 'ses_long', cost: 0, tokens, time: { created: 1 } }, messages }
+  const first = await portico.post(IMPORT, given)
+  assert.equal(first.status, 200, await first.clone().text())
+  const exported = async () => {
+    const answer = await portico.fetch('/api/experimental/session/ses_long/export')
+    return ((await answer.json()) as { data: { info: object; messages: object[] } }).data
+  }
+  const data = await exported()
+  assert.deepEqual(data.messages, messages)
+  assert.equal((await portico.fetch('/api/session/ses_long', { method: 'DELETE' })).status, 204)
+  // What is removed goes in the background, and its ids with it.
+  for (;;) {
+    const again = await portico.post(IMPORT, data)
+    if (again.status === 200) break
+    assert.equal(again.status, 409, await again.text())
+  }
+  assert.deepEqual((await exported()).messages, messages)
+})
+
+test('refuses a body above 64 MiB, whatever the setting, before it is sent', async () => {
+  await using portico = await openPortico()
+  const type = 'Content-Type: application/json\r\nConnection: close\r\nContent-Length: 67108865'
   const head = `POST ${IMPORT} HTTP/1.1\r\nHost: ${new URL(portico.url).host}\r\n${type}\r\n\r\n`
-  const early = await sendBytes(portico.url, head + begun)
-  assert.deepEqual([early.status, JSON.parse(early.body)], [400, body])
+  const { status, body } = await sendBytes(portico.url, head)
+  const message = 'The body has more than 67108864 bytes'
+  assert.deepEqual([status, JSON.parse(body)], [413, { _tag: 'InvalidRequestError', message, kind: 'Payload' }])
+})
+
+test('refuses a message with more members than a service decodes in one go', async () => {
+  await using portico = await openPortico()
+  const output = Array.from({ length: 3 }, () => ({ type: 'text', text: '', state: { a: Array(40_000).fill(1) } }))
+  const messages = [user('msg_1', {}), step('msg_2', output)]
+  const refused = await portico.post(IMPORT, { info: { id: 'ses_1', cost: 0, tokens, time: { created: 1 } }, messages })
+  const message = 'messages.1: must have at most 100000 members and items'
+  assert.deepEqual(
+    [refused.status, await refused.json()],
+    [400, { _tag: 'InvalidRequestError', message, kind: 'Payload' }],
+  )
 })
 
 test('a session runs whose imported file has a longer name than a model is shown', async () => {

@@ -262,22 +262,10 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
   )
   const hint =
     'data: must be omitted: send its content, `info` and `messages`, which `jq .data` extracts from an export'
-  for (const data of [`{"info":${json},"messages":[]}`, `"${'x'.repeat(900_000)}`, '{}']) {
+  for (const data of [`{"info":${json},"messages":[]}`, '{}']) {
     assert.deepEqual(await send(`{"data":${data}}`), invalid(hint))
   }
-  assert.deepEqual(
-    await send(`{"messages":[${message}],"info":${json}}`),
-    invalid('messages: must come after info, since a body is read as it arrives'),
-  )
   assert.deepEqual(await send('[]'), invalid('The body must be an object'))
-  assert.deepEqual(
-    await send(`{"info":${json},"info":${json},"messages":[]}`),
-    invalid('info: must occur exactly once'),
-  )
-  assert.deepEqual(
-    await send(`{"info":${json},"messages":[],"messages":[]}`),
-    invalid('messages: must occur exactly once'),
-  )
   const surrogate = invalid('messages.1.text: has a lone surrogate')
   assert.deepEqual(await send(`{"info":${json},"messages":[${message},{"text":"\\ud800"}]}`), surrogate)
   const wrong = { ...messages[3], text: 1 }
@@ -286,7 +274,7 @@ test('session.import refuses a body that is none, wherever it goes wrong', async
   const id = await send(JSON.stringify({ info, messages: [{ ...messages[3], id: 'x' }] }))
   assert.deepEqual(id, invalid('messages.0.id: must be a message id (msg_…)'))
   const base64 = JSON.stringify({ info, messages: everyMessageJson('YWJ=') })
-  assert.deepEqual(await send(base64), invalid('messages.files.[].data: must be canonical base64'))
+  assert.deepEqual(await send(base64), invalid('messages.0.files.0.data: must be canonical base64'))
   const large = JSON.stringify({ info, messages: [messages[0], { ...messages[3], text: 'x'.repeat(500_000) }] })
   assert.deepEqual(await send(large), invalid('The body has more than 1000000 bytes', 413))
   assert.deepEqual(await send(json, 'text/plain'), invalid('The content type must be application/json', 415))

@@ -101,7 +101,7 @@ const ELSEWHERE = [
   'ListMessagesRequest.page_size',
   'ListSessionsRequest.page_size',
   'ReplyPermissionRequestRequest.message',
-  'PutImportedContentRequest.data',
+  'FileAttachment.data',
   'AssistantMessage.parts',
   'AssistantTool.content',
   'ListInboxItemsResponse.items',

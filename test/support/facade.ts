@@ -5,7 +5,7 @@ import pino from 'pino'
 import { createApp } from '#gateway/app.ts'
 import { createClients } from '#gateway/clients.ts'
 import { readConfig } from '#gateway/config.ts'
-import { LargeBodies, type LargeBodyLimits } from '#gateway/http/large-bodies/large-bodies.ts'
+import { BodyMemory } from '#gateway/http/body-memory.ts'
 import { type Listener, listen } from '#gateway/http/listen.ts'
 import type { Operation } from '#gateway/operation.ts'
 import { PeerReadiness } from '#gateway/readiness.ts'
@@ -34,7 +34,8 @@ export interface Stubs {
   readonly federation?: Partial<ServiceImpl<typeof FederationService>>
   /** Default: each service serves. */
   readonly health?: Partial<ServiceImpl<typeof Health>>
-  readonly largeBodies?: Partial<LargeBodyLimits>
+  /** Bytes. */
+  readonly bodyMemory?: number
   /** Reasons that the stubs reject with. */
   readonly reasons?: ReasonTable
 }
@@ -95,7 +96,7 @@ export async function openFacade(
       urls: () => [url],
     },
     operations,
-    new LargeBodies(systemClock, stubs.largeBodies),
+    new BodyMemory(stubs.bodyMemory),
   )
   listener.serve(judge.wrap(app))
   return {

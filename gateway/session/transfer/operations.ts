@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { OF_SESSIONS } from '#gateway/credentials.ts'
-import { piecesOf } from '#gateway/kinds.ts'
+import { piecesOf, unparsed } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { sessionParameter } from '#gateway/records/ids.ts'
 import { mostIn } from '#gateway/shape.ts'
@@ -8,7 +8,7 @@ import { AssistantMessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { fromSession } from '../mappers.ts'
 import { sessionInfo } from '../schemas.ts'
 import { exportText } from './export.ts'
-import { importSession as importParts } from './import.ts'
+import { readImport } from './read-import.ts'
 import { exportQuery, importBody, transferData } from './schemas.ts'
 
 export const exportSession = operation({
@@ -31,6 +31,9 @@ export const exportSession = operation({
   },
 })
 
+/** A long session takes as long. */
+const IMPORT_MS = 600_000
+
 export const importSession = operation({
   id: 'experimental.session.import',
   method: 'post',
@@ -39,15 +42,33 @@ export const importSession = operation({
   credentials: OF_SESSIONS,
   summary: 'Imports an exported session',
   description:
-    '`info` must precede `messages`, since a body is read as it arrives. Either all of it is imported, or nothing. Location, project, subpath, fork and revert of `info` are ' +
+    'Either all of it is imported, or nothing. Location, project, subpath, fork and revert of `info` are ' +
     `ignored, and so are messages that were not settled. A message has at most 6.5 MiB, not counting its files, and lists of at most ${mostIn(AssistantMessageSchema.field.parts)} items.`,
-  body: importBody,
+  body: unparsed(importBody),
   limit: 'importLimit',
+  deadlineMs: IMPORT_MS,
   answer: z.strictObject({ data: sessionInfo }),
   errors: [
     ...(['SESSION_EXISTS', 'MESSAGE_EXISTS', 'SESSION_NOT_FOUND', 'REQUEST_INVALID'] as const),
     ...(['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN', 'PEER_UNAVAILABLE'] as const),
   ],
-  handle: ({ session }, { body, call }) => importParts(session, body, call),
+  handle: async ({ session }, { body, call }) =>
+    session.importSession(await readImport(body, call.signal), call.options()),
   present: ({ session }) => ({ data: fromSession(session) }),
+  publicField: importedField,
 })
+
+/** Names in the body for fields that the service may refuse. */
+const MEMBERS: Readonly<Record<string, string>> = { cost_nanos: 'cost', 'parts.name': 'content.[].name' }
+
+/** What the body calls a field that the service names. */
+function importedField(field: string): string {
+  if (field === 'directory') return 'location.directory'
+  const [, place, rest = ''] = /^messages\.(\d+)(.*)$/.exec(field) ?? []
+  if (place === undefined) return `info.${MEMBERS[field] ?? field}`
+  const member = rest
+    .replace(/^\.user/, '')
+    .replace(/^\.assistant\.parts/, '.content')
+    .replace(/\.tool\.content/, '.state.content')
+  return `messages.${place}${member.replace(/^\.(.+)/, (_, name: string) => `.${MEMBERS[name] ?? name}`)}`
+}

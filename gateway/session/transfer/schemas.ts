@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { ListBody } from '#gateway/kinds.ts'
 import { messageID, sessionID } from '#gateway/records/ids.ts'
 import { locationRef } from '#gateway/records/location.ts'
 import { message } from '#gateway/records/message.ts'
@@ -7,7 +6,6 @@ import { time } from '#gateway/records/time.ts'
 import { tokenUsage } from '#gateway/records/usage.ts'
 import { freeObject } from '#gateway/shape.ts'
 import { sessionInfo } from '../schemas.ts'
-import { tidy } from './tidy.ts'
 
 /** Query of experimental.session.export. */
 export const exportQuery = z.object({
@@ -40,7 +38,8 @@ const importedInfo = z.strictObject({
   }),
 })
 
-const importedMessage = message.refine(({ id }) => messageID.safeParse(id).success, {
+/** A message of an import. */
+export const importedMessage = message.refine(({ id }) => messageID.safeParse(id).success, {
   path: ['id'],
   error: 'must be a message id (msg_…)',
 })
@@ -50,16 +49,10 @@ const importedLocation = locationRef
   .meta({ description: 'Where the session works; default: the default directory' })
 
 export type ImportedInfo = z.output<typeof importedInfo>
-export type ImportLocation = z.output<typeof importedLocation>
 
 /** Body of experimental.session.import. */
-export const importBody: ListBody = {
-  kind: 'list',
-  schema: z.strictObject({ info: importedInfo, messages: z.array(message), location: importedLocation.nullable() }),
-  list: 'messages',
-  members: { info: importedInfo, messages: importedMessage, location: importedLocation.nullable() },
-  required: ['info', 'messages'],
-  hints: { data: 'must be omitted: send its content, `info` and `messages`, which `jq .data` extracts from an export' },
-  apart: ['files.[].data', 'content.[].state.content.[].uri'],
-  tidy,
-}
+export const importBody = z.strictObject({
+  info: importedInfo,
+  messages: z.array(message),
+  location: importedLocation.nullable(),
+})

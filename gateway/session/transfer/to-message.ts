@@ -3,32 +3,29 @@ import type { z } from 'zod'
 import { compactionStatuses, type message, shellStatuses } from '#gateway/records/message.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { outcomes } from '#gateway/records/outcome.ts'
-import { toMention } from '#gateway/records/prompt.ts'
 import { toTime } from '#gateway/records/time.ts'
-import { placedContent } from '#gateway/records/tool-content.ts'
 import type { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import type { FileAttachmentSchema, SessionLocationSchema } from '#gen/portico/session/v1/session_pb.js'
-import { Rejection } from '#shared/rejection.ts'
-import { toStep } from './to-step.ts'
-import { toCost, toError, toTokens } from './to-values.ts'
+import { toMaybeTime, toNanos, toTokens } from './to-session.ts'
+import { type Path, toContentBytes, toError, toStep } from './to-step.ts'
 
 export type MessageJson = z.output<typeof message>
 type Of<T extends MessageJson['type']> = Extract<MessageJson, { type: T }>
 type Init = MessageInitShape<typeof MessageSchema>
 type Kind = NonNullable<Init['kind']>
 
-/** A message of an import; its files name content that was kept before. */
-export function toMessage(json: MessageJson): Init {
+/** A message of an import, with the content of its files; `at`: its place in the body. Rejects with BODY_INVALID. */
+export function toMessage(json: MessageJson, at: Path): Init {
   const metadata = json.type === 'user' || json.type === 'synthetic' ? {} : { metadata: json.metadata }
-  return { messageId: json.id, createTime: toTime(json.time.created), kind: toKind(json), ...metadata } as Init
+  return { messageId: json.id, createTime: toTime(json.time.created), kind: toKind(json, at), ...metadata } as Init
 }
 
-function toKind(json: MessageJson): Kind {
+function toKind(json: MessageJson, at: Path): Kind {
   switch (json.type) {
     case 'user':
-      return toUser(json)
+      return toUser(json, at)
     case 'assistant':
-      return { case: 'assistant', value: toStep(json) }
+      return { case: 'assistant', value: toStep(json, at) }
     case 'synthetic': {
       const { text, description, metadata } = json
       return { case: 'synthetic', value: { text, description, metadata } } as Kind
@@ -44,51 +41,41 @@ function toKind(json: MessageJson): Kind {
     case 'agent-switched':
       return { case: 'agentSwitched', value: { agent: json.agent, previous: json.previous } }
     case 'model-switched': {
-      const previous = json.previous === undefined ? {} : { previous: toModelRef(json.previous) }
-      return { case: 'modelSwitched', value: { model: toModelRef(json.model), ...previous } }
+      const previous = json.previous && toModelRef(json.previous)
+      return { case: 'modelSwitched', value: { model: toModelRef(json.model), previous } }
     }
     case 'location-switched': {
-      const previous = json.previous === undefined ? {} : { previous: toLocation(json.previous) }
-      return { case: 'locationSwitched', value: { location: toLocation(json), ...previous } }
+      const previous = json.previous && toLocation(json.previous)
+      return { case: 'locationSwitched', value: { location: toLocation(json), previous } }
     }
     case 'idle': {
-      const error = json.error === undefined ? {} : { error: toError(json.error) }
-      return { case: 'idle', value: { outcome: outcomes.toProto(json.outcome), ...error } }
+      const error = json.error && toError(json.error)
+      return { case: 'idle', value: { outcome: outcomes.toProto(json.outcome), error } }
     }
   }
 }
 
-function toUser({ text, files = [], agents = [], skills = [], metadata }: Of<'user'>): Kind {
+function toUser({ text, files = [], agents = [], skills = [], metadata }: Of<'user'>, at: Path): Kind {
   const value = {
     text,
-    files: files.map(toFile),
-    agents: agents.map(({ name, mention }) => ({ name, ...toMention(mention) })),
-    skills: skills.map(({ id, name, text, mention }) => ({
-      skillId: id,
-      name,
-      text,
-      ...toMention(mention),
-    })),
+    files: files.map((file, i) => toFile(file, [...at, 'files', i])),
+    agents: agents.map(({ name, mention }) => ({ name, mention: mention ?? undefined })),
+    skills: skills.map(({ id: skillId, name, text, mention }) => ({ skillId, name, text, mention })),
     metadata,
   }
   return { case: 'user', value } as Kind
 }
 
-function toFile(file: NonNullable<Of<'user'>['files']>[number]): MessageInitShape<typeof FileAttachmentSchema> {
+type FileJson = NonNullable<Of<'user'>['files']>[number]
+
+function toFile(file: FileJson, at: Path): MessageInitShape<typeof FileAttachmentSchema> {
   const { mime, source, name, description, mention } = file
   const uri = source.type === 'uri' ? source.uri : undefined
-  return { mime, uri, ...contentOf(file.data), name, description, ...toMention(mention) }
-}
-
-function contentOf(data: string) {
-  const content = placedContent(data)
-  if (content !== undefined) return content
-  throw new Rejection('BODY_INVALID', { field: 'messages.files.data', problem: 'must be written without escapes' })
+  return { mime, uri, data: toContentBytes(file.data, [...at, 'data']), name, description, mention }
 }
 
 function toShell(json: Of<'shell'>): Kind {
   const { shellID: shellId, command, status, exit, output, time } = json
-  const completeTime = time.completed === undefined ? {} : { completeTime: toTime(time.completed) }
   const printed = output && { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) }
   const value = {
     shellId,
@@ -96,8 +83,9 @@ function toShell(json: Of<'shell'>): Kind {
     status: shellStatuses.toProto(status),
     exitCode: exit,
     output: printed,
+    completeTime: toMaybeTime(time.completed),
   }
-  return { case: 'shell', value: { ...value, ...completeTime } }
+  return { case: 'shell', value }
 }
 
 function toCompaction(json: Of<'compaction'>): Kind {
@@ -105,7 +93,7 @@ function toCompaction(json: Of<'compaction'>): Kind {
   if (json.status === 'running') {
     return { case: 'compaction', value: { ...begun, summary: json.summary, recent: json.recent } }
   }
-  const spent = { ...toCost(json.cost), tokens: json.tokens && toTokens(json.tokens) }
+  const spent = { costNanos: toNanos(json.cost), tokens: json.tokens && toTokens(json.tokens) }
   if (json.status === 'failed') return { case: 'compaction', value: { ...begun, ...spent, error: toError(json.error) } }
   const { summary, recent, model, providerState, providerContext } = json
   const made = { summary, recent, model: model && toModelRef(model), providerState, providerContext }

@@ -1,12 +1,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { z } from 'zod'
 import { toStruct } from '#gateway/records/free.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { outcomes } from '#gateway/records/outcome.ts'
 import { toRuleset } from '#gateway/records/ruleset.ts'
 import { toTime } from '#gateway/records/time.ts'
-import type { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { tokenUsage } from '#gateway/records/usage.ts'
+import type { SessionSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { ImportedInfo } from './schemas.ts'
-import { toCost, toTokens } from './to-values.ts'
 
 /** What is kept of the session of an import (instance facts 3.7). */
 export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof SessionSchema> {
@@ -15,16 +16,36 @@ export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof S
     sessionId: id,
     parentId: parentID,
     agent: agent || undefined,
-    ...toCost(cost),
+    costNanos: toNanos(cost),
     tokens: toTokens(tokens),
     createTime: toTime(time.created),
-    ...(title === undefined ? {} : { title }),
-    ...(model === undefined ? {} : { model: toModelRef(model) }),
-    ...(metadata === undefined ? {} : { metadata: toStruct(metadata) }),
-    ...(permissions === undefined ? {} : { permissions: { rules: toRuleset(permissions) } }),
-    ...(time.idle === undefined ? {} : { idleTime: toTime(time.idle) }),
-    ...(time.viewed === undefined ? {} : { viewTime: toTime(time.viewed) }),
-    ...(time.archived === undefined ? {} : { archiveTime: toTime(time.archived) }),
-    ...(outcome === undefined ? {} : { outcome: outcomes.toProto(outcome) }),
+    title,
+    model: model && toModelRef(model),
+    metadata: metadata && toStruct(metadata),
+    permissions: permissions && { rules: toRuleset(permissions) },
+    idleTime: toMaybeTime(time.idle),
+    viewTime: toMaybeTime(time.viewed),
+    archiveTime: toMaybeTime(time.archived),
+    outcome: outcome && outcomes.toProto(outcome),
+  }
+}
+
+export function toMaybeTime(at: number | undefined) {
+  return at === undefined ? undefined : toTime(at)
+}
+
+/** Dollars as nano-dollars. */
+export function toNanos(dollars: number | undefined): bigint | undefined {
+  return dollars === undefined ? undefined : BigInt(Math.round(dollars * 1e9))
+}
+
+export function toTokens(usage: z.output<typeof tokenUsage>): MessageInitShape<typeof TokenUsageSchema> {
+  const { input, output, reasoning, cache } = usage
+  return {
+    input: BigInt(input),
+    output: BigInt(output),
+    reasoning: BigInt(reasoning),
+    cacheRead: BigInt(cache.read),
+    cacheWrite: BigInt(cache.write),
   }
 }

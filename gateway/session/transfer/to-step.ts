@@ -1,61 +1,75 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { z } from 'zod'
+import { invalidAt } from '#gateway/http/check.ts'
+import type { structuredError } from '#gateway/records/error.ts'
 import { toModelRef } from '#gateway/records/model.ts'
 import { type assistant, toolStates } from '#gateway/records/step.ts'
 import { toTime } from '#gateway/records/time.ts'
-import { placedContent } from '#gateway/records/tool-content.ts'
 import type { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type { AssistantMessageSchema, AssistantPartSchema } from '#gen/portico/session/v1/message_pb.js'
-import { toCost, toError, toTokens } from './to-values.ts'
+import type {
+  AssistantMessageSchema,
+  AssistantPartSchema,
+  StructuredErrorSchema,
+} from '#gen/portico/session/v1/message_pb.js'
+import { toMaybeTime, toNanos, toTokens } from './to-session.ts'
 
+/** Where a value is in the body. */
+export type Path = readonly PropertyKey[]
 type StepJson = z.output<typeof assistant>
 type PartJson = StepJson['content'][number]
 type ToolJson = Extract<PartJson, { type: 'tool' }>
 type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
 
 /** A step of an import. */
-export function toStep(json: StepJson): MessageInitShape<typeof AssistantMessageSchema> {
+export function toStep(json: StepJson, at: Path): MessageInitShape<typeof AssistantMessageSchema> {
   const { agent, model, content, time, finish, rawFinish, error, retry, tokens, snapshot } = json
   const value = {
     agent,
     model: toModelRef(model),
-    parts: content.map((part) => ({ part: toPart(part) })),
+    parts: content.map((part, i) => ({ part: toPart(part, [...at, 'content', i]) })),
     finish,
     rawFinish,
-    ...toCost(json.cost),
+    costNanos: toNanos(json.cost),
     providerState: json.providerState,
     tokens: tokens && toTokens(tokens),
     error: error && toError(error),
     retry: retry && { attempt: retry.attempt, startTime: toTime(retry.at), error: toError(retry.error) },
-    streamTime: ifTime(time.streamed),
-    completeTime: ifTime(time.completed),
+    streamTime: toMaybeTime(time.streamed),
+    completeTime: toMaybeTime(time.completed),
     snapshot: snapshot && { start: snapshot.start, end: snapshot.end, files: snapshot.files ?? [] },
   }
   return value as MessageInitShape<typeof AssistantMessageSchema>
 }
 
-function toPart(json: PartJson): Part {
+function toPart(json: PartJson, at: Path): Part {
   switch (json.type) {
     case 'text':
       return { case: 'text', value: { text: json.text, state: json.state } } as Part
     case 'reasoning': {
       const { text, state, time } = json
-      const times = { createTime: ifTime(time?.created), completeTime: ifTime(time?.completed) }
+      const times = { createTime: toMaybeTime(time?.created), completeTime: toMaybeTime(time?.completed) }
       return { case: 'reasoning', value: { text, state, ...times } } as Part
     }
     case 'tool':
-      return toTool(json)
+      return toTool(json, at)
   }
 }
 
-function toTool({ id: callId, name, executed, providerState, providerResultState, state, time }: ToolJson): Part {
-  const times = { createTime: toTime(time.created), runTime: ifTime(time.ran), completeTime: ifTime(time.completed) }
+function toTool(json: ToolJson, at: Path): Part {
+  const { id: callId, name, executed, providerState, providerResultState, state, time } = json
+  const times = {
+    createTime: toTime(time.created),
+    runTime: toMaybeTime(time.ran),
+    completeTime: toMaybeTime(time.completed),
+  }
   const value = {
     callId,
     name,
     state: toolStates.toProto(state.status),
     ...(state.status === 'streaming' ? { partialInput: state.input } : { input: state.input }),
-    ...('content' in state ? { content: state.content?.map(toContent) ?? [] } : {}),
+    ...('content' in state
+      ? { content: state.content?.map((each, i) => toContent(each, [...at, 'state', 'content', i])) ?? [] }
+      : {}),
     ...('error' in state ? { error: toError(state.error) } : {}),
     executed,
     providerState,
@@ -68,12 +82,25 @@ function toTool({ id: callId, name, executed, providerState, providerResultState
 
 type ContentJson = Extract<ToolJson['state'], { status: 'completed' }>['content'][number]
 
-function toContent(json: ContentJson): MessageInitShape<typeof ToolContentSchema> {
+/** What a URI with content of its own begins with. */
+const PREFIX = /^data:[^,]{0,255};base64,/
+
+function toContent(json: ContentJson, at: Path): MessageInitShape<typeof ToolContentSchema> {
   if (json.type === 'text') return { content: { case: 'text', value: json.text } }
   const { uri, mime, name } = json
-  return { content: { case: 'file', value: { ...(placedContent(uri) ?? { uri }), mime, name } } }
+  const prefix = PREFIX.exec(uri)?.[0]
+  const content = prefix === undefined ? { uri } : { data: toContentBytes(uri.slice(prefix.length), [...at, 'uri']) }
+  return { content: { case: 'file', value: { ...content, mime, name } } }
 }
 
-function ifTime(at: number | undefined) {
-  return at === undefined ? undefined : toTime(at)
+/** The content of a file. Rejects with BODY_INVALID. */
+export function toContentBytes(base64: string, at: Path): Uint8Array<ArrayBuffer> {
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64') !== base64) throw invalidAt(at, 'must be canonical base64', 'BODY_INVALID')
+  return bytes
+}
+
+export function toError(error: z.output<typeof structuredError>): MessageInitShape<typeof StructuredErrorSchema> {
+  const { type, message, status, response } = error
+  return { type, message, status, responseBody: response?.body }
 }

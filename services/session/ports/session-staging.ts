@@ -54,8 +54,6 @@ export interface SessionStaging {
    * SESSION_NOT_FOUND when that is gone.
    */
   appendStaged(staged: StagedSession, messages: readonly Message[]): Promise<void>
-  /** Extends the time if the next messages take long to arrive. */
-  extendStaged(staged: StagedSession): Promise<void>
   /**
    * Writes the session and the events of its revision, whose numbers go on after `seq`, and shows it. Rejects with
    * SESSION_NOT_FOUND when its parent is not there.

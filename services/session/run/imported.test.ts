@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { Compaction_Status, ShellCommand_Status } from '#gen/portico/session/v1/message_pb.js'
+import { importedMessages } from '#test/support/imported-messages.ts'
 import { asKey, openSessionService } from '#test/support/session-service.ts'
 import { text } from '#test/support/session-turns.ts'
 
@@ -11,8 +12,6 @@ test('of an imported conversation the model sees what follows its last summary, 
   const { client, peers } = service
   const createTime = timestampFromMs(1)
   const session = { sessionId: 'ses_1', title: 'Test', createTime }
-  const { import: begun } = await client.beginSessionImport({ session }, asKey)
-  assert.ok(begun)
   const summed = { status: Compaction_Status.COMPLETED, summary: 'They met', recent: '' }
   const shell = { shellId: 'sh_1', command: 'ls', status: ShellCommand_Status.EXITED }
   const messages = [
@@ -23,8 +22,7 @@ test('of an imported conversation the model sees what follows its last summary, 
     { case: 'shell', value: shell },
   ] as const
   const sent = messages.map((kind, i) => ({ messageId: `msg_i${i}`, createTime, kind }))
-  await client.appendImportedMessages({ import: begun, messages: sent }, asKey)
-  await client.commitSessionImport({ import: begun, session, directory: '/project' }, asKey)
+  await client.importSession({ session, directory: '/project', messages: importedMessages(sent) }, asKey)
   peers.turns.push(text('Done'))
   await service.prompt('And now?')
   await service.wait()

@@ -1,14 +1,16 @@
 import { once } from 'node:events'
 import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import type { DescService } from '@bufbuild/protobuf'
+import { type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf'
 import {
   type ConnectRouter,
   type ConnectRouterOptions,
   createConnectRouter,
+  type MethodImpl,
   type ServiceImpl,
 } from '@connectrpc/connect'
 import type { Logger } from 'pino'
+import { most_request_bytes } from '#gen/portico/options/v1/limit_pb.js'
 import { createHttp2Handler } from '#shared/http2/handler.ts'
 import { keepAlive, PEER_KEEP_ALIVE } from '#shared/http2/keep-alive.ts'
 import type { Leaving } from '#shared/process/leave.ts'
@@ -44,8 +46,8 @@ const ABORT_GRACE_MS = 1_000
 
 /**
  * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64
- * MiB are refused; nothing is compressed. Throws a ConfigError if it cannot listen there. When unready, it reports
- * NOT_SERVING. When draining, it closes its port, sends GOAWAY and lets calls finish (subscriptions end at once, see
+ * MiB are refused, but for methods with a limit of their own; nothing is compressed. Throws a ConfigError if it cannot
+ * listen there. When unready, it reports NOT_SERVING. When draining, it closes its port, sends GOAWAY and lets calls finish (subscriptions end at once, see
  * `drainSignalOf`). Then it aborts the signal of the remaining calls, and closes.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
@@ -114,6 +116,12 @@ async function register(
 
 function mount(router: ConnectRouter, { service, implementation }: ServiceRoute, options?: ConnectRouterOptions): void {
   router.service(service, implementation as Partial<ServiceImpl<DescService>>, options)
+  for (const method of service.methods) {
+    if (!hasOption(method, most_request_bytes)) continue
+    // Of two handlers with one path, the later one is used.
+    const own = { ...options, readMaxBytes: getOption(method, most_request_bytes) }
+    router.rpc(method, implementation[method.localName] as MethodImpl<DescMethod>, own)
+  }
 }
 
 async function listen(server: Http2Server, { host, port }: ServeOptions): Promise<void> {

@@ -585,7 +585,7 @@ export declare const ToolContentSchema: GenMessage<ToolContent>;
  */
 export declare type ToolFile = Message<"portico.catalog.v1.ToolFile"> & {
   /**
-   * At most 20 MiB; not set if `uri` or `content_hash` is.
+   * Not set if `uri` or `content_hash` is.
    *
    * @generated from field: bytes data = 1;
    */

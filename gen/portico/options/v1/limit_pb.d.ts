@@ -4,7 +4,7 @@
 
 import type { GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { FieldOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/options/v1/limit.proto.
@@ -59,4 +59,11 @@ export declare const LimitSchema: GenMessage<Limit>;
  * @generated from extension: optional portico.options.v1.Limit limit = 50000;
  */
 export declare const limit: GenExtension<FieldOptions, Limit>;
+
+/**
+ * The most bytes of a request between processes, for a method whose requests may be larger than all others.
+ *
+ * @generated from extension: optional uint32 most_request_bytes = 50001;
+ */
+export declare const most_request_bytes: GenExtension<MethodOptions, number>;
 

@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file portico/options/v1/limit.proto.
  */
 export const file_portico_options_v1_limit = /*@__PURE__*/
-  fileDesc("Ch5wb3J0aWNvL29wdGlvbnMvdjEvbGltaXQucHJvdG8SEnBvcnRpY28ub3B0aW9ucy52MSKSAQoFTGltaXQSEgoFbGVhc3QYASABKAFIAIgBARIRCgRtb3N0GAIgASgBSAGIAQESJgoDa2V5GAMgASgLMhkucG9ydGljby5vcHRpb25zLnYxLkxpbWl0EicKBGl0ZW0YBCABKAsyGS5wb3J0aWNvLm9wdGlvbnMudjEuTGltaXRCCAoGX2xlYXN0QgcKBV9tb3N0OlMKBWxpbWl0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjQhgMgASgLMhkucG9ydGljby5vcHRpb25zLnYxLkxpbWl0UgVsaW1pdIgBAWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch5wb3J0aWNvL29wdGlvbnMvdjEvbGltaXQucHJvdG8SEnBvcnRpY28ub3B0aW9ucy52MSKSAQoFTGltaXQSEgoFbGVhc3QYASABKAFIAIgBARIRCgRtb3N0GAIgASgBSAGIAQESJgoDa2V5GAMgASgLMhkucG9ydGljby5vcHRpb25zLnYxLkxpbWl0EicKBGl0ZW0YBCABKAsyGS5wb3J0aWNvLm9wdGlvbnMudjEuTGltaXRCCAoGX2xlYXN0QgcKBV9tb3N0OlMKBWxpbWl0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjQhgMgASgLMhkucG9ydGljby5vcHRpb25zLnYxLkxpbWl0UgVsaW1pdIgBATpRChJtb3N0X3JlcXVlc3RfYnl0ZXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgNUhBtb3N0UmVxdWVzdEJ5dGVziAEBYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message portico.options.v1.Limit.
@@ -26,4 +26,12 @@ export const LimitSchema = /*@__PURE__*/
  */
 export const limit = /*@__PURE__*/
   extDesc(file_portico_options_v1_limit, 0);
+
+/**
+ * The most bytes of a request between processes, for a method whose requests may be larger than all others.
+ *
+ * @generated from extension: optional uint32 most_request_bytes = 50001;
+ */
+export const most_request_bytes = /*@__PURE__*/
+  extDesc(file_portico_options_v1_limit, 1);
 

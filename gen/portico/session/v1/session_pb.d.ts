@@ -338,7 +338,7 @@ export declare const FileInputSchema: GenMessage<FileInput>;
  */
 export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"> & {
   /**
-   * At most 20 MiB; in a transfer, it is replaced by `content_hash`.
+   * In an export, it is replaced by `content_hash`.
    *
    * @generated from field: bytes data = 1;
    */
@@ -380,7 +380,7 @@ export declare type FileAttachment = Message<"portico.session.v1.FileAttachment"
   mention?: Mention | undefined;
 
   /**
-   * Only in a transfer: SHA-256 of the content, in hexadecimal digits; the content is transferred separately.
+   * Only in an export: SHA-256 of the content, in hexadecimal digits; the content is transferred separately.
    *
    * @generated from field: optional string content_hash = 7;
    */

@@ -1733,173 +1733,42 @@ export declare type ContentPiece = Message<"portico.session.v1.ContentPiece"> & 
 export declare const ContentPieceSchema: GenMessage<ContentPiece>;
 
 /**
- * Identifies an import that has begun.
- *
- * @generated from message portico.session.v1.SessionImport
+ * @generated from message portico.session.v1.ImportSessionRequest
  */
-export declare type SessionImport = Message<"portico.session.v1.SessionImport"> & {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId: string;
-
-  /**
-   * Opaque.
-   *
-   * @generated from field: string key = 2;
-   */
-  key: string;
-};
-
-/**
- * Describes the message portico.session.v1.SessionImport.
- * Use `create(SessionImportSchema)` to create a new message.
- */
-export declare const SessionImportSchema: GenMessage<SessionImport>;
-
-/**
- * @generated from message portico.session.v1.BeginSessionImportRequest
- */
-export declare type BeginSessionImportRequest = Message<"portico.session.v1.BeginSessionImportRequest"> & {
-  /**
-   * Checked, but not kept, except for identifier and parent.
-   *
-   * @generated from field: portico.session.v1.Session session = 1;
-   */
-  session?: Session | undefined;
-};
-
-/**
- * Describes the message portico.session.v1.BeginSessionImportRequest.
- * Use `create(BeginSessionImportRequestSchema)` to create a new message.
- */
-export declare const BeginSessionImportRequestSchema: GenMessage<BeginSessionImportRequest>;
-
-/**
- * @generated from message portico.session.v1.BeginSessionImportResponse
- */
-export declare type BeginSessionImportResponse = Message<"portico.session.v1.BeginSessionImportResponse"> & {
-  /**
-   * @generated from field: portico.session.v1.SessionImport import = 1;
-   */
-  import?: SessionImport | undefined;
-};
-
-/**
- * Describes the message portico.session.v1.BeginSessionImportResponse.
- * Use `create(BeginSessionImportResponseSchema)` to create a new message.
- */
-export declare const BeginSessionImportResponseSchema: GenMessage<BeginSessionImportResponse>;
-
-/**
- * @generated from message portico.session.v1.PutImportedContentRequest
- */
-export declare type PutImportedContentRequest = Message<"portico.session.v1.PutImportedContentRequest"> & {
-  /**
-   * @generated from field: portico.session.v1.SessionImport import = 1;
-   */
-  import?: SessionImport | undefined;
-
-  /**
-   * @generated from field: bytes data = 2;
-   */
-  data: Uint8Array;
-};
-
-/**
- * Describes the message portico.session.v1.PutImportedContentRequest.
- * Use `create(PutImportedContentRequestSchema)` to create a new message.
- */
-export declare const PutImportedContentRequestSchema: GenMessage<PutImportedContentRequest>;
-
-/**
- * @generated from message portico.session.v1.PutImportedContentResponse
- */
-export declare type PutImportedContentResponse = Message<"portico.session.v1.PutImportedContentResponse"> & {
-  /**
-   * SHA-256, hexadecimal.
-   *
-   * @generated from field: string content_hash = 1;
-   */
-  contentHash: string;
-};
-
-/**
- * Describes the message portico.session.v1.PutImportedContentResponse.
- * Use `create(PutImportedContentResponseSchema)` to create a new message.
- */
-export declare const PutImportedContentResponseSchema: GenMessage<PutImportedContentResponse>;
-
-/**
- * @generated from message portico.session.v1.AppendImportedMessagesRequest
- */
-export declare type AppendImportedMessagesRequest = Message<"portico.session.v1.AppendImportedMessagesRequest"> & {
-  /**
-   * @generated from field: portico.session.v1.SessionImport import = 1;
-   */
-  import?: SessionImport | undefined;
-
-  /**
-   * At most about 100, or half a megabyte; their files identify content that was stored before. A message has at most
-   * 6.5 MiB as JSON, and lists of at most 2,000 items.
-   *
-   * @generated from field: repeated portico.session.v1.Message messages = 2;
-   */
-  messages: Message$1[];
-};
-
-/**
- * Describes the message portico.session.v1.AppendImportedMessagesRequest.
- * Use `create(AppendImportedMessagesRequestSchema)` to create a new message.
- */
-export declare const AppendImportedMessagesRequestSchema: GenMessage<AppendImportedMessagesRequest>;
-
-/**
- * @generated from message portico.session.v1.AppendImportedMessagesResponse
- */
-export declare type AppendImportedMessagesResponse = Message<"portico.session.v1.AppendImportedMessagesResponse"> & {
-};
-
-/**
- * Describes the message portico.session.v1.AppendImportedMessagesResponse.
- * Use `create(AppendImportedMessagesResponseSchema)` to create a new message.
- */
-export declare const AppendImportedMessagesResponseSchema: GenMessage<AppendImportedMessagesResponse>;
-
-/**
- * @generated from message portico.session.v1.CommitSessionImportRequest
- */
-export declare type CommitSessionImportRequest = Message<"portico.session.v1.CommitSessionImportRequest"> & {
-  /**
-   * @generated from field: portico.session.v1.SessionImport import = 1;
-   */
-  import?: SessionImport | undefined;
-
+export declare type ImportSessionRequest = Message<"portico.session.v1.ImportSessionRequest"> & {
   /**
    * Its location and the time of its last activity are ignored.
    *
-   * @generated from field: portico.session.v1.Session session = 2;
+   * @generated from field: portico.session.v1.Session session = 1;
    */
   session?: Session | undefined;
 
   /**
    * Project directory, at most 4,096 characters; absent: the default one.
    *
-   * @generated from field: optional string directory = 3;
+   * @generated from field: optional string directory = 2;
    */
   directory?: string | undefined;
+
+  /**
+   * Each message, in order, as a varint with its length and a Message with the content of its files: so each is encoded
+   * and decoded by itself, and all of them are passed on without being copied.
+   *
+   * @generated from field: bytes messages = 3;
+   */
+  messages: Uint8Array;
 };
 
 /**
- * Describes the message portico.session.v1.CommitSessionImportRequest.
- * Use `create(CommitSessionImportRequestSchema)` to create a new message.
+ * Describes the message portico.session.v1.ImportSessionRequest.
+ * Use `create(ImportSessionRequestSchema)` to create a new message.
  */
-export declare const CommitSessionImportRequestSchema: GenMessage<CommitSessionImportRequest>;
+export declare const ImportSessionRequestSchema: GenMessage<ImportSessionRequest>;
 
 /**
- * @generated from message portico.session.v1.CommitSessionImportResponse
+ * @generated from message portico.session.v1.ImportSessionResponse
  */
-export declare type CommitSessionImportResponse = Message<"portico.session.v1.CommitSessionImportResponse"> & {
+export declare type ImportSessionResponse = Message<"portico.session.v1.ImportSessionResponse"> & {
   /**
    * @generated from field: portico.session.v1.Session session = 1;
    */
@@ -1907,38 +1776,10 @@ export declare type CommitSessionImportResponse = Message<"portico.session.v1.Co
 };
 
 /**
- * Describes the message portico.session.v1.CommitSessionImportResponse.
- * Use `create(CommitSessionImportResponseSchema)` to create a new message.
+ * Describes the message portico.session.v1.ImportSessionResponse.
+ * Use `create(ImportSessionResponseSchema)` to create a new message.
  */
-export declare const CommitSessionImportResponseSchema: GenMessage<CommitSessionImportResponse>;
-
-/**
- * @generated from message portico.session.v1.AbandonSessionImportRequest
- */
-export declare type AbandonSessionImportRequest = Message<"portico.session.v1.AbandonSessionImportRequest"> & {
-  /**
-   * @generated from field: portico.session.v1.SessionImport import = 1;
-   */
-  import?: SessionImport | undefined;
-};
-
-/**
- * Describes the message portico.session.v1.AbandonSessionImportRequest.
- * Use `create(AbandonSessionImportRequestSchema)` to create a new message.
- */
-export declare const AbandonSessionImportRequestSchema: GenMessage<AbandonSessionImportRequest>;
-
-/**
- * @generated from message portico.session.v1.AbandonSessionImportResponse
- */
-export declare type AbandonSessionImportResponse = Message<"portico.session.v1.AbandonSessionImportResponse"> & {
-};
-
-/**
- * Describes the message portico.session.v1.AbandonSessionImportResponse.
- * Use `create(AbandonSessionImportResponseSchema)` to create a new message.
- */
-export declare const AbandonSessionImportResponseSchema: GenMessage<AbandonSessionImportResponse>;
+export declare const ImportSessionResponseSchema: GenMessage<ImportSessionResponse>;
 
 /**
  * Order of a paginated list.
@@ -2340,60 +2181,18 @@ export declare const SessionService: GenService<{
     output: typeof ExportSessionResponseSchema;
   },
   /**
-   * Begins an import: a session that nobody sees before it is committed. If AppendImportedMessages does not extend it
-   * for a minute, it is removed. Rejects with SESSION_EXISTS, with SESSION_NOT_FOUND if the parent does not exist, and
-   * with REQUEST_INVALID if it would have more than 100 ancestors. Called again, it begins anew, and the previous
-   * import is abandoned.
+   * Imports a session with its messages, all or nothing: nobody sees a part of it, and if it fails, or its server is
+   * killed, nothing remains. It works in the location that the catalog resolves. Messages that are not settled are left
+   * out. Rejects with SESSION_EXISTS; with MESSAGE_EXISTS if the id of a message is in use; with SESSION_NOT_FOUND if
+   * the parent does not exist; and with REQUEST_INVALID if it would have more than 100 ancestors, or if a message has
+   * more than 6.5 MiB as JSON, not counting its files, or a list of more than 2,000 items.
    *
-   * @generated from rpc portico.session.v1.SessionService.BeginSessionImport
+   * @generated from rpc portico.session.v1.SessionService.ImportSession
    */
-  beginSessionImport: {
+  importSession: {
     methodKind: "unary";
-    input: typeof BeginSessionImportRequestSchema;
-    output: typeof BeginSessionImportResponseSchema;
-  },
-  /**
-   * Stores the content of a file of a later message.
-   *
-   * @generated from rpc portico.session.v1.SessionService.PutImportedContent
-   */
-  putImportedContent: {
-    methodKind: "unary";
-    input: typeof PutImportedContentRequestSchema;
-    output: typeof PutImportedContentResponseSchema;
-  },
-  /**
-   * Appends messages, in order, all or none; those that are not settled are left out. Without messages, it only extends
-   * the time. Rejects with MESSAGE_EXISTS if the id of one is in use, with SESSION_EXISTS if a session with the same id
-   * was created meanwhile, and with STORE_UNAVAILABLE if the time is over or another import with the same id has begun.
-   *
-   * @generated from rpc portico.session.v1.SessionService.AppendImportedMessages
-   */
-  appendImportedMessages: {
-    methodKind: "unary";
-    input: typeof AppendImportedMessagesRequestSchema;
-    output: typeof AppendImportedMessagesResponseSchema;
-  },
-  /**
-   * Makes the session visible, in the location that the catalog resolves. Rejects like AppendImportedMessages, and with
-   * SESSION_NOT_FOUND if the parent does not exist any more.
-   *
-   * @generated from rpc portico.session.v1.SessionService.CommitSessionImport
-   */
-  commitSessionImport: {
-    methodKind: "unary";
-    input: typeof CommitSessionImportRequestSchema;
-    output: typeof CommitSessionImportResponseSchema;
-  },
-  /**
-   * Abandons an import, of which nothing remains. Does nothing if it was committed.
-   *
-   * @generated from rpc portico.session.v1.SessionService.AbandonSessionImport
-   */
-  abandonSessionImport: {
-    methodKind: "unary";
-    input: typeof AbandonSessionImportRequestSchema;
-    output: typeof AbandonSessionImportResponseSchema;
+    input: typeof ImportSessionRequestSchema;
+    output: typeof ImportSessionResponseSchema;
   },
 }>;
 

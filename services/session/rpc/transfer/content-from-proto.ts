@@ -1,9 +1,5 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
-import {
-  type ToolContent as ToolContentMessage,
-  type ToolFile,
-  ToolFileSchema,
-} from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ToolContent as ToolContentMessage, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type {
   AssistantTool,
   StructuredError as ErrorMessage,
@@ -24,13 +20,11 @@ import type {
   ToolContent,
   ToolPart,
 } from '#services/session/domain/message.ts'
-import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
 import { defined } from '../defined.ts'
 import { states } from '../message/part-to-proto.ts'
 
 const MAX_TOOL_NAME_LENGTH = 256
-const checkFile = checkLimits(ToolFileSchema)
 
 /** An imported prompt. */
 export function promptFromProto({ text, files, agents, skills, metadata }: PromptMessage): Prompt {
@@ -107,7 +101,6 @@ function toTool(call: AssistantTool): ToolPart {
 
 function toContent({ content }: ToolContentMessage): ToolContent {
   if (content.case !== 'file') return { type: 'text', text: content.value ?? '' }
-  checkFile(content.value, 'parts.content')
   const { mime, uri, name } = content.value
   return uri === undefined
     ? { type: 'file', blob: toBlob(content.value), mime, name }
@@ -121,7 +114,6 @@ function toFile(file: FileMessage): FileAttachment {
 }
 
 function toBlob({ contentHash = '', contentSize }: FileMessage | ToolFile): BlobRef {
-  check(/^[0-9a-f]{64}$/.test(contentHash), 'content_hash', 'must identify content that was stored before')
   return { hash: contentHash, size: Number(contentSize) }
 }
 

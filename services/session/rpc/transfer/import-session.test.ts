@@ -3,30 +3,27 @@ import { test } from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import { Compaction_Status, type MessageSchema, ShellCommand_Status } from '#gen/portico/session/v1/message_pb.js'
-import type { ExportSessionResponse, SessionImport } from '#gen/portico/session/v1/session_service_pb.js'
+import type { SessionSchema } from '#gen/portico/session/v1/session_pb.js'
+import type { ExportSessionResponse } from '#gen/portico/session/v1/session_service_pb.js'
 import { reasonOf } from '#shared/reasons.ts'
 import { admission, newSession } from '#test/contract/session-store.support.ts'
+import { importedMessages } from '#test/support/imported-messages.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { forEachTransport } from '#test/support/transports.ts'
 
 const session = { sessionId: 'ses_1', title: 'Imported', createTime: timestampFromMs(5) }
 
-const begin = async ({ client, as }: SessionRpc) => (await client.beginSessionImport({ session }, as())).import
-
-const says = (messageId: string, files: readonly { contentHash: string; mime: string }[] = []) =>
+const says = (messageId: string, files: readonly { data: Uint8Array<ArrayBuffer>; mime: string }[] = []) =>
   ({
     messageId,
     createTime: timestampFromMs(7),
     kind: { case: 'user', value: { text: 'Look', files: [...files] } },
   }) satisfies MessageInitShape<typeof MessageSchema>
 
-type Appended = MessageInitShape<typeof MessageSchema>[]
+type Messages = Parameters<typeof importedMessages>[0]
 
-const append = ({ client, as }: SessionRpc, begun: SessionImport | undefined, messages: Appended, workspace?: string) =>
-  client.appendImportedMessages({ ...(begun && { import: begun }), messages }, as(workspace))
-
-const commit = ({ client, as }: SessionRpc, begun: SessionImport | undefined, workspace?: string) =>
-  client.commitSessionImport({ ...(begun && { import: begun }), session }, as(workspace))
+const send = ({ client, as }: SessionRpc, messages: Messages, of: MessageInitShape<typeof SessionSchema> = session) =>
+  client.importSession({ session: of, messages: importedMessages(messages) }, as())
 
 async function reasonFor(call: Promise<unknown>): Promise<unknown> {
   const error = await call.then(
@@ -43,18 +40,14 @@ async function exported({ client, as }: SessionRpc): Promise<ExportSessionRespon
   return items
 }
 
+/** Maximum number of ancestors. */
+const MOST = 100
+
 forEachTransport((name, connect) => {
-  test(`an import is seen once it is committed, with its messages and their content (${name})`, async () => {
+  test(`shows an imported session with its messages and their content (${name})`, async () => {
     await using service = await openSessionRpc(connect)
-    const { client, as } = service
-    const begun = await begin(service)
     const data = new Uint8Array(1_000_000).fill(3)
-    const { contentHash } = await client.putImportedContent({ ...(begun && { import: begun }), data }, as())
-    await append(service, begun, [says('msg_1', [{ contentHash, mime: 'text/plain' }])])
-    await append(service, begun, [])
-    await append(service, begun, [says('msg_2')])
-    assert.equal(await reasonFor(client.getSession({ sessionId: 'ses_1' }, as())), 'SESSION_NOT_FOUND')
-    const { session: made } = await commit(service, begun)
+    const { session: made } = await send(service, [says('msg_1', [{ data, mime: 'text/plain' }]), says('msg_2')])
     assert.deepEqual([made?.title, made?.createTime && timestampMs(made.createTime)], ['Imported', 5])
     const items = await exported(service)
     const order = items.map((item) => (item.case === 'message' ? item.value.messageId : item.case))
@@ -67,65 +60,87 @@ forEachTransport((name, connect) => {
     )
   })
 
-  test(`what is sent to an import has to name it, be new and fit (${name})`, async () => {
+  test(`takes a request that is larger than those of other methods may be (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    const data = new Uint8Array(20_971_520)
+    await send(
+      service,
+      ['msg_1', 'msg_2', 'msg_3', 'msg_4'].map((id) => says(id, [{ data, mime: 'image/png' }])),
+    )
+    const { message } = await service.client.getMessage({ sessionId: 'ses_1', messageId: 'msg_4' }, service.as())
+    assert.equal(message?.messageId, 'msg_4')
+  })
+
+  test(`refuses an import that is not new or does not fit, and leaves nothing of it (${name})`, async () => {
     await using service = await openSessionRpc(connect)
     const { client, as, store } = service
     await store.createSession('wrk_1', newSession('ses_known'))
     await store.admitPrompt('wrk_1', admission('msg_known', { sessionId: 'ses_known', wake: false }))
-    const begun = await begin(service)
-    assert.equal(await reasonFor(append(service, undefined, [says('msg_1')])), 'REQUEST_INVALID import')
-    assert.equal(await reasonFor(append(service, begun, [says('msg_1'), says('msg_known')])), 'MESSAGE_EXISTS')
-    assert.equal(await reasonFor(append(service, begun, [says('abc')])), 'REQUEST_INVALID message_id')
-    const large = { ...(begun && { import: begun }), data: new Uint8Array(20_971_521) }
-    assert.equal(await reasonFor(client.putImportedContent(large, as())), 'REQUEST_INVALID data')
-    // All or none: the first message of the refused call is not there.
-    await append(service, begun, [says('msg_1')])
-    await commit(service, begun)
+    const many = Array.from({ length: 250 }, (_, i) => says(`msg_${i}`))
+    assert.equal(await reasonFor(send(service, [...many, says('msg_known')])), 'MESSAGE_EXISTS')
+    assert.equal(await reasonFor(client.getSession({ sessionId: 'ses_1' }, as())), 'SESSION_NOT_FOUND')
+    const wrong = [says('msg_1'), says('abc')]
+    assert.equal(await reasonFor(send(service, wrong)), 'REQUEST_INVALID messages.1.message_id')
+    const large = says('msg_1', [{ data: new Uint8Array(20_971_521), mime: 'image/png' }])
+    assert.equal(await reasonFor(send(service, [large])), 'REQUEST_INVALID messages.0.user.files.0.data')
+    await send(service, many)
     const items = await exported(service)
     assert.deepEqual(
       items.flatMap((item) => (item.case === 'message' ? [item.value.messageId] : [])),
-      ['msg_1'],
+      many.map(({ messageId }) => messageId),
     )
-    assert.equal(await reasonFor(begin(service)), 'SESSION_EXISTS')
+    assert.equal(await reasonFor(send(service, [])), 'SESSION_EXISTS')
   })
 
-  test(`messages that are still running are left out of an import (${name})`, async () => {
+  test(`leaves messages out that are still running (${name})`, async () => {
     await using service = await openSessionRpc(connect)
-    const { client, as } = service
-    const begun = await begin(service)
     const createTime = timestampFromMs(7)
     const model = { modelId: 'echo', providerId: 'portico' }
-    const step = {
-      messageId: 'msg_1',
-      createTime,
-      kind: { case: 'assistant', value: { agent: 'build', model } },
-    } as const
-    const shell = { case: 'shell', value: { shellId: 's', command: 'c', status: ShellCommand_Status.RUNNING } } as const
-    const compaction = { case: 'compaction', value: { status: Compaction_Status.RUNNING } } as const
-    await append(service, begun, [step, { messageId: 'msg_2', createTime, kind: shell }])
-    await append(service, begun, [says('msg_3'), { messageId: 'msg_4', createTime, kind: compaction }])
-    await commit(service, begun)
-    const { messages } = await client.listMessages({ sessionId: 'ses_1' }, as())
+    const kinds = [
+      { case: 'assistant', value: { agent: 'build', model } },
+      { case: 'shell', value: { shellId: 's', command: 'c', status: ShellCommand_Status.RUNNING } },
+      { case: 'compaction', value: { status: Compaction_Status.RUNNING } },
+    ] as const
+    const running = kinds.map((kind, i) => ({ messageId: `msg_${i}`, createTime, kind }))
+    await send(service, [...running, says('msg_3')])
+    const { messages } = await service.client.listMessages({ sessionId: 'ses_1' }, service.as())
     assert.deepEqual(
       messages.map(({ messageId }) => messageId),
       ['msg_3'],
     )
   })
 
-  test(`an import is its workspace's, ends once, and gives way to one that begins anew (${name})`, async () => {
+  test(`leaves nothing of an import whose caller hangs up (${name})`, async () => {
     await using service = await openSessionRpc(connect)
-    const first = await begin(service)
-    for (const call of [append(service, first, [says('msg_1')], 'wrk_2'), commit(service, first, 'wrk_2')]) {
-      assert.equal(await reasonFor(call), 'STORE_UNAVAILABLE')
+    const { client, as } = service
+    const leaving = new AbortController()
+    const many = Array.from({ length: 5_000 }, (_, i) => says(`msg_${i}`))
+    const call = client.importSession(
+      { session, messages: importedMessages(many) },
+      { ...as(), signal: leaving.signal },
+    )
+    setTimeout(() => leaving.abort(), 20)
+    await assert.rejects(call)
+    assert.equal(await reasonFor(client.getSession({ sessionId: 'ses_1' }, as())), 'SESSION_NOT_FOUND')
+    // The same ids can be imported once the first import is given up.
+    for (;;) {
+      const reason = await send(service, many).then(
+        () => undefined,
+        (error: unknown) => reasonOf(error)?.reason,
+      )
+      if (reason === undefined) break
+      assert.ok(reason === 'MESSAGE_EXISTS' || reason === 'SESSION_EXISTS', reason)
     }
-    const second = await begin(service)
-    assert.equal(await reasonFor(append(service, first, [says('msg_1')])), 'SESSION_EXISTS')
-    await append(service, second, [says('msg_1')])
-    await service.client.abandonSessionImport({ ...(second && { import: second }) }, service.as())
-    assert.equal(await reasonFor(commit(service, second)), 'STORE_UNAVAILABLE')
-    const third = await begin(service)
-    await append(service, third, [says('msg_1')])
-    await commit(service, third)
-    assert.equal((await exported(service)).length, 2)
+  })
+
+  test(`refuses a parent with ${MOST} ancestors, and one that does not exist (${name})`, async () => {
+    await using service = await openSessionRpc(connect)
+    for (let n = 1; n <= MOST; n++) {
+      await service.store.createSession('wrk_1', newSession(`ses_a${n}`), n === 1 ? undefined : `ses_a${n - 1}`)
+    }
+    await send(service, [], { ...session, parentId: `ses_a${MOST}` })
+    const below = (parentId: string) => send(service, [], { ...session, sessionId: 'ses_2', parentId })
+    assert.equal(await reasonFor(below('ses_1')), 'REQUEST_INVALID parent_id')
+    assert.equal(await reasonFor(below('ses_none')), 'SESSION_NOT_FOUND')
   })
 })

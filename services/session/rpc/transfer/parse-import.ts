@@ -1,19 +1,11 @@
 import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
-import type { SessionImport } from '#gen/portico/session/v1/session_service_pb.js'
 import type { ImportedSession } from '#services/session/domain/lifetime/imported-session.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
-import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { outcomes } from '../enums.ts'
 import { parseAgentName, parseMetadata, parseModel, parseRules, parseSessionId, parseTitle } from '../parse.ts'
 import { timeFromProto } from './content-from-proto.ts'
 import { costFromProto, requireTime, tokensFromProto } from './message-from-proto.ts'
-
-/** The staged session that a call names. */
-export function stagedOf(given: SessionImport | undefined, workspace: string): StagedSession {
-  check(given !== undefined, 'import', 'is required')
-  return { workspace, sessionId: given.sessionId, key: given.key, source: undefined }
-}
 
 /** The parts of an imported session that are stored. */
 export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {

@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { Compaction_Status, type MessageSchema } from '#gen/portico/session/v1/message_pb.js'
 import { Outcome } from '#gen/portico/session/v1/session_pb.js'
+import { importedMessages } from '#test/support/imported-messages.ts'
 import { asKey, openSessionService, type SessionFixture } from '#test/support/session-service.ts'
 
 const MIB = 1_048_576
@@ -20,12 +21,12 @@ const summary: Kind = { case: 'compaction', value: { status: Compaction_Status.C
 /** A session that was imported with these messages. */
 async function imported({ client }: SessionFixture, sessionId: string, kinds: readonly Kind[]): Promise<void> {
   const session = { sessionId, title: 'Test', createTime: timestampFromMs(1), permissions: { rules: [] } }
-  const begun = (await client.beginSessionImport({ session }, asKey)).import
-  for (const [at, kind] of kinds.entries()) {
-    const message = { messageId: `msg_${sessionId}_${at}`, createTime: timestampFromMs(1), kind }
-    await client.appendImportedMessages({ import: begun, messages: [message] }, asKey)
-  }
-  await client.commitSessionImport({ import: begun, session, directory: '/project' }, asKey)
+  const messages = kinds.map((kind, at) => ({
+    messageId: `msg_${sessionId}_${at}`,
+    createTime: timestampFromMs(1),
+    kind,
+  }))
+  await client.importSession({ session, directory: '/project', messages: importedMessages(messages) }, asKey)
 }
 
 test('a run reads a whole heavy history', async () => {

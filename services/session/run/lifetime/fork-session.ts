@@ -11,13 +11,13 @@ import { type Clock, systemClock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { PAGE_BYTES } from '../history/read-messages.ts'
 import { pause } from '../pause.ts'
 import { RunFailure } from '../run-context.ts'
 import { readAncestors } from '../subagents/ancestors.ts'
 import type { Remover } from './remover.ts'
+import { writeStaged } from './staged.ts'
 
 export interface ForkDependencies {
   readonly store: SessionStore
@@ -49,7 +49,7 @@ const REST_MS = 5
  * reason of the catalog, and throws the signal's reason; then nothing of the new session remains.
  */
 export async function forkSession(given: ForkDependencies, fork: Fork, call: PeerCall): Promise<Session> {
-  const { store, remover, clock } = given
+  const { store, clock } = given
   const { workspace, sessionId, id } = fork
   const { origin, last, incarnation } = await findBoundary(store, fork)
   // Read after the boundary: if the id has meanwhile passed to another session, reading the first page to copy rejects.
@@ -58,19 +58,11 @@ export async function forkSession(given: ForkDependencies, fork: Fork, call: Pee
   const permissions = await findPermissions(given, source, call)
   const eventId = timedId('evt', clock)
   const staged = await store.stageSession(workspace, id, 'fork', { sessionId, incarnation })
-  try {
+  return writeStaged(given, staged, async () => {
     await copy(store, fork, staged, last, eventId, call.signal)
     const made = forkedSession(source, permissions, origin, id, eventId)
     return await withStoreTime(() => store.commitStaged(staged, made))
-  } catch (error) {
-    const givenUp = store
-      .giveUpStaged(staged)
-      .catch(() => {})
-      .then(() => remover.wake())
-    // Nobody has to wait a second time for an unavailable store: the staged session expires by itself.
-    if (!isStoreUnavailable(error)) await givenUp
-    throw error
-  }
+  })
 }
 
 /**

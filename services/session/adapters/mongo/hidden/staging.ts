@@ -67,10 +67,6 @@ export class MongoStaging implements SessionStaging {
     })
   }
 
-  extendStaged(staged: StagedSession): Promise<void> {
-    return this.appendStaged(staged, [])
-  }
-
   async commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
     const { clock, newId } = this.#parts
     const { workspace, key: _id } = staged

@@ -69,10 +69,6 @@ export class SqliteStaging implements SessionStaging {
     })
   }
 
-  extendStaged(staged: StagedSession): Promise<void> {
-    return this.appendStaged(staged, [])
-  }
-
   async commitStaged(staged: StagedSession, create: CreateSession): Promise<Session> {
     const { file, log, hidden, clock, newId } = this.#parts
     const { workspace } = staged

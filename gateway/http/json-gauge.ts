@@ -69,7 +69,7 @@ export class JsonGauge {
   }
 
   /** Takes the next bytes in. Rejects with BODY_MALFORMED as soon as a limit is passed. */
-  add(chunk: Buffer): void {
+  add(chunk: Uint8Array): void {
     const { length } = chunk
     let at = this.#inString ? this.#stringEnd(chunk, this.#escaped ? 1 : 0) : 0
     let fresh = this.#fresh
@@ -121,7 +121,7 @@ export class JsonGauge {
   }
 
   /** Where a string ends that goes on at `from`: after its closing quote, or beyond the chunk. */
-  #stringEnd(chunk: Buffer, from: number): number {
+  #stringEnd(chunk: Uint8Array, from: number): number {
     let at = from
     for (;;) {
       for (const near = Math.min(at + NEAR, chunk.length); at < near; at++) {
