@@ -48,14 +48,14 @@ test('what nothing can have cost or used is refused by its member, in a session 
   const refused: [string, object][] = [
     ['info.cost', transfer('ses_a', [], { cost: MOST_COST + 1 })],
     ['info.tokens', transfer('ses_a', [], { tokens: tooMany })],
-    ['messages.cost', transfer('ses_a', [step('1', { cost: 9_000_000_000 })])],
+    ['messages.0.cost', transfer('ses_a', [step('1', { cost: 9_000_000_000 })])],
     [
-      'messages.tokens',
+      'messages.0.tokens',
       transfer('ses_a', [step('1', { tokens: { ...NO_TOKENS, cache: { read: 0, write: 2 ** 53 - 1 } } })]),
     ],
-    ['messages.cost', transfer('ses_a', [{ id: 'msg_1', ...compaction, time: { created: 1 }, cost: MOST_COST + 1 }])],
-    ['messages.tokens', transfer('ses_a', [{ id: 'msg_1', ...compaction, time: { created: 1 }, tokens: tooMany }])],
-    ['messages.content.[].name', transfer('ses_a', [step('1', { content: [call('c', 'x'.repeat(257))] })])],
+    ['messages.0.cost', transfer('ses_a', [{ id: 'msg_1', ...compaction, time: { created: 1 }, cost: MOST_COST + 1 }])],
+    ['messages.0.tokens', transfer('ses_a', [{ id: 'msg_1', ...compaction, time: { created: 1 }, tokens: tooMany }])],
+    ['messages.0.content.[].name', transfer('ses_a', [step('1', { content: [call('c', 'x'.repeat(257))] })])],
   ]
   for (const [field, body] of refused) {
     const answer = await portico.post(IMPORT, body)

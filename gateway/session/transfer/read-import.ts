@@ -18,8 +18,8 @@ let last: Promise<unknown> = Promise.resolve()
 
 /**
  * Parses, checks and encodes the JSON of an import in a thread, one import after the other: parsing 64 MiB would hold
- * up the event loop for seconds. Rejects as `encodeImport` does, and with the signal's reason if the client is gone before
- * its turn comes.
+ * up the event loop for seconds. Rejects as `encodeImport` does, and with the signal's reason if the client is gone
+ * before its turn comes.
  */
 export function readImport(bytes: Buffer, signal: AbortSignal): Promise<EncodedImport> {
   const read = last.then(() => {

@@ -47,8 +47,9 @@ const ABORT_GRACE_MS = 1_000
 /**
  * Serves routes over HTTP/2 without TLS: Connect, gRPC and gRPC-web on one port, with grpc.health.v1. Messages above 64
  * MiB are refused, but for methods with a limit of their own; nothing is compressed. Throws a ConfigError if it cannot
- * listen there. When unready, it reports NOT_SERVING. When draining, it closes its port, sends GOAWAY and lets calls finish (subscriptions end at once, see
- * `drainSignalOf`). Then it aborts the signal of the remaining calls, and closes.
+ * listen there. When unready, it reports NOT_SERVING. When draining, it closes its port, sends GOAWAY and lets calls
+ * finish (subscriptions end at once, see `drainSignalOf`). Then it aborts the signal of the remaining calls, and
+ * closes.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
   const health = createHealth(options.routes)
