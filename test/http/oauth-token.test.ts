@@ -8,7 +8,7 @@ import { listen } from '#gateway/http/listen.ts'
 import type { ExchangeTokenRequest } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { MemoryExchangeCounts } from '#services/identity/adapters/memory/exchange-counts.ts'
 import { type ExchangeCounts, INTERVAL_MS } from '#services/identity/ports/exchange-counts.ts'
-import { countExchanges } from '#services/identity/rpc/federation/count-exchanges.ts'
+import { exchanges } from '#services/identity/rpc/exchanges.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { ReasonTable } from '#shared/reasons.ts'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
@@ -33,7 +33,7 @@ async function openExchange(
   ]
   const reasons: ReasonTable = Object.fromEntries(names.map((name) => [name, { code: Code.Unknown, message: 'M' }]))
   const federation = {
-    countExchanges: countExchanges({ exchangeCounts, clock: systemClock }),
+    ...exchanges({ exchange: { exchange: () => assert.fail() }, exchangeCounts, clock: systemClock }),
     exchangeToken(request: ExchangeTokenRequest) {
       seen.push(request)
       if (state.reason !== undefined) throw new Rejection(state.reason, state.metadata)

@@ -79,9 +79,11 @@ function problemsOf(name: string, services: readonly DescService[]): string[] {
     'also has ',
     beside.filter((path) => !EXTRA.has(path)),
   )
-  const handlers = new Set(globSync(`${folder}/rpc/**/*.ts`).map((path) => basename(path)))
+  const handlers = globSync(`${folder}/rpc/**/*.ts`).filter(isProduct)
+  const names = new Set(handlers.flatMap((path) => readFileSync(path, 'utf8').match(/\b\w+(?=[(:])/g) ?? []))
   for (const { name: method, localName } of services.flatMap(({ methods }) => methods)) {
-    if (!handlers.has(`${kebab(method)}.ts`)) problems.push(`${folder}/rpc has no ${kebab(method)}.ts for ${localName}`)
+    const isThere = names.has(localName) || handlers.some((path) => basename(path) === `${kebab(method)}.ts`)
+    if (!isThere) problems.push(`${folder}/rpc has no handler of ${method}`)
   }
   for (const path of globSync(`${folder}/rpc/**/convert.ts`)) {
     note(

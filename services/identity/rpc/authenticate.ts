@@ -7,34 +7,36 @@ import {
 } from '#gen/portico/identity/v1/identity_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
 import { check } from '#shared/rpc/parse.ts'
 import { isUsable } from '../domain/api-key.ts'
 import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
 import type { AccessTokens } from '../run/access-token/access-tokens.ts'
 import { hashOf } from '../run/secret.ts'
-import { principalToProto } from './convert.ts'
+import { kinds, parseKeyId } from './api-keys.ts'
 import { termsToProto } from './key-terms.ts'
 
 /** Metadata for a token that was made here: it was not guessed. */
 const OURS = { ours: 'true' }
 
 /**
- * Resolves a credential to a principal and the terms of its key, which are read with it. A key that is unknown,
+ * Resolves credentials to principals and the terms of their keys, which are read with them. A key that is unknown,
  * malformed, disabled or expired always gets the same response, so that nobody can find out which keys exist. So does
  * an access token that is not ours, has expired, or acts as such a key.
  */
-export function authenticate(dependencies: {
+export function authentication(dependencies: {
   readonly store: IdentityStore
   readonly tokens: AccessTokens
   readonly clock: Clock
   /** Where the local operator acts. */
   readonly bootstrap: { readonly organizationId: string; readonly workspaceId: string }
-}): ServiceImpl<typeof IdentityService>['authenticate'] {
+}) {
   const { store, tokens, clock, bootstrap } = dependencies
   const { organizationId, workspaceId } = bootstrap
-  const principal = principalToProto({ organizationId, workspaceId, apiKeyId: '', kind: 'local-operator' })
   // One message for all calls: it never differs, and callers must not change it.
-  const localOperator = create(AuthenticateResponseSchema, { principal })
+  const localOperator = create(AuthenticateResponseSchema, {
+    principal: { organizationId, workspaceId, kind: kinds.toProto('local-operator') },
+  })
   // A store that caches its reads returns the same object again.
   const answers = new WeakMap<OwnedApiKey, AuthenticateResponse>()
 
@@ -47,31 +49,39 @@ export function authenticate(dependencies: {
     const target = await tokens.verify(token)
     if (target === undefined) throw new Rejection('CREDENTIAL_REFUSED')
     if (target === 'expired') throw new Rejection('CREDENTIAL_REFUSED', OURS)
-    const { workspaceId, keyId } = target
-    const found = await store.getKey(workspaceId, keyId)
+    const found = await store.getKey(target.workspaceId, target.keyId)
     // No policy targets another kind; nor would a token of one that did be good.
     if (found?.key.kind !== 'workspace' || !isUsable(found.key, clock.now()))
       throw new Rejection('CREDENTIAL_REFUSED', OURS)
     return found
   }
 
-  return async ({ credential }) => {
-    if (credential.case === 'localOperator') return localOperator
-    check(credential.case !== undefined, 'credential', 'must be set')
-    const found = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
-    let answer = answers.get(found)
-    if (answer === undefined) {
-      answer = answerOf(found)
-      answers.set(found, answer)
-    }
-    return answer
-  }
+  return {
+    async authenticate({ credential }) {
+      if (credential.case === 'localOperator') return localOperator
+      check(credential.case !== undefined, 'credential', 'must be set')
+      const found = await (credential.case === 'apiKey' ? findKey(credential.value) : findTarget(credential.value))
+      let answer = answers.get(found)
+      if (answer === undefined) {
+        answer = answerOf(found)
+        answers.set(found, answer)
+      }
+      return answer
+    },
+
+    /** Its state is read from the store for each call. */
+    async checkApiKey({ keyId }, context) {
+      const found = await store.getKey(principalOf(context).workspaceId, parseKeyId(keyId))
+      if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
+      return { terms: termsToProto(found.key.terms, found.workspaceLimitNanos) }
+    },
+  } satisfies Partial<ServiceImpl<typeof IdentityService>>
 }
 
 function answerOf({ key, organizationId, workspaceLimitNanos }: OwnedApiKey): AuthenticateResponse {
   const { id: apiKeyId, kind, workspaceId } = key
   return create(AuthenticateResponseSchema, {
-    principal: principalToProto({ organizationId, workspaceId, apiKeyId, kind }),
+    principal: { organizationId, workspaceId, apiKeyId, kind: kinds.toProto(kind) },
     terms: termsToProto(key.terms, workspaceLimitNanos),
   })
 }

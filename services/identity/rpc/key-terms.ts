@@ -42,8 +42,8 @@ export function parseTerms(message: KeyTermsMessage): KeyTerms {
     'is not known',
   )
   return {
-    ...(responsesDialect === undefined ? {} : { responsesDialect }),
-    ...(historyIds === undefined ? {} : { historyIds }),
+    responsesDialect,
+    historyIds,
     limitNanos,
     limitReset,
     requestsPerMinute,

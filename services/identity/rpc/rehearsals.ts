@@ -6,21 +6,21 @@ import {
   type TestPolicyRequest,
   TestPolicyRequestSchema,
 } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { readSubjectToken } from '#services/identity/domain/subject-token/read-subject-token.ts'
-import { SKIPPED, STEP_NAMES, type Step, stepOf, verdict } from '#services/identity/domain/subject-token/step.ts'
-import type { Conditions } from '#services/identity/ports/conditions.ts'
-import type { FederationStore } from '#services/identity/ports/federation-store.ts'
-import type { IdentityStore } from '#services/identity/ports/identity-store.ts'
-import type { OrganizationStore } from '#services/identity/ports/organization-store.ts'
-import type { ExchangeSteps } from '#services/identity/run/exchange/exchange-steps.ts'
-import type { Candidate } from '#services/identity/run/exchange/ground-checks.ts'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
 import { check } from '#shared/rpc/parse.ts'
-import { adminOf } from '../parse.ts'
-import { parsePolicyId, parsePolicySettings, parseTarget } from './parse.ts'
+import { readSubjectToken } from '../domain/subject-token/read-subject-token.ts'
+import { SKIPPED, STEP_NAMES, type Step, stepOf, verdict } from '../domain/subject-token/step.ts'
+import type { Conditions } from '../ports/conditions.ts'
+import type { FederationStore } from '../ports/federation-store.ts'
+import type { IdentityStore } from '../ports/identity-store.ts'
+import type { OrganizationStore } from '../ports/organization-store.ts'
+import type { ExchangeSteps } from '../run/exchange/exchange-steps.ts'
+import type { Candidate } from '../run/exchange/ground-checks.ts'
+import { adminOf } from './callers.ts'
+import { parsePolicyId, parsePolicySettings, parseTarget } from './policies.ts'
 
 const checkRequest = checkLimits(TestPolicyRequestSchema)
 const verdicts = enumTable({
@@ -38,22 +38,24 @@ interface Dependencies {
   readonly clock: Clock
 }
 
-/** Rehearses an exchange. */
-export function testPolicy(dependencies: Dependencies): ServiceImpl<typeof FederationService>['testPolicy'] {
+/** Rehearsals of exchanges. */
+export function rehearsals(dependencies: Dependencies) {
   const { steps, clock } = dependencies
-  return async (request, context) => {
-    adminOf(context, request.organizationId)
-    checkRequest(request)
-    const ground = await groundOf(request, dependencies)
-    const read = readSubjectToken(request.subjectToken)
-    if ('problem' in read) return { steps: formFailed(read.problem).map(stepToProto), accepted: false }
-    const evaluation = await steps.all({ token: read.token, ground, now: clock.now() })
-    const form = stepOf(
-      'form',
-      verdict(true, () => [FORM, FORM]),
-    )
-    return { steps: [form, ...evaluation.steps].map(stepToProto), accepted: evaluation.failed === undefined }
-  }
+  return {
+    async testPolicy(request, context) {
+      adminOf(context, request.organizationId)
+      checkRequest(request)
+      const ground = await groundOf(request, dependencies)
+      const read = readSubjectToken(request.subjectToken)
+      if ('problem' in read) return { steps: formFailed(read.problem).map(stepToProto), accepted: false }
+      const evaluation = await steps.all({ token: read.token, ground, now: clock.now() })
+      const form = stepOf(
+        'form',
+        verdict(true, () => [FORM, FORM]),
+      )
+      return { steps: [form, ...evaluation.steps].map(stepToProto), accepted: evaluation.failed === undefined }
+    },
+  } satisfies Partial<ServiceImpl<typeof FederationService>>
 }
 
 const FORM = 'a JWT'
@@ -85,10 +87,5 @@ async function groundOf(request: TestPolicyRequest, dependencies: Dependencies):
 }
 
 function stepToProto({ name, verdict, expected, found }: Step): MessageInitShape<typeof ExchangeStepSchema> {
-  return {
-    name,
-    verdict: verdicts.toProto(verdict),
-    ...(expected !== undefined && { expected }),
-    ...(found !== undefined && { found }),
-  }
+  return { name, verdict: verdicts.toProto(verdict), expected, found }
 }

@@ -1,8 +1,8 @@
-import { MAX_POLICIES, type PolicySettings } from '#services/identity/domain/policy.ts'
-import { type SharedIssuers, sharedIssuerWarning } from '#services/identity/domain/shared-issuer.ts'
-import type { Conditions } from '#services/identity/ports/conditions.ts'
-import type { FederationStore } from '#services/identity/ports/federation-store.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
+import { MAX_POLICIES, type PolicySettings } from '../domain/policy.ts'
+import { type SharedIssuers, sharedIssuerWarning } from '../domain/shared-issuer.ts'
+import type { Conditions } from '../ports/conditions.ts'
+import type { FederationStore } from '../ports/federation-store.ts'
 
 /** What checks of a policy's issuer need. */
 export interface IssuerGuard {
