@@ -120,7 +120,7 @@ export function insertInto<C extends Columns, O extends Columns>(
 export function updateRows<C extends Columns, O extends Columns>(
   file: SqliteFile,
   { name }: Pick<Table<C, O>, 'name' | 'columns' | 'sqlite'>,
-  changes: Partial<SqliteRow<C, O>>,
+  changes: Partial<NoInfer<SqliteRow<C, O>>>,
   where: string,
   ...values: readonly SQLInputValue[]
 ): void {
