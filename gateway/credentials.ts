@@ -17,6 +17,18 @@ export const OF_KEYS: Credentials = [...OF_USERS, 'management']
 /** Of `/api/v1`, where an organization is managed. */
 export const OF_MANAGERS: Credentials = ['management']
 
+const BY_PATH: readonly (readonly [RegExp, Credentials])[] = [
+  [/^\/(?!api\/)|^\/api\/v1\/oauth\//, ANYBODY],
+  [/^\/api\/(?!v1\/)/, OF_SESSIONS],
+  [/^\/api\/v1\/(?:organizations|keys|activity|credits)\b/, OF_MANAGERS],
+  [/^\/api\/v1\/(?:responses|chat|messages)\b/, OF_USERS],
+]
+
+/** The credentials that an operation accepts if it names no others. */
+export function credentialsOf(path: string): Credentials {
+  return BY_PATH.find(([pattern]) => pattern.test(path))?.[1] ?? OF_KEYS
+}
+
 /**
  * Whether a bearer credential has the form of an access token: three parts in base64url, the first of which is a JSON
  * object.

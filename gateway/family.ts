@@ -4,6 +4,15 @@
  */
 export type Family = 'instance' | 'gateway' | 'messages' | 'oauth'
 
+/** The family of a path, for the type checker: the same as {@link familyOf}. */
+export type FamilyOf<Path extends string> = Path extends `/api/v1/messages${string}`
+  ? 'messages'
+  : Path extends '/api/v1/oauth/token' | '/.well-known/oauth-authorization-server'
+    ? 'oauth'
+    : Path extends `/api/v1/${string}`
+      ? 'gateway'
+      : 'instance'
+
 const MESSAGES = /^(?:\/api)?(?:\/v1)?\/messages(?:$|[/?])/
 const WITHOUT_VERSION = /^(?:\/api)?\/(?:chat\/completions|completions|embeddings|messages|models|responses)(?:$|[/?])/
 const MODELS = /^(?:\/api)?\/v1\/models(?:$|\/)/

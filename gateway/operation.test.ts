@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
-import { OF_SESSIONS } from './credentials.ts'
+import { ANYBODY, OF_KEYS, OF_MANAGERS, OF_SESSIONS, OF_USERS } from './credentials.ts'
 import { noContent, stream } from './kinds.ts'
 import { operation } from './operation.ts'
 
 const common = {
   id: 'a.get',
   method: 'get',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'A',
   errors: [],
 } as const
@@ -22,9 +20,6 @@ test('the parts of an operation have to fit together, or it does not compile', (
   const present = (id: string) => ({ id })
   operation({ ...common, path, params, answer, handle, present })
   operation({ ...common, path: '/api/a', answer: noContent, handle })
-  const { credentials: _, ...undeclared } = common
-  // @ts-expect-error without the credentials that it takes
-  operation({ ...undeclared, path, params, answer, handle, present })
   // @ts-expect-error without a schema for what it answers
   operation({ ...common, path: '/api/a', handle, present })
   // @ts-expect-error without a function that makes what it answers
@@ -42,4 +37,30 @@ test('the parts of an operation have to fit together, or it does not compile', (
   // @ts-expect-error with a body that nobody described
   operation({ ...common, path: '/api/a', answer: noContent, handle: (_, { body }) => body.text })
   assert.equal(typeof stream, 'function', 'the compiler refused each')
+})
+
+test('gives an operation the family, the credentials and the errors of its path', () => {
+  const made = (path: `/${string}`) => operation({ ...common, path, answer: noContent, handle: () => undefined })
+  for (const [path, family, credentials] of [
+    ['/livez', 'instance', ANYBODY],
+    ['/api/a', 'instance', OF_SESSIONS],
+    ['/api/v1/a', 'gateway', OF_KEYS],
+    ['/api/v1/keys', 'gateway', OF_MANAGERS],
+    ['/api/v1/keysmith', 'gateway', OF_KEYS],
+    ['/api/v1/messages', 'messages', OF_USERS],
+    ['/api/v1/oauth/token', 'oauth', ANYBODY],
+  ] as const) {
+    const { family: given, credentials: accepted } = made(path)
+    assert.deepEqual([given, accepted], [family, credentials], path)
+  }
+  const params = z.object({ sessionID: z.string() })
+  const query = z.object({ location: z.string().optional() })
+  const { errors } = operation({
+    ...common,
+    ...{ path: '/api/a/{sessionID}', params, query, errors: ['INVALID_CURSOR'] },
+    answer: noContent,
+    handle: () => undefined,
+  })
+  const ofLocations = ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN']
+  assert.deepEqual(errors, ['SESSION_NOT_FOUND', ...ofLocations, 'INVALID_CURSOR'])
 })

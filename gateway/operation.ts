@@ -2,10 +2,10 @@ import type { z } from 'zod'
 import type { AnyReason } from '#shared/rejection.ts'
 import type { Call } from './call.ts'
 import type { Clients } from './clients.ts'
-import type { Credentials } from './credentials.ts'
+import { type Credentials, credentialsOf } from './credentials.ts'
 import type { ShownReason } from './errors/public-error.ts'
 import type { Facade } from './facade.ts'
-import type { Family } from './family.ts'
+import { type Family, type FamilyOf, familyOf } from './family.ts'
 import type {
   Answer,
   ByStatus,
@@ -98,10 +98,11 @@ type Given<Path extends string, Q extends Members, H extends Members, B> = Input
 >
 
 /** The common part of every kind of operation; a path with parameters requires a schema for each of them. */
-type Common<F extends Family, Path extends string, Q extends Members, H extends Members, B extends Body> = Omit<
+type Common<Path extends string, Q extends Members, H extends Members, B extends Body> = Omit<
   Operation,
   | 'path'
   | 'family'
+  | 'credentials'
   | 'params'
   | 'query'
   | 'headers'
@@ -113,11 +114,13 @@ type Common<F extends Family, Path extends string, Q extends Members, H extends 
   | 'publicField'
 > & {
   readonly path: Path
-  readonly family: F
+  /** Default: those of the path. */
+  readonly credentials?: Credentials
   readonly query?: Q
   readonly headers?: H
   readonly body?: B
-  readonly errors: readonly ShownReason<F>[]
+  /** Besides those that follow from the path and the query. */
+  readonly errors?: readonly ShownReason<FamilyOf<Path>>[]
 } & ([NameIn<Path>] extends [never]
     ? { readonly params?: never }
     : { readonly params: z.ZodObject<Readonly<Record<NameIn<Path>, z.ZodType<string, string>>>> })
@@ -150,10 +153,9 @@ type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly pr
  *
  * ```ts
  * export const getMessage = operation({
- *   id: 'session.message', method: 'get', path: '/api/session/{sessionID}/message/{messageID}', family: 'instance',
+ *   id: 'session.message', method: 'get', path: '/api/session/{sessionID}/message/{messageID}',
  *   summary: 'One message of a session',
  *   params: z.object({ sessionID, messageID }), answer: z.object({ data: message }),
- *   errors: ['SESSION_NOT_FOUND', 'MESSAGE_NOT_FOUND'],
  *   handle: ({ session }, { params, call }) => session.getMessage(toGetMessage(params), call.options()),
  *   present: ({ message }) => ({ data: fromMessage(message) }),
  * })
@@ -170,7 +172,6 @@ type Presents<A extends Answer> = A extends z.ZodType | ByStatus ? { readonly pr
  * Kinds of bodies: a schema (JSON), `form(schema)`, `unparsed(schema)`.
  */
 export function operation<
-  F extends Family,
   const Path extends string,
   A extends Answer,
   R extends HandledFor<A>,
@@ -179,12 +180,35 @@ export function operation<
   B extends Body = never,
   const P extends PresentedFor<A> = PresentedFor<A>,
 >(
-  definition: Common<F, Path, Q, H, B> & {
+  definition: Common<Path, Q, H, B> & {
     readonly answer: A
     handle(clients: Clients, input: Given<Path, Q, H, B>): R | Promise<R>
     present?(handled: R, input: Given<Path, Q, H, B>): P
     publicField?(field: string, input: Given<Path, Q, H, B>): string
   } & Presents<A>,
 ): Operation {
-  return definition as Operation
+  const { path, query, credentials = credentialsOf(path), errors = [] } = definition
+  const family = familyOf(path)
+  return { ...definition, family, credentials, errors: [...impliedErrors(path, query), ...errors] } as Operation
+}
+
+/** Reasons by the name of a parameter of the path. */
+const OF_PARAMETERS: Readonly<Record<string, AnyReason>> = {
+  sessionID: 'SESSION_NOT_FOUND',
+  messageID: 'MESSAGE_NOT_FOUND',
+  requestID: 'PERMISSION_REQUEST_NOT_FOUND',
+  agentID: 'AGENT_NOT_FOUND',
+  providerID: 'PROVIDER_NOT_FOUND',
+  organizationID: 'ORGANIZATION_NOT_FOUND',
+  issuerID: 'ISSUER_NOT_FOUND',
+  policyID: 'POLICY_NOT_FOUND',
+  check: 'CHECK_NOT_FOUND',
+  hash: 'API_KEY_NOT_FOUND',
+}
+const OF_LOCATIONS: readonly AnyReason[] = ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN']
+
+/** What is named in the path may not exist, and neither may the location of the query. */
+function impliedErrors(path: string, query: Members | undefined): readonly AnyReason[] {
+  const named = [...path.matchAll(/\{(\w+)\}/g)].flatMap(([, name = '']) => OF_PARAMETERS[name] ?? [])
+  return query !== undefined && 'location' in query.shape ? [...named, ...OF_LOCATIONS] : named
 }

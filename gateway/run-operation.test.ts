@@ -6,7 +6,7 @@ import { ANYBODY } from './credentials.ts'
 import { form, unparsed } from './kinds.ts'
 import { operation } from './operation.ts'
 
-const common = { method: 'post', family: 'instance', credentials: ANYBODY, summary: 'S', errors: [] } as const
+const common = { method: 'post', credentials: ANYBODY, summary: 'S', errors: [] } as const
 
 const operations = [
   operation({

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
@@ -12,12 +11,9 @@ export const listAgents = operation({
   id: 'agent.list',
   method: 'get',
   path: '/api/agent',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Agents of a location, the default one first',
   ...location,
   answer: z.strictObject({ location: locationRef, data: z.array(agentInfo) }),
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: ({ catalog }, { query, headers, call }) =>
     catalog.listAgents({ directory: toDirectory(query, headers) }, call.options()),
   present: ({ location, agents }) => ({ location: fromLocationRef(location), data: agents.map(fromAgent) }),
@@ -27,13 +23,10 @@ export const getAgent = operation({
   id: 'agent.get',
   method: 'get',
   path: '/api/agent/{agentID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'One agent of a location',
   params: z.object({ agentID: nameParameter('Agent') }),
   ...location,
   answer: z.strictObject({ location: locationRef, data: agentInfo }),
-  errors: ['AGENT_NOT_FOUND', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: ({ catalog }, { params, query, headers, call }) =>
     catalog.getAgent({ directory: toDirectory(query, headers), agentId: params.agentID }, call.options()),
   present: ({ location, agent }) => ({ location: fromLocationRef(location), data: fromAgent(agent) }),

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_USERS } from '../credentials.ts'
 import { answerGeneration } from '../generation/answer.ts'
 import { GENERATION_REASONS, generationHeaders, generationOf } from '../generation/request.ts'
 import { describeTo } from '../generation/router-metadata.ts'
@@ -19,8 +18,6 @@ export const createChatCompletion = operation({
   id: 'chat.completions.create',
   method: 'post',
   path: '/api/v1/chat/completions',
-  family: 'gateway',
-  credentials: OF_USERS,
   summary: 'Generates a chat completion, as one JSON object or as a stream of chunks',
   headers: z.object(generationHeaders),
   body: createChatBody,

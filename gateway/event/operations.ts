@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { events, stream } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { name, sessionID, sessionParameter } from '../records/ids.ts'
@@ -48,8 +47,6 @@ export const subscribeToEvents = operation({
   id: 'event.subscribe',
   method: 'get',
   path: '/api/event',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'The events of the workspace as they happen',
   query: z.object({
     ...filter,
@@ -57,7 +54,7 @@ export const subscribeToEvents = operation({
   }),
   headers: z.object({ 'last-event-id': position.meta({ description: 'The last `id:` that was received' }) }),
   answer: events(event),
-  errors: ['EVENTS_OVERFLOWED', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
+  errors: ['EVENTS_OVERFLOWED'],
   async handle(clients, { query, headers, call, facade: { clock } }) {
     const given = query.location?.directory
     // Sessions are in the directory that the catalog makes of a path.
@@ -91,8 +88,6 @@ export const readSessionLog = operation({
   id: 'experimental.session.log',
   method: 'get',
   path: '/api/experimental/session/{sessionID}/log',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'The durable events of a session: past ones and, on request, future ones',
   params: z.object({ sessionID: sessionParameter }),
   query: z.object({
@@ -104,7 +99,6 @@ export const readSessionLog = operation({
   }),
   headers: z.object({ 'last-event-id': seq.meta({ description: 'Like `after`, and takes precedence over it' }) }),
   answer: events(logEntry),
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params: { sessionID: sessionId }, query, headers, call, facade: { clock } }) => {
     const after = headers['last-event-id'] ?? query.after
     const afterSeq = after === undefined ? undefined : BigInt(after)

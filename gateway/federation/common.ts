@@ -1,10 +1,7 @@
 import { z } from 'zod'
-import { OF_MANAGERS } from '../credentials.ts'
 import { nameParameter } from '../records/ids.ts'
 
-/** Shared by all operations here. To a key, organizations other than its own do not exist. */
-export const ADMIN = { family: 'gateway', credentials: OF_MANAGERS } as const
-
+/** To a key, organizations other than its own do not exist. */
 export const ORGANIZATION_PATH = '/api/v1/organizations/{organizationID}'
 
 export const ofOrganization = z.object({ organizationID: nameParameter('Organization (org_…)') })

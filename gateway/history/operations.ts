@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { piecesOf } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { messageParameter, sessionParameter } from '../records/ids.ts'
@@ -13,8 +12,6 @@ export const listMessages = operation({
   id: 'session.messages',
   method: 'get',
   path: '/api/session/{sessionID}/message',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'The history of a session, a page at a time',
   description:
     'A page has fewer messages than `limit` if they would have more than 4 MiB together with their files, but at least one; ' +
@@ -22,7 +19,7 @@ export const listMessages = operation({
   params: z.object({ sessionID: sessionParameter }),
   query: listMessagesQuery,
   answer: z.strictObject({ data: z.array(message), cursor }),
-  errors: ['SESSION_NOT_FOUND', 'INVALID_CURSOR', 'REQUEST_INVALID'],
+  errors: ['INVALID_CURSOR', 'REQUEST_INVALID'],
   handle: ({ session }, { params, query, call }) =>
     session.listMessages(toListMessages(params.sessionID, query), call.options()),
   present: (page) => ({ data: page.messages.map(fromMessage), cursor: fromPage(page) }),
@@ -32,12 +29,9 @@ export const getMessage = operation({
   id: 'session.message',
   method: 'get',
   path: '/api/session/{sessionID}/message/{messageID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'One message of a session',
   params: z.object({ sessionID: sessionParameter, messageID: messageParameter }),
   answer: z.strictObject({ data: message }),
-  errors: ['SESSION_NOT_FOUND', 'MESSAGE_NOT_FOUND'],
   handle: ({ session }, { params, call }) =>
     session.getMessage({ sessionId: params.sessionID, messageId: params.messageID }, call.options()),
   present: ({ message }) => ({ data: fromMessage(message) }),
@@ -47,15 +41,12 @@ export const getContext = operation({
   id: 'session.context',
   method: 'get',
   path: '/api/session/{sessionID}/context',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'The messages of a session since its last compaction',
   description:
     'In order, beginning with the compaction; all of them if there is none. A stored message that cannot be read is an ' +
     'UnknownError; a failure after the first byte ends the connection.',
   params: z.object({ sessionID: sessionParameter }),
   answer: piecesOf(z.strictObject({ data: z.array(message) })),
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call }) =>
     contextText(session.streamSessionContext({ sessionId: params.sessionID }, call.options())),
 })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ListInboxItemsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { timedId } from '#shared/ids.ts'
-import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { inboxParameter, sessionParameter } from '../records/ids.ts'
@@ -18,8 +17,6 @@ export const addSynthetic = operation({
   id: 'session.synthetic',
   method: 'post',
   path: '/api/session/{sessionID}/synthetic',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Adds a text that is not from a user and starts a run, unless `resume` is false',
   description:
     'The model receives it as input. With an id that was sent before, returns the item that it admitted, unless that was ' +
@@ -28,7 +25,7 @@ export const addSynthetic = operation({
   body: syntheticBody,
   limit: 'promptLimit',
   answer: z.strictObject({ data: inboxSynthetic }),
-  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'INBOX_ITEM_CANCELLED', 'INBOX_FULL', 'REQUEST_INVALID'],
+  errors: ['PROMPT_CONFLICT', 'INBOX_ITEM_CANCELLED', 'INBOX_FULL', 'REQUEST_INVALID'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.addSyntheticInput(
       toAddSyntheticInput(params.sessionID, body, () => timedId('msg', clock)),
@@ -41,8 +38,6 @@ export const compactSession = operation({
   id: 'session.compact',
   method: 'post',
   path: '/api/session/{sessionID}/compact',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Has the conversation summarized, so that it continues with less context',
   description:
     'It enters ahead of the steers that wait, but never across a move. If one waits already, returns that one; with an id that was sent ' +
@@ -50,7 +45,7 @@ export const compactSession = operation({
   params: ofSession,
   body: compactBody,
   answer: z.strictObject({ data: inboxCompaction }),
-  errors: ['SESSION_NOT_FOUND', 'PROMPT_CONFLICT', 'INBOX_ITEM_CANCELLED', 'INBOX_FULL'],
+  errors: ['PROMPT_CONFLICT', 'INBOX_ITEM_CANCELLED', 'INBOX_FULL'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.compactSession(
       toCompactSession(params.sessionID, body, () => timedId('msg', clock)),
@@ -63,13 +58,10 @@ export const listInboxItems = operation({
   id: 'session.inbox.list',
   method: 'get',
   path: '/api/session/{sessionID}/inbox',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Admitted items that have not entered the conversation yet, in order of admission',
   description: `At most the oldest ${mostIn(ListInboxItemsResponseSchema.field.items)} items, with at most 40 MiB of content together.`,
   params: ofSession,
   answer: z.strictObject({ data: z.array(inboxItem) }),
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call }) => session.listInboxItems({ sessionId: params.sessionID }, call.options()),
   present: ({ items }) => ({ data: items.map(fromInboxItem) }),
 })
@@ -78,13 +70,11 @@ export const updateInboxItem = operation({
   id: 'session.inbox.update',
   method: 'patch',
   path: '/api/session/{sessionID}/inbox/{inboxID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Changes when an item enters the conversation; `steer` starts a run',
   params,
   body: updateItemBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'INBOX_ITEM_CONFLICT'],
+  errors: ['INBOX_ITEM_CONFLICT'],
   handle: ({ session }, { params: { sessionID: sessionId, inboxID: messageId }, body, call }) =>
     session.changeInboxDelivery({ sessionId, messageId, delivery: toDelivery(body.delivery) }, call.options()),
 })
@@ -93,12 +83,9 @@ export const cancelInboxItem = operation({
   id: 'session.inbox.cancel',
   method: 'delete',
   path: '/api/session/{sessionID}/inbox/{inboxID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Cancels an item that has not entered the conversation; no effect on one that has, or that never existed',
   params,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params: { sessionID: sessionId, inboxID: messageId }, call }) =>
     session.cancelInboxItem({ sessionId, messageId }, call.options()),
 })

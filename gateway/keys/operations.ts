@@ -5,7 +5,6 @@ import { Rejection } from '#shared/rejection.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
-import { OF_KEYS, OF_MANAGERS } from '../credentials.ts'
 import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
@@ -15,11 +14,9 @@ import { createKeyBody, KEYS_ON_PAGE, key, listKeysQuery, ownKey, updateKeyBody 
 const PATH = '/api/v1/keys'
 const KEY_PATH = `${PATH}/{hash}` as const
 const ofKey = z.object({ hash: nameParameter("SHA-256 of the key in hexadecimal digits, as a key's `hash`") })
-const managed = { family: 'gateway', credentials: OF_MANAGERS } as const
 const oneKey = z.strictObject({ data: key })
 
 export const listKeys = operation({
-  ...managed,
   id: 'keys.list',
   method: 'get',
   path: PATH,
@@ -42,7 +39,6 @@ export const listKeys = operation({
 })
 
 export const createKey = operation({
-  ...managed,
   id: 'keys.create',
   method: 'post',
   path: PATH,
@@ -61,20 +57,17 @@ export const createKey = operation({
 })
 
 export const getKey = operation({
-  ...managed,
   id: 'keys.get',
   method: 'get',
   path: KEY_PATH,
   params: ofKey,
   summary: 'One key',
   answer: oneKey,
-  errors: ['API_KEY_NOT_FOUND'],
   handle: (clients, { params, call }) => withSpending(clients, findKey(clients, params.hash, call), call),
   present: ({ apiKey, spending }) => ({ data: fromKey(apiKey, spending) }),
 })
 
 export const updateKey = operation({
-  ...managed,
   id: 'keys.update',
   method: 'patch',
   path: KEY_PATH,
@@ -82,7 +75,7 @@ export const updateKey = operation({
   summary: 'Changes a key, which takes effect with the next request',
   body: updateKeyBody,
   answer: oneKey,
-  errors: ['API_KEY_NOT_FOUND', 'REQUEST_INVALID'],
+  errors: ['REQUEST_INVALID'],
   async handle(clients, { params, body, call }) {
     const request = { keyId: await idOf(clients, params.hash, call), ...toKeySettings(body), updateMask: maskOf(body) }
     const { apiKey } = await clients.identity.updateApiKey(request, call.options())
@@ -93,14 +86,12 @@ export const updateKey = operation({
 })
 
 export const deleteKey = operation({
-  ...managed,
   id: 'keys.delete',
   method: 'delete',
   path: KEY_PATH,
   params: ofKey,
   summary: 'Deletes a key; the key, and access tokens that act as it, are refused from the next request on',
   answer: z.strictObject({ deleted: z.literal(true) }),
-  errors: ['API_KEY_NOT_FOUND'],
   async handle(clients, { params, call }) {
     await clients.identity.deleteApiKey({ keyId: await idOf(clients, params.hash, call) }, call.options())
   },
@@ -111,8 +102,6 @@ export const getOwnKey = operation({
   id: 'keys.getOwn',
   method: 'get',
   path: '/api/v1/key',
-  family: 'gateway',
-  credentials: OF_KEYS,
   summary: 'The key of the request, or the one that its access token acts as',
   answer: z.strictObject({ data: ownKey }),
   errors: ['API_KEY_NOT_FOUND'],

@@ -1,4 +1,3 @@
-import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
@@ -9,13 +8,10 @@ export const getLocation = operation({
   id: 'location.get',
   method: 'get',
   path: '/api/location',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Resolves the requested or the default location',
   query: locationQuery,
   headers: locationHeaders,
   answer: locationInfo,
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: ({ catalog }, { query, headers, call }) =>
     catalog.resolveLocation({ directory: toDirectory(query, headers) }, call.options()),
   present: ({ location }) => fromLocation(location),
@@ -25,8 +21,6 @@ export const reloadLocations = operation({
   id: 'location.reload',
   method: 'post',
   path: '/api/location/reload',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Rebuilds every open location; returns when all were rebuilt or have failed',
   answer: noContent,
   errors: ['LOCATION_RELOAD_FAILED', 'PEER_UNAVAILABLE'],

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
 import { fromMcpServer } from './mappers.ts'
@@ -9,13 +8,10 @@ export const listMcpServers = operation({
   id: 'mcp.list',
   method: 'get',
   path: '/api/mcp',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'MCP servers of a location, usable or not; those that may run are started',
   query: locationQuery,
   headers: locationHeaders,
   answer: z.strictObject({ location: locationRef, data: z.array(mcpServer) }),
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: ({ catalog }, { query, headers, call }) =>
     catalog.listMcpServers({ directory: toDirectory(query, headers) }, call.options()),
   present: ({ location, servers }) => ({ location: fromLocationRef(location), data: servers.map(fromMcpServer) }),

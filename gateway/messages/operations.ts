@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_USERS } from '../credentials.ts'
 import { errorSchemas } from '../errors/schemas.ts'
 import { answerGeneration } from '../generation/answer.ts'
 import { GENERATION_REASONS, generationHeaders, generationOf, withTerms } from '../generation/request.ts'
@@ -33,8 +32,6 @@ export const createMessage = operation({
   id: 'messages.create',
   method: 'post',
   path: '/api/v1/messages',
-  family: 'messages',
-  credentials: OF_USERS,
   summary: 'Generates a message in the form of Anthropic’s API, as one JSON object or as a stream of events',
   headers: messagesHeaders,
   body: createMessageBody,
@@ -71,8 +68,6 @@ export const countMessageTokens = operation({
   id: 'messages.countTokens',
   method: 'post',
   path: '/api/v1/messages/count_tokens',
-  family: 'messages',
-  credentials: OF_USERS,
   summary: 'Counts the input tokens of a request: by the provider if it can count them, otherwise by an estimate',
   headers: messagesHeaders,
   body: createMessageBody,

@@ -3,7 +3,6 @@ import type { Model } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
-import { OF_KEYS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { chooseModels } from './choose.ts'
@@ -19,7 +18,7 @@ import {
   userQuery,
 } from './schemas.ts'
 
-const common = { method: 'get', family: 'gateway', credentials: OF_KEYS } as const
+const common = { method: 'get' } as const
 const PATH = '/api/v1/models'
 const DEFAULT_LIMIT = 500
 
@@ -36,7 +35,6 @@ export const listModels = operation({
   summary: 'The listed models, in order of configuration; providers may serve more',
   query: modelsQuery,
   answer: modelPage,
-  errors: [],
   async handle({ inference }, { query, call }) {
     const { models } = await inference.listModels({}, call.options())
     return pageOf(chooseModels(models, query), PATH, query)
@@ -51,7 +49,6 @@ export const countModels = operation({
   summary: 'The number of listed models',
   query: outputQuery,
   answer: z.strictObject({ data: z.strictObject({ count: z.int() }) }),
-  errors: [],
   async handle({ inference }, { query, call }) {
     const { models } = await inference.listModels({}, call.options())
     return chooseModels(models, query).length
@@ -66,7 +63,6 @@ export const listUserModels = operation({
   summary: 'The models that the key may use',
   query: userQuery,
   answer: modelPage,
-  errors: [],
   async handle({ inference }, { query, call }) {
     const { models } = await inference.listModels({ allowed: call.terms?.allowedModels ?? [] }, call.options())
     return pageOf(chooseModels(models, query), `${PATH}/user`, query)
@@ -128,7 +124,6 @@ export const listGatewayProviders = operation({
   path: '/api/v1/providers',
   summary: 'The providers, in order of configuration',
   answer: z.strictObject({ data: z.array(provider) }),
-  errors: [],
   handle: ({ inference }, { call }) => inference.listModels({}, call.options()),
   present: ({ providers }) => ({ data: providers.map(fromProvider) }),
 })

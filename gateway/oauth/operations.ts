@@ -1,4 +1,3 @@
-import { ANYBODY } from '../credentials.ts'
 import { form } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { requireShape } from './form-shape.ts'
@@ -18,8 +17,6 @@ export const exchangeToken = operation({
   id: 'oauth.exchange',
   method: 'post',
   path: TOKEN_PATH,
-  family: 'oauth',
-  credentials: ANYBODY,
   summary: 'Exchanges a token of a trusted issuer for an access token (RFC 8693)',
   description:
     'The subject token is the credential; an Authorization header is ignored. Every parameter may be given once, an empty one counts ' +
@@ -54,8 +51,6 @@ export const listSigningKeys = operation({
   id: 'oauth.keys',
   method: 'get',
   path: JWKS_PATH,
-  family: 'gateway',
-  credentials: ANYBODY,
   summary: 'The public keys that verify access tokens, as a JSON Web Key Set',
   answer: keySet,
   errors: ['SIGNING_UNAVAILABLE'],
@@ -71,11 +66,8 @@ export const getServerMetadata = operation({
   id: 'oauth.metadata',
   method: 'get',
   path: '/.well-known/oauth-authorization-server',
-  family: 'oauth',
-  credentials: ANYBODY,
   summary: 'The token endpoint and its capabilities (RFC 8414)',
   answer: serverMetadata,
-  errors: [],
   handle(_, { call, facade: { config, urls } }) {
     call.maxAge = METADATA_MAX_AGE
     return config.publicOrigin ?? urls()[0] ?? ''

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { ListSavedApprovalsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
-import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { nameParameter, sessionParameter } from '../records/ids.ts'
@@ -17,11 +16,8 @@ export const listPermissionRequests = operation({
   id: 'permission.request.list',
   method: 'get',
   path: '/api/permission/request',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Waiting permission requests of the workspace',
   answer: list,
-  errors: [],
   handle: ({ session }, { call }) => session.listPermissionRequests({}, call.options()),
   present: ({ requests }) => ({ data: requests.map(fromPermissionRequest) }),
 })
@@ -30,12 +26,9 @@ export const listSessionPermissions = operation({
   id: 'session.permission.list',
   method: 'get',
   path: '/api/session/{sessionID}/permission',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Waiting permission requests of a session and of those below it',
   params: ofSession,
   answer: list,
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call }) =>
     session.listPermissionRequests({ sessionId: params.sessionID }, call.options()),
   present: ({ requests }) => ({ data: requests.map(fromPermissionRequest) }),
@@ -45,12 +38,9 @@ export const getSessionPermission = operation({
   id: 'session.permission.get',
   method: 'get',
   path: '/api/session/{sessionID}/permission/{requestID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'One permission request',
   params,
   answer: z.strictObject({ data: permissionRequest }),
-  errors: ['SESSION_NOT_FOUND', 'PERMISSION_REQUEST_NOT_FOUND'],
   handle: ({ session }, { params: { sessionID: sessionId, requestID: requestId }, call }) =>
     session.getPermissionRequest({ sessionId, requestId }, call.options()),
   present: ({ request }) => ({ data: fromPermissionRequest(request) }),
@@ -60,13 +50,11 @@ export const replyToSessionPermission = operation({
   id: 'session.permission.reply',
   method: 'post',
   path: '/api/session/{sessionID}/permission/{requestID}/reply',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Replies to a permission request',
   params,
   body: replyBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'PERMISSION_REQUEST_NOT_FOUND', 'REQUEST_INVALID'],
+  errors: ['REQUEST_INVALID'],
   handle: ({ session }, { params: { sessionID: sessionId, requestID: requestId }, body, call }) =>
     session.replyPermissionRequest(
       { sessionId, requestId, reply: toPermissionReply(body.reply), message: body.message ?? undefined },
@@ -78,12 +66,9 @@ export const listSavedPermissions = operation({
   id: 'permission.saved.list',
   method: 'get',
   path: '/api/permission/saved',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: `What was permanently allowed, at most ${mostIn(ListSavedApprovalsResponseSchema.field.approvals)}`,
   query: z.object({ projectID: z.string().min(1).optional().meta({ description: 'Only approvals of this project' }) }),
   answer: z.strictObject({ data: z.array(savedApproval) }),
-  errors: [],
   handle: ({ session }, { query, call }) => session.listSavedApprovals({ projectId: query.projectID }, call.options()),
   present: ({ approvals }) => ({ data: approvals.map(fromSavedApproval) }),
 })
@@ -92,11 +77,8 @@ export const removeSavedPermission = operation({
   id: 'permission.saved.remove',
   method: 'delete',
   path: '/api/permission/saved/{id}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Revokes an approval; one that does not exist is not an error',
   params: z.object({ id: nameParameter('Approval') }),
   answer: noContent,
-  errors: [],
   handle: ({ session }, { params, call }) => session.deleteSavedApproval({ approvalId: params.id }, call.options()),
 })

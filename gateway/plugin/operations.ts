@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
 import { fromPlugin } from './mappers.ts'
@@ -9,13 +8,10 @@ export const listPlugins = operation({
   id: 'plugin.list',
   method: 'get',
   path: '/api/plugin',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Plugins of a location, including failed ones',
   query: locationQuery,
   headers: locationHeaders,
   answer: z.strictObject({ location: locationRef, data: z.array(pluginInfo) }),
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: ({ catalog }, { query, headers, call }) =>
     catalog.listPlugins({ directory: toDirectory(query, headers) }, call.options()),
   present: ({ location, plugins }) => ({ location: fromLocationRef(location), data: plugins.map(fromPlugin) }),

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
@@ -16,15 +15,13 @@ export const checkPlugins = operation({
   id: 'plugin.check',
   method: 'post',
   path: '/api/plugin/check',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Checks one or all plugins that are packages for newer versions',
   description:
     'Returns all plugins of the location, like `GET /api/plugin`. If the registry has no information about a plugin, its state does not change.',
   ...location,
   body: checkPluginsBody,
   answer: z.strictObject({ location: locationRef, data: z.array(pluginInfo) }),
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN', 'PLUGIN_NOT_FOUND'],
+  errors: ['PLUGIN_NOT_FOUND'],
   handle: ({ catalog }, { query, headers, body, call }) => {
     const { target } = body
     const directory = toDirectory(query, headers)
@@ -37,8 +34,6 @@ export const updatePlugins = operation({
   id: 'plugin.update',
   method: 'post',
   path: '/api/plugin/update',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Updates plugins that are packages',
   description:
     'Concurrently, and for all locations; returns when each was updated or has failed. Open locations continue with the new versions (`plugin.updated`).',
@@ -46,7 +41,7 @@ export const updatePlugins = operation({
   deadlineMs: UPDATE_MS,
   body: updatePluginsBody,
   answer: noContent,
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN', 'PLUGIN_NOT_FOUND', 'PLUGINS_NOT_UPDATED'],
+  errors: ['PLUGIN_NOT_FOUND', 'PLUGINS_NOT_UPDATED'],
   handle: ({ catalog }, { query, headers, body, call }) =>
     catalog.updatePlugins({ directory: toDirectory(query, headers), targets: body.targets }, call.options()),
 })

@@ -54,7 +54,6 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
     id,
     method: 'post',
     path: `/api/v1/presets/{slug}/${path}`,
-    family: 'gateway',
     credentials: OF_MANAGERS,
     summary: `Creates a preset, or a new version of one, from a body of /${path}`,
     description:

@@ -3,7 +3,6 @@ import {
   ListPresetsRequestSchema,
   ListPresetVersionsRequestSchema,
 } from '#gen/portico/inference/v1/preset_service_pb.js'
-import { OF_KEYS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { listOf, offsetQuery, toOffset } from '../records/page.ts'
@@ -11,7 +10,7 @@ import { fromDesignated, fromPreset, fromPresetVersion } from './mappers.ts'
 import { designatedPreset, preset, presetVersion } from './schemas.ts'
 
 /** Presets are read with any key of their workspace. */
-const READ = { method: 'get', family: 'gateway', credentials: OF_KEYS } as const
+const READ = { method: 'get' } as const
 const PATH = '/api/v1/presets/{slug}'
 const ofPreset = z.object({ slug: nameParameter('Preset') })
 const version = z
@@ -26,7 +25,6 @@ export const listPresets = operation({
   summary: 'The presets of the workspace, the most recently changed first',
   query: z.object(offsetQuery(ListPresetsRequestSchema)),
   answer: listOf(preset),
-  errors: [],
   handle: ({ presets }, { query, call }) => presets.listPresets(toOffset(query), call.options()),
   present: ({ presets, totalSize }) => ({ data: presets.map(fromPreset), total_count: totalSize }),
 })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ListInboxItemsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
 import { timedId } from '#shared/ids.ts'
-import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionParameter } from '../records/ids.ts'
@@ -17,8 +16,6 @@ export const promptSession = operation({
   id: 'session.prompt',
   method: 'post',
   path: '/api/session/{sessionID}/prompt',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Admits one input and starts a run, unless `resume` is false',
   description:
     'A response means that the input is durable. With an id that was sent before, returns the input that it admitted, unless ' +
@@ -28,7 +25,6 @@ export const promptSession = operation({
   limit: 'promptLimit',
   answer: z.strictObject({ data: inboxUser }),
   errors: [
-    'SESSION_NOT_FOUND',
     'PROMPT_CONFLICT',
     'INBOX_ITEM_CANCELLED',
     'INBOX_FULL',
@@ -49,8 +45,6 @@ export const interruptSession = operation({
   id: 'session.interrupt',
   method: 'post',
   path: '/api/session/{sessionID}/interrupt',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Ends the current run of the session',
   params,
   query: z.object({
@@ -59,7 +53,6 @@ export const interruptSession = operation({
     }),
   }),
   answer: z.strictObject({ interrupted: z.boolean().meta({ description: 'Whether anything was running' }) }),
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, query, call }) =>
     session.interruptSession({ sessionId: params.sessionID, resume: query.resume === 'true' }, call.options()),
   present: ({ interrupted }) => ({ interrupted }),
@@ -69,15 +62,12 @@ export const resumeSession = operation({
   id: 'session.resume',
   method: 'post',
   path: '/api/session/{sessionID}/resume',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Runs the session without an input, and waits until it is idle',
   description:
     'Parked inputs run, and a run that was interrupted or has failed continues. If the client hangs up, the run goes on.',
   params,
   deadlineMs: WAIT_ROUND_MS,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND'],
   handle: async ({ session }, { params, call, facade }) => {
     await session.resumeSession({ sessionId: params.sessionID }, call.options())
     return waitUntilIdle(session, params.sessionID, call, facade.lifecycle)
@@ -101,13 +91,10 @@ function waitOperation(id: string, path: `/${string}{sessionID}/wait`, summary: 
     id,
     method: 'post',
     path,
-    family: 'instance',
-    credentials: OF_SESSIONS,
     summary,
     params,
     deadlineMs: WAIT_ROUND_MS,
     answer: noContent,
-    errors: ['SESSION_NOT_FOUND'],
     handle: ({ session }, { params, call, facade }) => waitUntilIdle(session, params.sessionID, call, facade.lifecycle),
   })
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Clients } from '../clients.ts'
-import { OF_SESSIONS } from '../credentials.ts'
 import { type Input, operation } from '../operation.ts'
 import { nameParameter } from '../records/ids.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
@@ -9,8 +8,6 @@ import { modelInfo, providerInfo } from './schemas.ts'
 
 const common = {
   method: 'get',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   query: locationQuery,
   headers: locationHeaders,
 } as const
@@ -21,7 +18,6 @@ export const listModels = operation({
   path: '/api/model',
   summary: 'Listed models, which sessions of a location can use',
   answer: z.strictObject({ location: locationRef, data: z.array(modelInfo) }),
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: modelsAt,
   present: ({ location, models }) => ({ location: fromLocationRef(location), data: models.map(fromModel) }),
 })
@@ -32,7 +28,6 @@ export const listProviders = operation({
   path: '/api/provider',
   summary: 'Providers whose models sessions of a location can use',
   answer: z.strictObject({ location: locationRef, data: z.array(providerInfo) }),
-  errors: ['LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   handle: modelsAt,
   present: ({ location, providers }) => ({ location: fromLocationRef(location), data: providers.map(fromProvider) }),
 })
@@ -44,7 +39,6 @@ export const getProvider = operation({
   summary: 'One provider',
   params: z.object({ providerID: nameParameter('Provider') }),
   answer: z.strictObject({ location: locationRef, data: providerInfo }),
-  errors: ['PROVIDER_NOT_FOUND', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN'],
   async handle({ catalog, inference }, { params, query, headers, call }) {
     const [{ location }, { provider }] = await Promise.all([
       catalog.resolveLocation({ directory: toDirectory(query, headers) }, call.options()),

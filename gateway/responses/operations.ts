@@ -1,5 +1,4 @@
 import type { AppliedPreset } from '#gen/portico/inference/v1/inference_pb.js'
-import { OF_USERS } from '../credentials.ts'
 import { answerGeneration } from '../generation/answer.ts'
 import { GENERATION_REASONS, generationOf } from '../generation/request.ts'
 import { describeTo } from '../generation/router-metadata.ts'
@@ -22,8 +21,6 @@ export const createResponse = operation({
   id: 'responses.create',
   method: 'post',
   path: '/api/v1/responses',
-  family: 'gateway',
-  credentials: OF_USERS,
   summary: 'Generates a response, as one JSON object or as a stream of events',
   headers: responsesHeaders,
   body: createResponseBody,

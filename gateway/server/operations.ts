@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { ANYBODY, OF_SESSIONS } from '../credentials.ts'
 import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { health, liveness, notReady, openapi, ready, serverInfo } from './schemas.ts'
@@ -8,12 +7,9 @@ export const getInfo = operation({
   id: 'server.info',
   method: 'get',
   path: '/api/info',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Identity, URLs and paths of the server',
   description: 'Available only when the server is ready.',
   answer: serverInfo,
-  errors: [],
   handle: (_, { facade }) => facade,
   present({ config: { version, paths }, urls }) {
     return { version, pid: process.pid, urls: urls(), paths, status: 'ready' }
@@ -24,12 +20,9 @@ export const getHealth = operation({
   id: 'health.get',
   method: 'get',
   path: '/api/health',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Whether the server accepts requests',
   description: 'Responds only if it does.',
   answer: health,
-  errors: [],
   handle: () => true as const,
   present: (healthy) => ({ healthy }),
 })
@@ -38,11 +31,8 @@ export const getLiveness = operation({
   id: 'health.live',
   method: 'get',
   path: '/livez',
-  family: 'instance',
-  credentials: ANYBODY,
   summary: 'Whether the process responds',
   answer: liveness,
-  errors: [],
   handle: () => 'alive' as const,
   present: (status) => ({ status }),
 })
@@ -51,11 +41,8 @@ export const getReadiness = operation({
   id: 'health.ready',
   method: 'get',
   path: '/readyz',
-  family: 'instance',
-  credentials: ANYBODY,
   summary: 'Whether requests should be sent here, and the state of each service',
   answer: byStatus({ 200: ready, 503: notReady }),
-  errors: [],
   async handle(_, { facade: { readiness, lifecycle } }) {
     const { state } = lifecycle
     return state === 'ready' ? { state, report: await readiness.report() } : { state }
@@ -72,11 +59,8 @@ export const getOpenapi = operation({
   id: 'openapi.get',
   method: 'get',
   path: '/openapi.json',
-  family: 'instance',
-  credentials: ANYBODY,
   summary: 'This document',
   answer: openapi,
-  errors: [],
   handle: readOpenapi,
   present: (document) => document,
 })

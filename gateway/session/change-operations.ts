@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionParameter } from '../records/ids.ts'
@@ -14,14 +13,12 @@ export const updateSession = operation({
   id: 'session.update',
   method: 'patch',
   path: '/api/session/{sessionID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Changes the title, the metadata or the permissions',
   description: 'Given members are replaced as a whole; absent and null ones do not change.',
   params,
   body: updateSessionBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  errors: ['REQUEST_INVALID'],
   handle: ({ session }, { params, body, call }) =>
     session.updateSession(toUpdateSession(params.sessionID, body), call.options()),
 })
@@ -30,14 +27,11 @@ export const viewSession = operation({
   id: 'session.view',
   method: 'post',
   path: '/api/session/{sessionID}/view',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Records that the end of a run was seen',
   description: '`time.viewed` moves up to the given time, never back, nor past `time.idle`.',
   params,
   body: viewSessionBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, body, call }) =>
     session.viewSession({ sessionId: params.sessionID, idleTime: toTime(body.idle) }, call.options()),
 })
@@ -46,13 +40,11 @@ export const switchAgent = operation({
   id: 'session.switchAgent',
   method: 'post',
   path: '/api/session/{sessionID}/agent',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Selects the agent for subsequent provider calls',
   params,
   body: switchAgentBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  errors: ['REQUEST_INVALID'],
   handle: ({ session }, { params, body, call }) =>
     session.switchSessionAgent({ sessionId: params.sessionID, agent: body.agent }, call.options()),
 })
@@ -61,13 +53,11 @@ export const switchModel = operation({
   id: 'session.switchModel',
   method: 'post',
   path: '/api/session/{sessionID}/model',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Selects the model for subsequent provider calls',
   params,
   body: switchModelBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'REQUEST_INVALID'],
+  errors: ['REQUEST_INVALID'],
   handle: ({ session }, { params, body, call }) =>
     session.switchSessionModel({ sessionId: params.sessionID, model: toModelRef(body.model) }, call.options()),
 })

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { timedId } from '#shared/ids.ts'
-import { OF_SESSIONS } from '../credentials.ts'
 import { noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { sessionID, sessionParameter } from '../records/ids.ts'
@@ -23,8 +22,6 @@ export const listSessions = operation({
   id: 'session.list',
   method: 'get',
   path: '/api/session',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Sessions of the workspace, a page at a time',
   query: listSessionsQuery,
   // A cursor carries order and filters (instance facts 3.9).
@@ -39,15 +36,13 @@ export const createSession = operation({
   id: 'session.create',
   method: 'post',
   path: '/api/session',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Creates a session',
   description: 'With the id of an existing session, returns that session unchanged.',
   query: locationQuery,
   headers: locationHeaders,
   body: createSessionBody,
   answer,
-  errors: ['REQUEST_INVALID', 'LOCATION_INVALID', 'LOCATION_NOT_FOUND', 'LOCATION_FORBIDDEN', 'PEER_UNAVAILABLE'],
+  errors: ['REQUEST_INVALID', 'PEER_UNAVAILABLE'],
   handle: ({ session }, { query, headers, body, call, facade: { clock } }) => {
     const directory = (): string | undefined => toDirectory(query, headers)
     return session.createSession(
@@ -62,11 +57,8 @@ export const listActiveSessions = operation({
   id: 'session.active',
   method: 'get',
   path: '/api/session/active',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Running sessions',
   answer: z.strictObject({ data: z.record(sessionID, sessionActive) }),
-  errors: [],
   handle: ({ session }, { call }) => session.listActiveSessions({}, call.options()),
   present: ({ sessionIds }) => ({
     data: Object.fromEntries(sessionIds.map((id) => [id, { type: 'running' } as const])),
@@ -77,12 +69,9 @@ export const getSession = operation({
   id: 'session.get',
   method: 'get',
   path: '/api/session/{sessionID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'One session',
   params,
   answer,
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call }) => session.getSession({ sessionId: params.sessionID }, call.options()),
   present: ({ session }) => ({ data: fromSession(session) }),
 })
@@ -94,8 +83,6 @@ export const forkSession = operation({
   id: 'session.fork',
   method: 'post',
   path: '/api/session/{sessionID}/fork',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Creates a session from the history of another one',
   description:
     'Copies the settled part. The new session has its own ids and costs; it becomes visible once it is complete.',
@@ -103,7 +90,7 @@ export const forkSession = operation({
   body: forkSessionBody,
   deadlineMs: FORK_MS,
   answer,
-  errors: ['SESSION_NOT_FOUND', 'MESSAGE_NOT_FOUND', 'SESSION_EMPTY'],
+  errors: ['MESSAGE_NOT_FOUND', 'SESSION_EMPTY'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.forkSession(
       { sessionId: params.sessionID, forkId: timedId('ses', clock), beforeMessageId: body.before ?? undefined },
@@ -116,12 +103,9 @@ export const removeSession = operation({
   id: 'session.remove',
   method: 'delete',
   path: '/api/session/{sessionID}',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Removes a session and all below it',
   params,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND'],
   handle: ({ session }, { params, call }) => session.removeSession({ sessionId: params.sessionID }, call.options()),
 })
 
@@ -129,8 +113,6 @@ export const moveSession = operation({
   id: 'session.move',
   method: 'post',
   path: '/api/session/{sessionID}/move',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Moves a session to another project directory, at the boundary of the delivery',
   description:
     "The directory is trimmed, may be relative to the session's, and may begin with `~`. A response means that the move is " +
@@ -138,7 +120,7 @@ export const moveSession = operation({
   params,
   body: moveBody,
   answer: noContent,
-  errors: ['SESSION_NOT_FOUND', 'INBOX_FULL', 'DESTINATION_INVALID', 'REQUEST_INVALID', 'PEER_UNAVAILABLE'],
+  errors: ['INBOX_FULL', 'DESTINATION_INVALID', 'REQUEST_INVALID', 'PEER_UNAVAILABLE'],
   handle: ({ session }, { params, body, call, facade: { clock } }) =>
     session.moveSession(
       toMoveSession(params.sessionID, body, () => timedId('msg', clock)),

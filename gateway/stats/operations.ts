@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '../credentials.ts'
 import { operation } from '../operation.ts'
 import { fromSessionStats, toGetSessionStats } from './mappers.ts'
 import { sessionStats, statsQuery } from './schemas.ts'
@@ -8,8 +7,6 @@ export const getSessionStats = operation({
   id: 'experimental.session.stats',
   method: 'get',
   path: '/api/experimental/session/stats',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'The activity of sessions in a range of time',
   description: 'Days are those of the time zone. What a fork copied does not count again.',
   query: statsQuery,

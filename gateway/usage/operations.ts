@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OF_MANAGERS, OF_USERS } from '../credentials.ts'
+import { OF_USERS } from '../credentials.ts'
 import { given } from '../generation/to-shared.ts'
 import { operation } from '../operation.ts'
 import { fromCost } from '../records/usage.ts'
@@ -10,7 +10,6 @@ export const getGeneration = operation({
   id: 'usage.generation',
   method: 'get',
   path: '/api/v1/generation',
-  family: 'gateway',
   credentials: OF_USERS,
   summary: 'The usage and cost of a generation of the workspace, once it has ended',
   query: generationQuery,
@@ -27,8 +26,6 @@ export const listActivity = operation({
   id: 'usage.activity',
   method: 'get',
   path: '/api/v1/activity',
-  family: 'gateway',
-  credentials: OF_MANAGERS,
   summary: 'The usage of the workspace in the last 30 UTC days, by day, provider and model',
   query: activityQuery,
   answer: z.strictObject({ data: z.array(activityItem) }),
@@ -51,11 +48,8 @@ export const getCredits = operation({
   id: 'usage.credits',
   method: 'get',
   path: '/api/v1/credits',
-  family: 'gateway',
-  credentials: OF_MANAGERS,
   summary: 'What all keys of the workspace together may spend, and have spent',
   answer: z.strictObject({ data: credits }),
-  errors: [],
   handle: ({ usage }, { call }) => usage.getWorkspaceUsage({}, call.options()),
   present: ({ spending }, { call }) => ({
     data: {

@@ -9,7 +9,7 @@ import { events, noContent, stream } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
 
-const common = { method: 'get', family: 'instance', credentials: OF_SESSIONS, summary: 'S' } as const
+const common = { method: 'get', credentials: OF_SESSIONS, summary: 'S' } as const
 const thing = z.strictObject({ id: z.string(), inner: z.strictObject({ n: z.int() }) })
 
 const operations = [

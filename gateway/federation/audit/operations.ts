@@ -4,7 +4,7 @@ import { pageLimit, toPageSize } from '#gateway/records/page.ts'
 import { anyMoment, toTime } from '#gateway/records/time.ts'
 import { limitedBy } from '#gateway/shape.ts'
 import { ListAuditEntriesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { ADMIN, issuerId, keyId, ORGANIZATION_PATH, ofOrganization, policyId } from '../common.ts'
+import { issuerId, keyId, ORGANIZATION_PATH, ofOrganization, policyId } from '../common.ts'
 import { fromEntry, toKind } from './mappers.ts'
 import { auditEntry, kind } from './schemas.ts'
 
@@ -12,7 +12,6 @@ const OFFSET = 'with its offset, `Z` or such as `%2B02:00`'
 const when = (text: string | undefined) => (text === undefined ? undefined : toTime(Date.parse(text)))
 
 export const listAuditEntries = operation({
-  ...ADMIN,
   id: 'audit.list',
   method: 'get',
   path: `${ORGANIZATION_PATH}/audit`,
@@ -38,7 +37,7 @@ export const listAuditEntries = operation({
     until: anyMoment.optional().meta({ description: `Entries before this time; ${OFFSET}` }),
   }),
   answer: z.strictObject({ data: z.array(auditEntry), next_cursor: z.string().nullable() }),
-  errors: ['ORGANIZATION_NOT_FOUND', 'INVALID_CURSOR', 'REQUEST_INVALID'],
+  errors: ['INVALID_CURSOR', 'REQUEST_INVALID'],
   handle({ federation }, { params: { organizationID: organizationId }, query, call }) {
     const since = when(query.since)
     const until = when(query.until)

@@ -3,7 +3,7 @@ import { byStatus, noContent } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { listOf, offsetQuery, toOffset } from '#gateway/records/page.ts'
 import { ListIssuersRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import { ADMIN, issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, publicField, warnings } from '../common.ts'
+import { issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, publicField, warnings } from '../common.ts'
 import { fromIssuer, toIssuerSettings } from './mappers.ts'
 import { createIssuerBody, issuer, updateIssuerBody } from './schemas.ts'
 
@@ -14,7 +14,6 @@ const SETTINGS = ['name', 'issuer_url', 'jwks_url', 'jwks', 'single_use', 'max_a
 const answer = z.strictObject({ data: issuer })
 
 export const listIssuers = operation({
-  ...ADMIN,
   id: 'issuers.list',
   method: 'get',
   path: LIST_PATH,
@@ -22,14 +21,12 @@ export const listIssuers = operation({
   summary: 'The issuers of an organization, oldest first, with the health of their keys',
   query: z.object(offsetQuery(ListIssuersRequestSchema)),
   answer: listOf(issuer),
-  errors: ['ORGANIZATION_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId }, query, call }) =>
     federation.listIssuers({ organizationId, ...toOffset(query) }, call.options()),
   present: ({ issuers, totalSize }) => ({ data: issuers.map(fromIssuer), total_count: totalSize }),
 })
 
 export const createIssuer = operation({
-  ...ADMIN,
   id: 'issuers.create',
   method: 'post',
   path: LIST_PATH,
@@ -39,7 +36,7 @@ export const createIssuer = operation({
     'The keys are not fetched yet: `key_health` shows whether they can be, after the first exchange or test of a token.',
   body: createIssuerBody,
   answer: byStatus({ 201: answer }),
-  errors: ['ORGANIZATION_NOT_FOUND', 'PLAN_REQUIRED', 'TOO_MANY_ISSUERS', 'REQUEST_INVALID'],
+  errors: ['PLAN_REQUIRED', 'TOO_MANY_ISSUERS', 'REQUEST_INVALID'],
   handle: ({ federation }, { params: { organizationID: organizationId }, body, call }) =>
     federation.createIssuer({ organizationId, settings: toIssuerSettings(body) }, call.options()),
   present: ({ issuer }) => ({ status: 201, body: { data: fromIssuer(issuer) } }),
@@ -47,21 +44,18 @@ export const createIssuer = operation({
 })
 
 export const getIssuer = operation({
-  ...ADMIN,
   id: 'issuers.get',
   method: 'get',
   path: PATH,
   params,
   summary: 'One issuer',
   answer,
-  errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, call }) =>
     federation.getIssuer({ organizationId, issuerId }, call.options()),
   present: ({ issuer }) => ({ data: fromIssuer(issuer) }),
 })
 
 export const updateIssuer = operation({
-  ...ADMIN,
   id: 'issuers.update',
   method: 'patch',
   path: PATH,
@@ -69,7 +63,7 @@ export const updateIssuer = operation({
   summary: 'Changes an issuer, which takes effect with the next exchange of every replica',
   body: updateIssuerBody,
   answer: z.strictObject({ data: issuer, warnings }),
-  errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND', 'PLAN_REQUIRED', 'REQUEST_INVALID'],
+  errors: ['PLAN_REQUIRED', 'REQUEST_INVALID'],
   handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, body, call }) => {
     const request = { organizationId, issuerId, settings: toIssuerSettings(body), updateMask: maskOf(body, SETTINGS) }
     return federation.updateIssuer(request, call.options())
@@ -79,14 +73,12 @@ export const updateIssuer = operation({
 })
 
 export const deleteIssuer = operation({
-  ...ADMIN,
   id: 'issuers.delete',
   method: 'delete',
   path: PATH,
   params,
   summary: 'Deletes an issuer; its policies remain, and refuse. Access tokens that were issued remain valid',
   answer: noContent,
-  errors: ['ORGANIZATION_NOT_FOUND', 'ISSUER_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, issuerID: issuerId }, call }) =>
     federation.deleteIssuer({ organizationId, issuerId }, call.options()),
 })

@@ -3,16 +3,7 @@ import { byStatus, noContent } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { listOf, offsetQuery, toOffset } from '#gateway/records/page.ts'
 import { ListPoliciesRequestSchema } from '#gen/portico/identity/v1/federation_service_pb.js'
-import {
-  ADMIN,
-  issuerId,
-  maskOf,
-  ORGANIZATION_PATH,
-  ofOrganization,
-  policyId,
-  publicField,
-  warnings,
-} from '../common.ts'
+import { issuerId, maskOf, ORGANIZATION_PATH, ofOrganization, policyId, publicField, warnings } from '../common.ts'
 import { fromPolicy, toPolicySettings } from './mappers.ts'
 import { createPolicyBody, policy, updatePolicyBody } from './schemas.ts'
 
@@ -23,7 +14,6 @@ const SETTINGS = ['name', 'issuer_id', 'subject', 'audience', 'condition', 'key_
 const saved = z.strictObject({ data: policy, warnings })
 
 export const listPolicies = operation({
-  ...ADMIN,
   id: 'policies.list',
   method: 'get',
   path: LIST_PATH,
@@ -34,7 +24,6 @@ export const listPolicies = operation({
     issuer_id: issuerId.optional().meta({ description: 'Only those of this issuer' }),
   }),
   answer: listOf(policy),
-  errors: ['ORGANIZATION_NOT_FOUND'],
   handle({ federation }, { params: { organizationID: organizationId }, query, call }) {
     const { issuer_id: issuerId } = query
     const request = { organizationId, ...toOffset(query), ...(issuerId !== undefined && { issuerId }) }
@@ -44,7 +33,6 @@ export const listPolicies = operation({
 })
 
 export const createPolicy = operation({
-  ...ADMIN,
   id: 'policies.create',
   method: 'post',
   path: LIST_PATH,
@@ -52,7 +40,7 @@ export const createPolicy = operation({
   summary: 'Determines which tokens of an issuer are exchanged, and for which key',
   body: createPolicyBody,
   answer: byStatus({ 201: saved }),
-  errors: ['ORGANIZATION_NOT_FOUND', 'PLAN_REQUIRED', 'TOO_MANY_POLICIES', 'REQUEST_INVALID'],
+  errors: ['PLAN_REQUIRED', 'TOO_MANY_POLICIES', 'REQUEST_INVALID'],
   handle: ({ federation }, { params: { organizationID: organizationId }, body, call }) =>
     federation.createPolicy({ organizationId, settings: toPolicySettings(body) }, call.options()),
   present: ({ policy, warnings }) => ({ status: 201, body: { data: fromPolicy(policy), warnings } }),
@@ -60,21 +48,18 @@ export const createPolicy = operation({
 })
 
 export const getPolicy = operation({
-  ...ADMIN,
   id: 'policies.get',
   method: 'get',
   path: POLICY_PATH,
   params: ofPolicy,
   summary: 'One policy',
   answer: z.strictObject({ data: policy }),
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
     federation.getPolicy({ organizationId, policyId }, call.options()),
   present: ({ policy }) => ({ data: fromPolicy(policy) }),
 })
 
 export const updatePolicy = operation({
-  ...ADMIN,
   id: 'policies.update',
   method: 'patch',
   path: POLICY_PATH,
@@ -82,7 +67,7 @@ export const updatePolicy = operation({
   summary: 'Changes a policy, which takes effect with the next exchange of every replica',
   body: updatePolicyBody,
   answer: saved,
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED', 'REQUEST_INVALID'],
+  errors: ['PLAN_REQUIRED', 'REQUEST_INVALID'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, body, call }) => {
     const request = { organizationId, policyId, settings: toPolicySettings(body), updateMask: maskOf(body, SETTINGS) }
     return federation.updatePolicy(request, call.options())
@@ -92,14 +77,12 @@ export const updatePolicy = operation({
 })
 
 export const deletePolicy = operation({
-  ...ADMIN,
   id: 'policies.delete',
   method: 'delete',
   path: POLICY_PATH,
   params: ofPolicy,
   summary: 'Deletes a policy; access tokens that were issued remain valid',
   answer: noContent,
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
     federation.deletePolicy({ organizationId, policyId }, call.options()),
 })

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { operation } from '#gateway/operation.ts'
-import { ADMIN } from '../common.ts'
 import { fromPolicy, toChecks } from './mappers.ts'
 import { ofPolicy, POLICY_PATH } from './operations.ts'
 import { addCheckBody, checkParameter, policy } from './schemas.ts'
@@ -8,35 +7,31 @@ import { addCheckBody, checkParameter, policy } from './schemas.ts'
 const answer = z.strictObject({ data: policy })
 
 export const pausePolicy = operation({
-  ...ADMIN,
   id: 'policies.pause',
   method: 'post',
   path: `${POLICY_PATH}/pause`,
   params: ofPolicy,
   summary: 'Pauses a policy, which refuses every exchange from now on. Pausing it again is not an error',
   answer,
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
     federation.pausePolicy({ organizationId, policyId }, call.options()),
   present: ({ policy }) => ({ data: fromPolicy(policy) }),
 })
 
 export const resumePolicy = operation({
-  ...ADMIN,
   id: 'policies.resume',
   method: 'post',
   path: `${POLICY_PATH}/resume`,
   params: ofPolicy,
   summary: 'Resumes a paused policy. Resuming it again is not an error',
   answer,
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED'],
+  errors: ['PLAN_REQUIRED'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, call }) =>
     federation.resumePolicy({ organizationId, policyId }, call.options()),
   present: ({ policy }) => ({ data: fromPolicy(policy) }),
 })
 
 export const addPolicyCheck = operation({
-  ...ADMIN,
   id: 'policies.checks.add',
   method: 'post',
   path: `${POLICY_PATH}/checks`,
@@ -44,7 +39,7 @@ export const addPolicyCheck = operation({
   summary: 'Adds a check of a claim that the policy does not have yet',
   body: addCheckBody,
   answer,
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'PLAN_REQUIRED', 'CHECK_EXISTS', 'REQUEST_INVALID'],
+  errors: ['PLAN_REQUIRED', 'CHECK_EXISTS', 'REQUEST_INVALID'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId }, body, call }) =>
     federation.addPolicyCheck({ organizationId, policyId, check: toChecks(body) }, call.options()),
   present: ({ policy }) => ({ data: fromPolicy(policy) }),
@@ -52,14 +47,12 @@ export const addPolicyCheck = operation({
 })
 
 export const removePolicyCheck = operation({
-  ...ADMIN,
   id: 'policies.checks.remove',
   method: 'delete',
   path: `${POLICY_PATH}/checks/{check}`,
   params: ofPolicy.extend({ check: checkParameter }),
   summary: 'Removes a check of a claim',
   answer,
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'CHECK_NOT_FOUND'],
   handle: ({ federation }, { params: { organizationID: organizationId, policyID: policyId, check }, call }) =>
     federation.removePolicyCheck({ organizationId, policyId, check }, call.options()),
   present: ({ policy }) => ({ data: fromPolicy(policy) }),

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { operation } from '#gateway/operation.ts'
-import { ADMIN, ORGANIZATION_PATH, ofOrganization, publicField } from '../common.ts'
+import { ORGANIZATION_PATH, ofOrganization, publicField } from '../common.ts'
 import { fromStep, toPolicySettings } from './mappers.ts'
 import { testPolicyBody, testResult } from './schemas.ts'
 
 export const testPolicy = operation({
-  ...ADMIN,
   id: 'policies.test',
   method: 'post',
   path: `${ORGANIZATION_PATH}/policies/test`,
@@ -13,7 +12,7 @@ export const testPolicy = operation({
   summary: 'The outcome that an exchange of a token would have, check by check; nothing is issued, claimed or recorded',
   body: testPolicyBody,
   answer: z.strictObject({ data: testResult }),
-  errors: ['ORGANIZATION_NOT_FOUND', 'POLICY_NOT_FOUND', 'REQUEST_INVALID'],
+  errors: ['POLICY_NOT_FOUND', 'REQUEST_INVALID'],
   handle({ federation }, { params: { organizationID: organizationId }, body, call }) {
     const { subject_token: subjectToken, policy_id: id, policy } = body
     const tested =

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { OF_SESSIONS } from '#gateway/credentials.ts'
 import { piecesOf, unparsed } from '#gateway/kinds.ts'
 import { operation } from '#gateway/operation.ts'
 import { sessionParameter } from '#gateway/records/ids.ts'
@@ -15,15 +14,12 @@ export const exportSession = operation({
   id: 'experimental.session.export',
   method: 'get',
   path: '/api/experimental/session/{sessionID}/export',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Exports a session with all its settled messages',
   description:
     'A stored message that cannot be read is an UnknownError; a failure after the first byte ends the connection.',
   params: z.object({ sessionID: sessionParameter }),
   query: exportQuery,
   answer: piecesOf(z.strictObject({ data: transferData })),
-  errors: ['SESSION_NOT_FOUND'],
   handle({ session }, { params, query, call }) {
     const sanitized = query.sanitize === 'true'
     const request = { sessionId: params.sessionID, withoutContent: sanitized }
@@ -38,8 +34,6 @@ export const importSession = operation({
   id: 'experimental.session.import',
   method: 'post',
   path: '/api/experimental/session/import',
-  family: 'instance',
-  credentials: OF_SESSIONS,
   summary: 'Imports an exported session',
   description:
     'Either all of it is imported, or nothing. Location, project, subpath, fork and revert of `info` are ' +
