@@ -19,7 +19,7 @@ export async function filledMongo(uri: string, count: number): Promise<SessionSt
   }
   for (const session of someSessions(count)) {
     const _id = keyOf(session.workspace, session.id)
-    documents.push({ _id, version: 1, base: 0, ...session })
+    documents.push({ _id, version: 1, base: 0, notice: null, ...session })
     if (documents.length === TOGETHER) await write()
   }
   await write()

@@ -1,4 +1,4 @@
-import type { SessionRecord } from '#services/session/adapters/common/session-record.ts'
+import type { SessionRecord } from '#services/session/adapters/tables/sessions.ts'
 
 /** The workspace that the sessions are in. */
 export const W = 'wrk_0123456789abcdefghij'
@@ -46,7 +46,7 @@ export function* someSessions(count: number): Generator<SessionRecord> {
       interruptRequested: 0,
       lastAdmitter: null,
       fence: 1,
-      attempts: 0,
+      acquisitions: 0,
       leaseOwner: null,
       leaseUntil: 0,
       claimableAt: null,

@@ -7,7 +7,7 @@ import { systemClock } from '#shared/clock.ts'
 import { randomText } from '#shared/ids.ts'
 import { makeDataDirectory } from '#shared/stores/data-directory.ts'
 import { hashOf, isHash, refOf } from '../common/blob-content.ts'
-import type { BlobKey } from '../common/blob-uses.ts'
+import type { BlobKey } from '../tables/blobs.ts'
 import { isIntact, isRegular, readRegular, replaceBy, syncDirectory, writeSynced } from './blob-file.ts'
 
 /** What the session store knows about blobs. */

@@ -2,7 +2,8 @@ import type { Document, Filter } from 'mongodb'
 import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
 import type { ActivityQuery } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type ActivityRecord, toCounted } from '../common/activity-record.ts'
+import { projectionOf } from '#shared/stores/mongo-table.ts'
+import { type ActivityRecord, callColumns, countedColumns, toCounted } from '../tables/activity.ts'
 import { type Collections, type Keyed, keyOf, type SessionDocument } from './collections.ts'
 
 /** How many documents to read at once. */
@@ -19,17 +20,7 @@ export async function* listActivity(
   { from, to, projectId, calls }: ActivityQuery,
 ): AsyncGenerator<readonly CountedActivity[]> {
   const known = new Map<string, Known>()
-  const projection = {
-    sessionId: 1,
-    seq: 1,
-    id: 1,
-    type: 1,
-    model: 1,
-    costNanos: 1,
-    tokens: 1,
-    timeCreated: 1,
-    ...(calls && { calls: 1 }),
-  }
+  const projection = { ...projectionOf(calls ? callColumns : countedColumns), sessionId: 1, seq: 1, id: 1 }
   const options = {
     projection,
     sort: { timeCreated: 1, id: 1 },
@@ -77,6 +68,6 @@ async function learn(
   const found = sessions.find<Pick<SessionDocument, keyof typeof projection>>(filter, { projection, ...LIMIT })
   for (const session of await found.toArray()) {
     const isWanted = projectId === undefined || session.projectId === projectId
-    known.set(session.id, isWanted ? { isRoot: session.parentId === null, base: session.base ?? 0 } : null)
+    known.set(session.id, isWanted ? { isRoot: session.parentId === null, base: session.base } : null)
   }
 }

@@ -141,7 +141,7 @@ export class MongoLeases {
     const until = { $add: [SERVER_NOW, durationMs] }
     const changes = {
       fence: { $add: ['$fence', 1] },
-      attempts: { $add: [{ $ifNull: ['$attempts', 0] }, 1] },
+      acquisitions: { $add: ['$acquisitions', 1] },
       version: { $add: ['$version', 1] },
       leaseOwner: { $literal: owner },
       leaseUntil: until,
@@ -149,7 +149,7 @@ export class MongoLeases {
     }
     const options = {
       returnDocument: 'before',
-      projection: { fence: 1, attempts: 1, running: 1, leaseUntil: 1 },
+      projection: { fence: 1, acquisitions: 1, running: 1, leaseUntil: 1 },
       maxTimeMS: CLAIM_MS,
     } as const
     try {
@@ -164,9 +164,9 @@ export class MongoLeases {
         : await this.#mongo.transact(claim)
       this.#locked.delete(_id)
       if (record === null) return undefined
-      const { fence, attempts, running, leaseUntil: heldUntil } = record
+      const { fence, acquisitions, running, leaseUntil: heldUntil } = record
       const unfinished = running === 1
-      return { workspace, sessionId: id, fence: fence + 1, unfinished, acquisitions: (attempts ?? 0) + 1, heldUntil }
+      return { workspace, sessionId: id, fence: fence + 1, unfinished, acquisitions: acquisitions + 1, heldUntil }
     } catch (thrown) {
       const isLate = isStoreUnavailable(thrown) || thrown instanceof OutOfTime
       const error = isLate ? new Refused(true) : thrown

@@ -3,7 +3,7 @@ import type { Session } from '#services/session/domain/session.ts'
 import type { SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
-import { toListed } from '../common/session-record.ts'
+import { toListed } from '../tables/sessions.ts'
 import type { Collections, SessionDocument } from './collections.ts'
 import { afterOf, type FilterName, filterOf, namesIn, timesOf } from './session-filters.ts'
 

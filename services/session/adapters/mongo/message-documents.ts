@@ -1,6 +1,6 @@
 import type { FindOptions } from 'mongodb'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import { type MessageRecord, type PartRecord, toStoredMessage } from '../common/message-record.ts'
+import { type MessageRecord, type PartRecord, toStoredMessage } from '../tables/messages.ts'
 import type { Collections } from './collections.ts'
 
 /** Messages of a workspace with their parts. */

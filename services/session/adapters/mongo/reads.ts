@@ -10,10 +10,11 @@ import type { Session } from '#services/session/domain/session.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
-import type { MessageRecord } from '../common/message-record.ts'
-import { type RequestRecord, toKnownRequest, toKnownRequests, toRequests } from '../common/records.ts'
-import { type SessionRecord, STATE_FIELDS, type StateRecord, toSession, toState } from '../common/session-record.ts'
+import { projectionOf } from '#shared/stores/mongo-table.ts'
+import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../tables/inbox.ts'
+import type { MessageRecord } from '../tables/messages.ts'
+import { type RequestRecord, toKnownRequest, toKnownRequests, toRequests } from '../tables/permissions.ts'
+import { type SessionRecord, type StateRecord, stateColumns, toSession, toState } from '../tables/sessions.ts'
 import { type Collections, type Keyed, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
 import { type Belonging, isOwned } from './hidden/hidden-sessions.ts'
 import { readStored } from './message-documents.ts'
@@ -26,11 +27,7 @@ import type { ServerState, Transaction } from './transaction.ts'
  */
 const NEARLY_FULL = MOST_INBOX_ITEMS / 2
 
-const STATE_PROJECTION = {
-  ...Object.fromEntries(STATE_FIELDS.map((field) => [field, 1])),
-  base: 1,
-  leaseNow: SERVER_NOW,
-}
+const STATE_PROJECTION = { ...projectionOf(stateColumns), base: 1, leaseNow: SERVER_NOW }
 
 /**
  * Reads one session, in a transaction or outside of any. `state` has to be called before anything that is read by the
@@ -50,7 +47,7 @@ export class MongoReads implements SessionReads {
     this.#workspace = workspace
     this.#sessionId = sessionId
     this.#transaction = transaction
-    this.#options = { maxTimeMS: MAX_TIME_MS, ...(transaction === undefined ? {} : { session: transaction.session }) }
+    this.#options = { maxTimeMS: MAX_TIME_MS, session: transaction?.session }
   }
 
   async state(): Promise<ServerState | undefined> {
@@ -59,7 +56,7 @@ export class MongoReads implements SessionReads {
       StateRecord & Pick<ServerState, 'leaseNow'> & Pick<SessionDocument, 'base'>
     >({ _id: keyOf(this.#workspace, this.#sessionId) }, { ...this.#options, projection: STATE_PROJECTION })
     if (record === null) return undefined
-    this.#base = record.base ?? 0
+    this.#base = record.base
     return { state: toState(record), leaseNow: record.leaseNow, base: this.#base }
   }
 

@@ -20,7 +20,8 @@ import { prepareMongoSchema } from '#shared/stores/mongo-schema.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import { joinPorts } from '../common/join-ports.ts'
 import { leaseLost, requireSession } from '../common/refusals.ts'
-import { newSessionRecord } from '../common/to-session-record.ts'
+import { MONGO } from '../schema.ts'
+import { newSessionRecord } from '../tables/sessions.ts'
 import { type Collections, collectionsOf } from './collections.ts'
 import { MongoEventLog } from './events/event-log.ts'
 import { giveUpStaged, readBase } from './hidden/hidden-sessions.ts'
@@ -31,7 +32,6 @@ import { MongoNotices } from './notices.ts'
 import { MongoQueue } from './queue/queue.ts'
 import type { MongoJob } from './queue/waiting-jobs.ts'
 import { MongoReads } from './reads.ts'
-import { SCHEMA } from './schema.ts'
 import { MongoSessionLists } from './session-lists.ts'
 import type { StoreParts } from './store-parts.ts'
 import type { ServerState } from './transaction.ts'
@@ -46,7 +46,7 @@ export async function openMongoSessionStore(options: {
   readonly newId?: NewId
 }): Promise<SessionStore> {
   const { mongo, clock, newId = (prefix) => timedId(prefix, clock) } = options
-  await prepareMongoSchema(mongo, SCHEMA)
+  await prepareMongoSchema(mongo, MONGO)
   const collections = collectionsOf(mongo.db)
   const queue = new MongoQueue(mongo, collections)
   const parts = { mongo, collections, queue, notices: new MongoNotices(collections), clock, newId }
@@ -85,7 +85,7 @@ class MongoSessionStore
   }
 
   async createSession({ workspace, sessionId }: SessionKey, create: CreateSession, parent?: Lease): Promise<Session> {
-    const key = { workspace, sessionId, ...(parent && { fence: parent.fence }) }
+    const key = { workspace, sessionId, fence: parent?.fence }
     return this.#run(key, async (batch) => {
       const existing = await batch.reads.sessionIfAny()
       if (existing !== undefined) return existing

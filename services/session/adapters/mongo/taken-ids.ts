@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb'
 import type { TakenId } from '#services/session/domain/inbox.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type InboxRecord, toTakenId } from '../common/inbox-record.ts'
+import { type InboxRecord, toTakenId } from '../tables/inbox.ts'
 import { type Collections, keyOf } from './collections.ts'
 import type { Belonging } from './hidden/hidden-sessions.ts'
 import type { Transaction } from './transaction.ts'

@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb'
 import type { SessionState } from '#services/session/domain/session-state.ts'
-import type { InboxRecord } from '../common/inbox-record.ts'
+import type { InboxRecord } from '../tables/inbox.ts'
 
 /** An inbox item that is added, or the fact that an existing one changes. */
 export type Unwritten = InboxRecord | 'changed'

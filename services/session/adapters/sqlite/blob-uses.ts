@@ -1,5 +1,5 @@
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type BlobKey, hashesIn } from '../common/blob-uses.ts'
+import { type BlobKey, hashesIn } from '../tables/blobs.ts'
 
 const USE = 'INSERT OR IGNORE INTO blobUses (workspace, hash, message) VALUES (?, ?, ?)'
 const LOOSE = 'INSERT OR IGNORE INTO looseBlobs (workspace, hash)'
@@ -37,7 +37,8 @@ export class BlobUses {
 
   /** Blobs that may be unused, after one of them. */
   loose(after: BlobKey | undefined, limit: number): BlobKey[] {
-    const sql = 'SELECT * FROM looseBlobs WHERE (workspace, hash) > (?, ?) ORDER BY workspace, hash LIMIT ?'
+    const sql =
+      'SELECT workspace, hash FROM looseBlobs WHERE (workspace, hash) > (?, ?) ORDER BY workspace, hash LIMIT ?'
     return this.#file.statement(sql).all(after?.workspace ?? '', after?.hash ?? '', limit) as unknown as BlobKey[]
   }
 

@@ -21,8 +21,8 @@ export function claimLease(
 ): AcquiredLease | undefined {
   const oldest = file.statement(OLDEST).get(now, JSON.stringify(except))
   if (oldest === undefined) return undefined
-  const sql = `UPDATE sessions SET fence = fence + 1, attempts = attempts + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
-    WHERE number = ? RETURNING workspace, id, fence, attempts, running`
+  const sql = `UPDATE sessions SET fence = fence + 1, acquisitions = acquisitions + 1, leaseOwner = ?, leaseUntil = ?, claimableAt = ?
+    WHERE number = ? RETURNING workspace, id, fence, acquisitions, running`
   const until = now + durationMs
   const row = file.statement(sql).get(owner, until, until, oldest.number as number) as Record<string, SQLOutputValue>
   return {
@@ -30,7 +30,7 @@ export function claimLease(
     sessionId: row.id as string,
     fence: row.fence as number,
     unfinished: row.running === 1,
-    acquisitions: row.attempts as number,
+    acquisitions: row.acquisitions as number,
     heldUntil: oldest.leaseUntil as number,
   }
 }

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { Session } from '#services/session/domain/session.ts'
 import type { Place, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { columnList, selectAll } from '#shared/stores/sqlite-table.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
-import { type PublicRecord, toListed } from '../common/session-record.ts'
+import { type PublicRecord, sessionColumns, toListed } from '../tables/sessions.ts'
 import { all, between, type Condition, planOf, type SessionPlan } from './session-plan.ts'
-import { SESSION_COLUMNS, type SessionRow, toPublicRecord } from './session-rows.ts'
 
 /** Entries of an index that are gone through in one piece: the first time, and at most. */
 const FIRST_PIECE = 256
@@ -65,9 +65,8 @@ function select(
   range: Condition | undefined,
   limit: number,
 ): PublicRecord[] {
-  const { sql, values } = ordered(SESSION_COLUMNS, plan, query, range)
-  const rows = file.rows(`${sql} LIMIT ?`).all(...values, limit) as unknown as SessionRow[]
-  return rows.map(toPublicRecord)
+  const { sql, values } = ordered(columnList(sessionColumns), plan, query, range)
+  return selectAll(file, sessionColumns, `FROM (${sql} LIMIT ?)`, ...values, limit)
 }
 
 function ordered(columns: string, plan: SessionPlan, query: SessionQuery, range: Condition | undefined): Condition {

@@ -2,9 +2,11 @@ import { setImmediate } from 'node:timers/promises'
 import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import { type MessagePage, type MessageQuery, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { type RequestRecord, toRequests } from '../common/records.ts'
+import { selectAll } from '#shared/stores/sqlite-table.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
-import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
+import { messages } from '../tables/messages.ts'
+import { requests, toRequests } from '../tables/permissions.ts'
+import { readStored } from './message-rows.ts'
 
 /** What is read of a message, in bytes; long texts are not read for it. */
 const SIZE = `octet_length(data) + ${RECORD_BYTES} + (SELECT coalesce(sum(octet_length(parts.data) + ${RECORD_BYTES}), 0)
@@ -29,8 +31,8 @@ export function listMessages(
   const most = query.limit + 1
   const sizes = query.bytes === undefined ? [] : file.statement(`SELECT ${SIZE} ${rest}`).iterate(...values, most)
   const { count, all } = fitting(sizes as Iterable<Sized>, query.bytes)
-  const rows = file.statement(`SELECT ${MESSAGE_COLUMNS} ${rest}`).all(...values, all ? most : count)
-  const page = toPage(rows as unknown as MessageRow[], query, (record) => readStored(file, record))
+  const records = selectAll(file, messages.columns, rest, ...values, all ? most : count)
+  const page = toPage(records, query, (record) => readStored(file, record))
   return { ...page, more: page.more || !all, incarnation: String(number) }
 }
 
@@ -48,10 +50,10 @@ export function listPermissionRequests(
 ): PermissionRequest[] {
   const session = sessionId === undefined ? '' : 'AND sessionId = ?'
   const order = sessionId === undefined ? 'timeCreated, seq' : 'seq'
-  const sql = `SELECT * FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ? ${session}
+  const waiting = `FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ? ${session}
     ORDER BY ${order} LIMIT 1000`
   const values = sessionId === undefined ? [workspace, now] : [workspace, now, sessionId]
-  return toRequests(file.statement(sql).all(...values) as unknown as RequestRecord[])
+  return toRequests(selectAll(file, requests.columns, waiting, ...values))
 }
 
 /** How many of the waiting requests are read at once. */
@@ -63,11 +65,11 @@ export async function* waitingRequests(
   workspace: string,
   now: number,
 ): AsyncGenerator<readonly PermissionRequest[]> {
-  const sql = `SELECT * FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ?
+  const waiting = `FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ?
     AND (timeCreated, seq, id) > (?, ?, ?) ORDER BY timeCreated, seq, id LIMIT ${BATCH}`
   let after: readonly [number, number, string] = [0, 0, '']
   for (;;) {
-    const records = file.statement(sql).all(workspace, now, ...after) as unknown as RequestRecord[]
+    const records = selectAll(file, requests.columns, waiting, workspace, now, ...after)
     yield toRequests(records)
     const last = records.at(-1)
     if (last === undefined || records.length < BATCH) return

@@ -5,6 +5,7 @@ import { timedId } from '#shared/ids.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
 import { joinPorts } from '../common/join-ports.ts'
 import { SessionChanges } from '../common/session-changes.ts'
+import { SQLITE } from '../schema.ts'
 import { BlobUses } from './blob-uses.ts'
 import { SqliteEventLog } from './events/event-log.ts'
 import { WorkspaceNumbers } from './events/workspace-numbers.ts'
@@ -12,7 +13,6 @@ import { HiddenSessions } from './hidden/hidden-sessions.ts'
 import { SqliteRemoval } from './hidden/removal.ts'
 import { SqliteStaging } from './hidden/staging.ts'
 import { voidLeases } from './leases.ts'
-import { SCHEMA } from './schema.ts'
 import { SqliteSessionLists } from './session-lists.ts'
 import { SqliteSessionStore } from './session-store.ts'
 
@@ -29,7 +29,7 @@ export async function openSqliteSessionStore(options: {
 }): Promise<SessionStore & { readonly blobUses: BlobUses }> {
   const { path, clock, newId = (prefix) => timedId(prefix, clock), park = false } = options
   const undone = (): void => workspaces.forget()
-  const file = new SqliteFile(path, { schema: SCHEMA, exclusive: true, undone })
+  const file = new SqliteFile(path, { schema: SQLITE, exclusive: true, undone })
   const workspaces = new WorkspaceNumbers(file)
   try {
     // 16 MiB instead of 4: pages that many writes touch are copied back less often.

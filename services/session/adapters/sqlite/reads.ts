@@ -18,45 +18,33 @@ import type { SessionState } from '#services/session/domain/session-state.ts'
 import type { Unfinished } from '#services/session/domain/settle-aborted.ts'
 import type { SessionReads } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { FirstSteers, type InboxRecord, inOrder, toKnownItem, toWaitingInput } from '../common/inbox-record.ts'
-import { type RequestRecord, toKnownRequest, toKnownRequests, toRequests } from '../common/records.ts'
-import { toRemoved, toSession, toState } from '../common/session-record.ts'
-import { MESSAGE_COLUMNS, type MessageRow, readStored } from './message-rows.ts'
-import {
-  SESSION_COLUMNS,
-  type SessionRow,
-  STATE_COLUMNS,
-  type StateRow,
-  toPublicRecord,
-  toStateRecord,
-} from './session-rows.ts'
+import { selectAll, selectEach, selectOne } from '#shared/stores/sqlite-table.ts'
+import { integer } from '#shared/stores/table.ts'
+import { FirstSteers, type InboxRecord, inbox, inOrder, toKnownItem, toWaitingInput } from '../tables/inbox.ts'
+import { messages } from '../tables/messages.ts'
+import { type RequestRecord, requests, toKnownRequest, toKnownRequests, toRequests } from '../tables/permissions.ts'
+import { sessionColumns, stateColumns, toRemoved, toSession, toState } from '../tables/sessions.ts'
+import { readStored } from './message-rows.ts'
 
-const SESSION_SQL = `SELECT ${SESSION_COLUMNS} FROM sessions WHERE workspace = ? AND id = ?`
-const STATE_SQL = `SELECT number, ${STATE_COLUMNS} FROM sessions WHERE workspace = ? AND id = ?`
+const OF_SESSION = 'FROM sessions WHERE workspace = ? AND id = ?'
+const numberedState = { number: integer(), ...stateColumns }
 
 /** The state of a session and its number, or undefined when there is none. */
 export function readState(file: SqliteFile, workspace: string, sessionId: string): FoundSession | undefined {
-  const found = readRecord(file, workspace, sessionId)
-  return found && { number: found.number, state: toState(found.record) }
+  const record = selectOne(file, numberedState, OF_SESSION, workspace, sessionId)
+  return record && { number: record.number, state: toState(record) }
 }
 
 /** The same of what a removal needs. */
 export function readRemoved(file: SqliteFile, workspace: string, sessionId: string) {
-  const found = readRecord(file, workspace, sessionId)
-  return found && { number: found.number, state: toRemoved(found.record) }
-}
-
-function readRecord(file: SqliteFile, workspace: string, sessionId: string) {
-  const row = file.rows(STATE_SQL).get(workspace, sessionId) as unknown as [number, ...StateRow] | undefined
-  if (row === undefined) return undefined
-  const [number, ...state] = row
-  return { number, record: toStateRecord(state) }
+  const record = selectOne(file, numberedState, OF_SESSION, workspace, sessionId)
+  return record && { number: record.number, state: toRemoved(record) }
 }
 
 /** A session, or undefined when there is none. */
 export function readSession(file: SqliteFile, workspace: string, sessionId: string): Session | undefined {
-  const row = file.rows(SESSION_SQL).get(workspace, sessionId) as unknown as SessionRow | undefined
-  return row && toSession(toPublicRecord(row))
+  const record = selectOne(file, sessionColumns, OF_SESSION, workspace, sessionId)
+  return record && toSession(record)
 }
 
 /** A session that was found. */
@@ -93,7 +81,7 @@ export class SqliteReads implements SessionReads {
   }
 
   item(id: string): KnownItem | undefined {
-    return this.#all<InboxRecord>('inbox', 'workspace = ? AND id = ?', this.#workspace, id).map(toKnownItem)[0]
+    return this.#items('workspace = ? AND id = ?', this.#workspace, id).map(toKnownItem)[0]
   }
 
   moveReads(id: string): MoveReads {
@@ -110,10 +98,9 @@ export class SqliteReads implements SessionReads {
 
   waiting(): WaitingInputs {
     const first = new FirstSteers()
-    const where = `session = ? AND state = 'waiting' AND delivery = 'steer' ORDER BY seq LIMIT ?`
-    const steers = this.#file.statement(`SELECT * FROM inbox WHERE ${where}`)
-    for (const record of steers.iterate(this.#session.number, FirstSteers.read)) {
-      if (!first.add(record as unknown as InboxRecord)) break
+    const steers = `FROM inbox WHERE session = ? AND state = 'waiting' AND delivery = 'steer' ORDER BY seq LIMIT ?`
+    for (const record of selectEach(this.#file, inbox.columns, steers, this.#session.number, FirstSteers.read)) {
+      if (!first.add(record)) break
     }
     return { steers: first.steers, queued: this.#waiting('queue', 0, 2), more: first.more }
   }
@@ -127,11 +114,11 @@ export class SqliteReads implements SessionReads {
   }
 
   request(id: string): KnownRequest | undefined {
-    return this.#all<RequestRecord>('requests', 'id = ?', id).map(toKnownRequest)[0]
+    return this.#requests('id = ?', id).map(toKnownRequest)[0]
   }
 
   waitingRequests(): PermissionRequest[] {
-    return toRequests(this.#all<RequestRecord>('requests', 'reply IS NULL ORDER BY seq'))
+    return toRequests(this.#requests('reply IS NULL ORDER BY seq'))
   }
 
   waitingRequestIds(): string[] {
@@ -145,7 +132,7 @@ export class SqliteReads implements SessionReads {
   unfinished(): Unfinished {
     const found = this.#messages('unfinished = 1 ORDER BY seq')
     const unfinished = found.map(({ message }) => message as Unfinished['unfinished'][number])
-    const waiting = this.#all<RequestRecord>('requests', 'reply IS NULL ORDER BY seq')
+    const waiting = this.#requests('reply IS NULL ORDER BY seq')
     const first = found[0]?.seq
     const answered = first === undefined ? [] : this.#answeredSince(first)
     return { unfinished, requests: toKnownRequests([...answered, ...waiting]) }
@@ -154,9 +141,8 @@ export class SqliteReads implements SessionReads {
   /** Answered requests after a place in the session, newest first. */
   #answeredSince(seq: number): RequestRecord[] {
     const found: RequestRecord[] = []
-    const sql = 'SELECT * FROM requests WHERE session = ? AND reply IS NOT NULL ORDER BY rowid DESC'
-    for (const record of this.#file.statement(sql).iterate(this.#session.number)) {
-      const request = record as unknown as RequestRecord
+    const answered = 'FROM requests WHERE session = ? AND reply IS NOT NULL ORDER BY rowid DESC'
+    for (const request of selectEach(this.#file, requests.columns, answered, this.#session.number)) {
       if (request.seq < seq) break
       found.push(request)
     }
@@ -172,25 +158,27 @@ export class SqliteReads implements SessionReads {
   }
 
   #ofKind(kind: InboxRecord['kind']): WaitingInput[] {
-    return this.#all<InboxRecord>('inbox', "state = 'waiting' AND kind = ? ORDER BY seq", kind).map(toWaitingInput)
+    return this.#items("state = 'waiting' AND kind = ? ORDER BY seq", kind).map(toWaitingInput)
   }
 
   #waiting(delivery: Delivery, afterSeq: number, limit: number): WaitingInput[] {
     const where = "state = 'waiting' AND delivery = ? AND seq > ? ORDER BY seq LIMIT ?"
-    return this.#all<InboxRecord>('inbox', where, delivery, afterSeq, limit).map(toWaitingInput)
+    return this.#items(where, delivery, afterSeq, limit).map(toWaitingInput)
   }
 
   #messages(where: string, ...values: SQLInputValue[]): StoredMessage[] {
-    const sql = `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE session = ? AND ${where}`
-    const rows = this.#file.statement(sql).all(this.#session.number, ...values)
-    return (rows as unknown as MessageRow[]).map((row) => readStored(this.#file, row))
+    const own = `FROM messages WHERE session = ? AND ${where}`
+    const records = selectAll(this.#file, messages.columns, own, this.#session.number, ...values)
+    return records.map((record) => readStored(this.#file, record))
   }
 
-  #all<T>(table: 'inbox' | 'requests', where: string, ...values: SQLInputValue[]): T[] {
-    const { number, state } = this.#session
-    const [session, keys] =
-      table === 'inbox' ? ['session = ?', [number]] : ['workspace = ? AND sessionId = ?', [this.#workspace, state.id]]
-    const sql = `SELECT * FROM ${table} WHERE ${session} AND ${where}`
-    return this.#file.statement(sql).all(...keys, ...values) as T[]
+  #items(where: string, ...values: SQLInputValue[]): InboxRecord[] {
+    const own = `FROM inbox WHERE session = ? AND ${where}`
+    return selectAll(this.#file, inbox.columns, own, this.#session.number, ...values)
+  }
+
+  #requests(where: string, ...values: SQLInputValue[]): RequestRecord[] {
+    const own = `FROM requests WHERE workspace = ? AND sessionId = ? AND ${where}`
+    return selectAll(this.#file, requests.columns, own, this.#workspace, this.#session.state.id, ...values)
   }
 }

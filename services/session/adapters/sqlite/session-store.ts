@@ -14,7 +14,7 @@ import type {
   SessionView,
 } from '#services/session/ports/session-store.ts'
 import { leaseLost, requireSession } from '../common/refusals.ts'
-import { newSessionRecord } from '../common/to-session-record.ts'
+import { newSessionRecord } from '../tables/sessions.ts'
 import { claimLease, hasClaim, renewLease } from './leases.ts'
 import { readSession, readState, SqliteReads } from './reads.ts'
 import { saveNewSession, saveRevision } from './save.ts'

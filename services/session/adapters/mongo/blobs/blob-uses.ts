@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb'
-import { hashesIn } from '#services/session/adapters/common/blob-uses.ts'
+import { hashesIn } from '#services/session/adapters/tables/blobs.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { type BlobUse, type Collections, keyOf, type Table } from '../collections.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
+import { type EventRecord, isDeletion } from '#services/session/adapters/tables/events.ts'
 import { Broadcast } from '#shared/broadcast/broadcast.ts'
 import { changesAfter, endOfLog, isLost, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EventRecord } from '#services/session/adapters/common/event-record.ts'
+import type { EventRecord } from '#services/session/adapters/tables/events.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import type { BroadcastReader } from '#shared/broadcast/broadcast.ts'
 import { endOfLog, isKnown, isLost, type LogPlace } from '../change-stream.ts'

@@ -5,7 +5,7 @@ import {
   type EventRecord,
   type EventSource,
   parseEvent,
-} from '#services/session/adapters/common/event-record.ts'
+} from '#services/session/adapters/tables/events.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import { type Collections, keyOf, partKey } from '../collections.ts'

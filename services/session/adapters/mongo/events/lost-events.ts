@@ -1,4 +1,4 @@
-import { type EventRecord, isDeletion, parseEvent } from '#services/session/adapters/common/event-record.ts'
+import { type EventRecord, isDeletion, parseEvent } from '#services/session/adapters/tables/events.ts'
 import type { LostEvent, TailItem } from '#services/session/ports/event-log.ts'
 
 /** If there are more different ones, a notice does not name the events that are lost. */

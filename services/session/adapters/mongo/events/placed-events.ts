@@ -1,4 +1,4 @@
-import { type EventRecord, isDeletion } from '#services/session/adapters/common/event-record.ts'
+import { type EventRecord, isDeletion } from '#services/session/adapters/tables/events.ts'
 import { changesAfter, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { ownedOf } from '../hidden/hidden-sessions.ts'

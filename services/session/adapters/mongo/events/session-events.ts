@@ -1,4 +1,4 @@
-import { isKept, PAGE_CHARACTERS } from '#services/session/adapters/common/event-record.ts'
+import { isKept, PAGE_CHARACTERS } from '#services/session/adapters/tables/events.ts'
 import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { SessionEvents } from '#services/session/ports/event-log.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'

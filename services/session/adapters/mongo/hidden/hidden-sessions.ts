@@ -1,9 +1,10 @@
 import type { ClientSession, Document } from 'mongodb'
 import { stillBelow } from '#services/session/adapters/common/refusals.ts'
-import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
+import { hiddenSessions } from '#services/session/adapters/tables/sessions.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import { randomText } from '#shared/ids.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { type RecordOf, toRow } from '#shared/stores/table.ts'
 import { type Collections, type HiddenDocument, keyOf, SERVER_NOW } from '../collections.ts'
 
 /** What a record says of where it belongs. */
@@ -16,16 +17,15 @@ const STAGED = { kind: { $ne: 'removal' } } as const
 
 /** A document of `hiddenSessions`; it is due at once. */
 export function hiddenDocument(
-  hidden: Pick<HiddenDocument, 'workspace' | 'sessionId' | 'kind' | 'base' | 'seq' | 'above'>,
-  tools?: LeftTools,
+  base: number,
+  hidden: Omit<RecordOf<typeof hiddenSessions.columns>, 'until'>,
 ): HiddenDocument {
-  const { workspace, sessionId } = hidden
-  const _id = `${keyOf(workspace, sessionId)}/${randomText(12)}`
-  return { _id, ...hidden, tools: tools === undefined ? null : JSON.stringify(tools), until: 0 }
+  const _id = `${keyOf(hidden.workspace, hidden.sessionId)}/${randomText(12)}`
+  return { _id, base, ...toRow(hiddenSessions.columns, { ...hidden, until: 0 }) }
 }
 
 export function toRemoval({ _id, workspace, sessionId, tools }: HiddenDocument): Removal {
-  return { workspace, sessionId, tools: tools === null ? undefined : (JSON.parse(tools) as LeftTools), key: _id }
+  return { workspace, sessionId, tools: hiddenSessions.columns.tools.decode(tools), key: _id }
 }
 
 /** An update that extends the time of a hidden session. */
@@ -44,14 +44,14 @@ export const LIVE = { ...STAGED, $expr: { $gt: ['$until', SERVER_NOW] } } as con
  * earlier one with the id.
  */
 export async function readBase(
-  { hiddenSessions, events }: Collections,
+  { hiddenSessions: hiddenDocuments, events }: Collections,
   workspace: string,
   sessionId: string,
   session: ClientSession,
 ): Promise<{ readonly base: number; readonly staged: boolean }> {
   const own = { workspace, sessionId }
   const [hidden, lastEvent] = await Promise.all([
-    hiddenSessions.find(own, { session, maxTimeMS: MAX_TIME_MS }).toArray(),
+    hiddenDocuments.find(own, { session, maxTimeMS: MAX_TIME_MS }).toArray(),
     events.findOne(own, {
       sort: { seq: -1 },
       projection: { seq: 1 },
@@ -59,7 +59,7 @@ export async function readBase(
       maxTimeMS: MAX_TIME_MS,
     }),
   ])
-  if (hidden.some(({ above }) => above !== undefined)) throw stillBelow()
+  if (hidden.some(({ above }) => above !== null)) throw stillBelow()
   const staged = hidden.some(({ kind }) => kind !== 'removal')
   // An event of a removal has the number after its session's last.
   return { base: Math.max(lastEvent?.seq ?? 0, ...hidden.map(({ seq }) => seq + 1)), staged }
@@ -67,12 +67,12 @@ export async function readBase(
 
 /** Turns what is staged under an id into removals. */
 export async function giveUpStaged(
-  { hiddenSessions }: Collections,
+  collections: Collections,
   filter: Pick<HiddenDocument, 'workspace' | 'sessionId'> & Partial<Pick<HiddenDocument, '_id'>>,
   session?: ClientSession,
 ): Promise<void> {
-  const options = { maxTimeMS: MAX_TIME_MS, ...(session && { session }) }
-  await hiddenSessions.updateMany({ ...filter, ...STAGED }, { $set: { kind: 'removal', until: 0 } }, options)
+  const update = { $set: { kind: 'removal', until: 0 } } as const
+  await collections.hiddenSessions.updateMany({ ...filter, ...STAGED }, update, { maxTimeMS: MAX_TIME_MS, session })
 }
 
 /** Whether a record belongs to a session that exists or is staged, and not to one that is being removed. */
@@ -87,20 +87,20 @@ export async function isOwned(
 
 /** Those of some records that belong to a session that exists or is staged, and not to one that is being removed. */
 export async function ownedOf<R extends Belonging>(
-  { sessions, hiddenSessions }: Collections,
+  { sessions, hiddenSessions: hiddenDocuments }: Collections,
   workspace: string,
   records: readonly R[],
   session?: ClientSession,
 ): Promise<R[]> {
-  const options = { maxTimeMS: MAX_TIME_MS, ...(session && { session }) }
+  const options = { maxTimeMS: MAX_TIME_MS, session }
   const keys = new Set(records.map(({ sessionId }) => keyOf(workspace, sessionId)))
   const found = await sessions.find({ _id: { $in: [...keys] } }, { ...options, projection: { base: 1 } }).toArray()
-  const bases = new Map(found.map(({ _id, base = 0 }) => [_id, base]))
+  const bases = new Map(found.map(({ _id, base }) => [_id, base]))
   const isVisible = ({ sessionId, seq }: R): boolean => seq > (bases.get(keyOf(workspace, sessionId)) ?? seq)
   const others = new Set(records.filter((record) => !isVisible(record)).map(({ sessionId }) => sessionId))
   if (others.size === 0) return [...records]
   const filter = { workspace, sessionId: { $in: [...others] }, ...STAGED }
-  const staged = await hiddenSessions.find(filter, { ...options, projection: { sessionId: 1, base: 1 } }).toArray()
+  const staged = await hiddenDocuments.find(filter, { ...options, projection: { sessionId: 1, base: 1 } }).toArray()
   return records.filter((record) => {
     const { sessionId, seq } = record
     return isVisible(record) || staged.some((one) => one.sessionId === sessionId && one.base < seq)

@@ -1,6 +1,6 @@
-import { eventRecord } from '#services/session/adapters/common/event-record.ts'
 import { type Below, MOST_BELOW, readBelow } from '#services/session/adapters/common/read-below.ts'
-import { toRemoved } from '#services/session/adapters/common/session-record.ts'
+import { eventRecord } from '#services/session/adapters/tables/events.ts'
+import { hiddenSessions, toRemoved } from '#services/session/adapters/tables/sessions.ts'
 import { ALL_CHANGES } from '#services/session/domain/change.ts'
 import { deletedEvent, leftTools } from '#services/session/domain/lifetime/removal.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
@@ -14,6 +14,7 @@ import type { StoreParts } from '../store-parts.ts'
 import { emptySession } from './empty-session.ts'
 import { hiddenDocument, keepFor, toRemoval } from './hidden-sessions.ts'
 
+const { columns } = hiddenSessions
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** Without the fields that may be large. */
 const BARE = { metadata: 0, permissions: 0 } as const
@@ -51,11 +52,12 @@ export class MongoRemoval implements SessionRemoval {
     const { hiddenSessions } = this.#parts.collections
     return this.#run({ workspace, sessionId }, async (batch) => {
       const options = { ...LIMIT, session: batch.session }
-      const { above: ancestors } = (await hiddenSessions.findOne({ _id }, options)) ?? {}
+      const { above } = (await hiddenSessions.findOne({ _id }, options)) ?? {}
+      const ancestors = columns.above.decode(above ?? null)
       if (ancestors === undefined) return []
       const found = await this.#below(batch, workspace, sessionId, ancestors)
       if (found.length > 0) return this.#remove(batch, workspace, found, false)
-      await hiddenSessions.updateOne({ _id }, { $unset: { above: 1 } }, options)
+      await hiddenSessions.updateOne({ _id }, { $set: { above: null } }, options)
       return []
     })
   }
@@ -107,16 +109,10 @@ export class MongoRemoval implements SessionRemoval {
     const { sessions, hiddenSessions, requests, events } = collections
     const options = { ...LIMIT, session: batch.session }
     const hidden = found.map(({ session: document, ancestors }) => {
-      const { id: sessionId, base = 0, seq } = document
-      const own = {
-        workspace,
-        sessionId,
-        kind: 'removal',
-        base,
-        seq,
-        ...(hasBelow ? { above: ancestors } : {}),
-      } as const
-      return hiddenDocument(own, leftTools(toRemoved(document)))
+      const { id: sessionId, base, seq } = document
+      const above = hasBelow ? ancestors : undefined
+      const tools = leftTools(toRemoved(document))
+      return hiddenDocument(base, { workspace, sessionId, kind: 'removal', seq, tools, above })
     })
     const deleted = found.map(({ session: document, ancestors }) => {
       const event = deletedEvent(toRemoved(document), ancestors, clock.now(), newId)

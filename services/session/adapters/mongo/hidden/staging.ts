@@ -1,6 +1,6 @@
-import { activityOfStaged } from '#services/session/adapters/common/activity-record.ts'
 import { messageExists, sessionExists, stagingOver } from '#services/session/adapters/common/refusals.ts'
-import { newSessionRecord } from '#services/session/adapters/common/to-session-record.ts'
+import { activityOfStaged } from '#services/session/adapters/tables/activity.ts'
+import { newSessionRecord } from '#services/session/adapters/tables/sessions.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -37,7 +37,14 @@ export class MongoStaging implements SessionStaging {
       if ((await batch.found()) !== undefined) throw sessionExists({ sessionId })
       const { base } = await readBase(collections, workspace, sessionId, batch.session)
       await giveUpStaged(collections, { workspace, sessionId }, batch.session)
-      const document = hiddenDocument({ workspace, sessionId, kind, base, seq: base })
+      const document = hiddenDocument(base, {
+        workspace,
+        sessionId,
+        kind,
+        seq: base,
+        tools: undefined,
+        above: undefined,
+      })
       await collections.hiddenSessions.insertOne(document, options)
       await collections.hiddenSessions.updateOne({ _id: document._id }, keepFor(STAGED_MS), options)
       await this.#claimKey(batch, keyOf(workspace, sessionId))
@@ -106,7 +113,7 @@ export class MongoStaging implements SessionStaging {
     const options = { ...LIMIT, session: batch.session, projection: { base: 1 } }
     const _id = keyOf(workspace, source.sessionId)
     const found = await this.#parts.collections.sessions.findOne({ _id }, options)
-    if (found === null || String(found.base ?? 0) !== source.incarnation) throw sessionNotFound(source.sessionId)
+    if (found === null || String(found.base) !== source.incarnation) throw sessionNotFound(source.sessionId)
   }
 
   /** Writes the parent, too: removing it at the same time would leave the child behind. */

@@ -3,16 +3,18 @@ import { setImmediate } from 'node:timers/promises'
 import {
   completeEvent,
   type EventRecord,
+  events,
   isKept,
   PAGE_CHARACTERS,
   parseEvent,
-} from '#services/session/adapters/common/event-record.ts'
+} from '#services/session/adapters/tables/events.ts'
 import { charactersOf } from '#services/session/domain/event-size.ts'
 import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import { randomText } from '#shared/ids.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { insertInto, selectAll, selectOne } from '#shared/stores/sqlite-table.ts'
+import { integer, optional, type RowOf } from '#shared/stores/table.ts'
 import type { HiddenSessions } from '../hidden/hidden-sessions.ts'
-import { insertOf } from '../insert-rows.ts'
 import { CommittedEvents } from './committed-events.ts'
 import { ExpiredEvents } from './expired-events.ts'
 import type { WorkspaceNumbers } from './workspace-numbers.ts'
@@ -22,10 +24,12 @@ const BATCH = 100
 /** The position of the last event of any workspace. */
 const LAST = `SELECT coalesce(max((SELECT max(position) FROM events WHERE workspace = number)), 0) AS last FROM workspaces`
 
-const append = insertOf('events (workspace, position, session, seq, id, sessionId, directory, timeCreated, data)', 9)
-const COLUMNS = 'position, session, seq, id, sessionId, directory, timeCreated, data'
-const AFTER = `SELECT ${COLUMNS} FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?`
-const OF_SESSION = `SELECT ${COLUMNS} FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?`
+const append = insertInto(events)
+const { workspace: _, ...own } = events.columns
+const columns = { position: integer(), session: optional(integer()), ...own }
+type Row = RowOf<typeof columns>
+const AFTER = 'FROM events WHERE workspace = ? AND position > ? ORDER BY position LIMIT ?'
+const OF_SESSION = 'FROM events WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?'
 const PART = 'SELECT data FROM parts WHERE workspace = ? AND message = ? AND attempt = ? AND ordinal = ?'
 const ITEM = 'SELECT data FROM inbox WHERE workspace = ? AND id = ?'
 
@@ -52,19 +56,17 @@ export class SqliteEventLog implements Disposable {
     this.#hidden = hidden
     this.#workspaces = workspaces
     file.statement('INSERT INTO log (id) SELECT ? WHERE NOT EXISTS (SELECT * FROM log)').run(randomText(8))
-    const log = file.statement('SELECT id, expired FROM log').get() as { readonly id: string; readonly expired: number }
-    this.#id = log.id
-    this.expired = new ExpiredEvents(file, workspaces, log.expired)
+    this.#id = file.statement('SELECT id FROM log').get()?.id as string
+    this.expired = new ExpiredEvents(file, workspaces)
     this.#last = Math.max(file.statement(LAST).get()?.last as number, this.expired.last)
     this.#committed = new CommittedEvents(file, workspaces, this.#last)
   }
 
   /** Writes events, to be deleted with their session unless that is null; to be called in a job. */
   append(records: readonly EventRecord[], session: number | null): void {
-    const rows = records.map(({ workspace, id, sessionId, seq, directory, timeCreated, data }) => {
+    const rows = records.map((record) => {
       this.#last += 1
-      const position = [this.#workspaces.take(workspace), this.#last] as const
-      return [...position, session, seq, id, sessionId, directory, timeCreated, data]
+      return { ...record, workspace: this.#workspaces.take(record.workspace), position: this.#last, session }
     })
     append(this.#file, rows)
   }
@@ -94,7 +96,7 @@ export class SqliteEventLog implements Disposable {
       const end = this.#committed.last
       const { forgotten } = this.#hidden
       const number = this.#workspaces.find(workspace) ?? null
-      const records = this.#file.statement(AFTER).all(number, row, BATCH) as unknown as Row[]
+      const records = selectAll(this.#file, columns, AFTER, number, row, BATCH)
       for (const record of records) {
         if (signal.aborted) return
         // Some may be of a session of which nothing is left by now: what is there is read again.
@@ -127,8 +129,8 @@ export class SqliteEventLog implements Disposable {
     session: number,
     { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
   ): SessionEvents {
-    const first = this.#file.statement(OF_SESSION).get(session, 0, 1) as Row | undefined
-    const records = this.#file.statement(OF_SESSION).all(session, afterSeq, limit) as unknown as Row[]
+    const first = selectOne(this.#file, columns, OF_SESSION, session, 0, 1)
+    const records = selectAll(this.#file, columns, OF_SESSION, session, afterSeq, limit)
     const events: SessionEvents['events'][number][] = []
     let characters = 0
     for (const record of records) {
@@ -164,13 +166,8 @@ export class SqliteEventLog implements Disposable {
     return id === this.#id && kept && position === `${id}.${text}` ? row : undefined
   }
 
-  /** Of one length, so that positions sort as texts. Those of older versions had no zeros, and are still understood. */
+  /** Of one length, so that positions sort as texts. */
   #positionOf(row: number): string {
     return `${this.#id}.${String(row).padStart(15, '0')}`
   }
-}
-
-interface Row extends Omit<EventRecord, 'workspace'> {
-  readonly position: number
-  readonly session: number | null
 }

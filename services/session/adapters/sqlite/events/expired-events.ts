@@ -10,8 +10,6 @@ const LOOKED = 100
 /** Which events of a log have expired, by workspace: what expires in one is no gap in the others. */
 export class ExpiredEvents {
   readonly #file: SqliteFile
-  /** What had expired in files of older versions, of any workspace. */
-  readonly #floor: number
   readonly #workspaces: WorkspaceNumbers
   /** The last expired position of each workspace (by its number) that was read. */
   readonly #positions = new Map<number, number>()
@@ -19,26 +17,25 @@ export class ExpiredEvents {
   #looked = 0
   #found = false
 
-  constructor(file: SqliteFile, workspaces: WorkspaceNumbers, floor: number) {
+  constructor(file: SqliteFile, workspaces: WorkspaceNumbers) {
     this.#file = file
     this.#workspaces = workspaces
-    this.#floor = floor
   }
 
   /** The last position whose event has expired, in any workspace. */
   get last(): number {
     const row = this.#file.statement('SELECT max(position) AS last FROM expired').get()
-    return Math.max(this.#floor, (row?.last as number | null) ?? 0)
+    return (row?.last as number | null) ?? 0
   }
 
   /** The same, in one workspace. */
   in(workspace: string): number {
     const number = this.#workspaces.find(workspace)
-    if (number === undefined) return this.#floor
+    if (number === undefined) return 0
     const known = this.#positions.get(number)
     if (known !== undefined) return known
     const row = this.#file.statement('SELECT position FROM expired WHERE workspace = ?').get(number)
-    const position = Math.max(this.#floor, (row?.position as number | undefined) ?? 0)
+    const position = (row?.position as number | undefined) ?? 0
     this.#positions.set(number, position)
     return position
   }

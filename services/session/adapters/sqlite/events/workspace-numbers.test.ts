@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { SQLITE } from '#services/session/adapters/schema.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { SCHEMA } from '../schema.ts'
 import { WorkspaceNumbers } from './workspace-numbers.ts'
 
 test('a workspace keeps its number, and one that was rolled back belongs to nobody', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-numbers-'))
   try {
     const undone = (): void => numbers.forget()
-    await using file = new SqliteFile(join(directory, 'session.sqlite'), { schema: SCHEMA, exclusive: true, undone })
+    await using file = new SqliteFile(join(directory, 'session.sqlite'), { schema: SQLITE, exclusive: true, undone })
     const numbers = new WorkspaceNumbers(file)
     const take = (workspace: string, fails = false): Promise<number> =>
       file.write(() => {

@@ -1,33 +1,23 @@
 import { stillBelow } from '#services/session/adapters/common/refusals.ts'
-import type { LeftTools } from '#services/session/domain/lifetime/removal.ts'
+import { hiddenSessions } from '#services/session/adapters/tables/sessions.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
-import type { StagedKind, StagedSession } from '#services/session/ports/session-staging.ts'
+import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { insertInto, selectOne } from '#shared/stores/sqlite-table.ts'
+import { integer, type RecordOf, type RowOf, toRow } from '#shared/stores/table.ts'
 import type { WorkspaceNumbers } from '../events/workspace-numbers.ts'
 
-/** A session that has rows and that nobody sees: it is not complete yet, or it is being removed. */
-export interface HiddenRow {
-  readonly number: number
-  readonly workspace: string
-  readonly id: string
-  readonly kind: StagedKind | 'removal'
-  /** Number of the last message; of a staged session. */
-  readonly seq: number
-  /** JSON; of a removal. */
-  readonly tools: string | null
-  /** JSON; of a removal below which sessions may still be there: the ids of the session's ancestors, nearest first. */
-  readonly above: string | null
-  /** When a staged session becomes a removal, and a removal may be taken up. */
-  readonly until: number
-}
+const numbered = { number: integer(), ...hiddenSessions.columns }
+export type HiddenRow = RowOf<typeof numbered>
+const insert = insertInto(hiddenSessions)
 
 const STAGED = `kind <> 'removal'`
-const OF_STAGED = `number = ? AND workspace = ? AND id = ? AND ${STAGED}`
+const OF_STAGED = `number = ? AND workspace = ? AND sessionId = ? AND ${STAGED}`
 const OLDEST = 'SELECT number FROM hiddenSessions WHERE until <= ? ORDER BY until LIMIT 1'
 const LAST = `SELECT max(coalesce((SELECT max(number) FROM sessions), 0), coalesce((SELECT max(number) FROM hiddenSessions), 0)) AS last`
 
 /** One statement, since it runs for each new session. */
-const EARLIER = `SELECT EXISTS (SELECT 1 FROM hiddenSessions WHERE workspace = ?1 AND id = ?2) AS hidden,
+const EARLIER = `SELECT EXISTS (SELECT 1 FROM hiddenSessions WHERE workspace = ?1 AND sessionId = ?2) AS hidden,
   (SELECT max(seq) FROM events INDEXED BY eventsOfRemoved WHERE workspace = ?3 AND sessionId = ?2 AND session IS NULL) AS lastSeq`
 
 interface EarlierRow {
@@ -95,23 +85,14 @@ export class HiddenSessions {
   }
 
   /** Hides a session; to be called in a job. */
-  add(
-    row: Omit<HiddenRow, 'tools' | 'above'> & {
-      readonly tools?: LeftTools | undefined
-      readonly above?: readonly string[]
-    },
-  ): void {
-    const { number, workspace, id, kind, seq, tools, above, until } = row
-    const sql = `INSERT INTO hiddenSessions (number, workspace, id, kind, seq, tools, above, until)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
-    const [left, ids] = [tools, above].map((value) => (value === undefined ? null : JSON.stringify(value)))
-    this.#file.statement(sql).run(number, workspace, id, kind, seq, left as string | null, ids as string | null, until)
+  add(number: number, hidden: RecordOf<typeof hiddenSessions.columns>): void {
+    insert(this.#file, [{ ...toRow(hiddenSessions.columns, hidden), number }])
   }
 
   /** The ancestors of a removed session, while some may be below it. */
   ancestors(number: number): readonly string[] | undefined {
-    const row = this.#file.statement('SELECT above FROM hiddenSessions WHERE number = ?').get(number)
-    return typeof row?.above === 'string' ? (JSON.parse(row.above) as string[]) : undefined
+    const above = this.#file.statement('SELECT above FROM hiddenSessions WHERE number = ?').get(number)?.above
+    return hiddenSessions.columns.above.decode((above ?? null) as string | null)
   }
 
   /** No session is below a removed one any more; to be called in a job. */
@@ -130,13 +111,13 @@ export class HiddenSessions {
 
   /** A staged session whose time is not over. */
   staged({ workspace, sessionId, key }: StagedSession, now: number): HiddenRow | undefined {
-    const sql = `SELECT * FROM hiddenSessions WHERE ${OF_STAGED} AND until > ?`
-    return this.#file.statement(sql).get(Number(key), workspace, sessionId, now) as HiddenRow | undefined
+    const live = `FROM hiddenSessions WHERE ${OF_STAGED} AND until > ?`
+    return selectOne(this.#file, numbered, live, Number(key), workspace, sessionId, now)
   }
 
   /** Whether one is staged under an id whose time is not over. */
   hasStaged(workspace: string, id: string, now: number): boolean {
-    const sql = `SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND ${STAGED} AND until > ?`
+    const sql = `SELECT 1 FROM hiddenSessions WHERE workspace = ? AND sessionId = ? AND ${STAGED} AND until > ?`
     return this.#file.statement(sql).get(workspace, id, now) !== undefined
   }
 
@@ -153,12 +134,12 @@ export class HiddenSessions {
 
   /** Makes removals of what is staged under an id; to be called in a job. */
   giveUpId(workspace: string, id: string): void {
-    const sql = `UPDATE hiddenSessions SET kind = 'removal', until = 0 WHERE workspace = ? AND id = ? AND ${STAGED}`
+    const sql = `UPDATE hiddenSessions SET kind = 'removal', until = 0 WHERE workspace = ? AND sessionId = ? AND ${STAGED}`
     this.#file.statement(sql).run(workspace, id)
   }
 
   #hasBelow(workspace: string, id: string): boolean {
-    const sql = 'SELECT 1 FROM hiddenSessions WHERE workspace = ? AND id = ? AND above IS NOT NULL'
+    const sql = 'SELECT 1 FROM hiddenSessions WHERE workspace = ? AND sessionId = ? AND above IS NOT NULL'
     return this.#file.statement(sql).get(workspace, id) !== undefined
   }
 
@@ -170,8 +151,8 @@ export class HiddenSessions {
   /** The removal that has waited longest; to be called in a job. */
   take(now: number, until: number): Removal | undefined {
     const sql = `UPDATE hiddenSessions SET kind = 'removal', until = ?
-      WHERE number = (${OLDEST}) RETURNING *`
-    const row = this.#file.statement(sql).get(until, now) as HiddenRow | undefined
+      WHERE number = (${OLDEST}) RETURNING number, workspace, sessionId, tools`
+    const row = this.#file.statement(sql).get(until, now) as Parameters<typeof toRemoval>[0] | undefined
     return row && toRemoval(row)
   }
 
@@ -190,9 +171,8 @@ export class HiddenSessions {
 export function toRemoval({
   number,
   workspace,
-  id,
+  sessionId,
   tools,
-}: Pick<HiddenRow, 'number' | 'workspace' | 'id' | 'tools'>): Removal {
-  const left = tools === null ? undefined : (JSON.parse(tools) as LeftTools)
-  return { workspace, sessionId: id, tools: left, key: String(number) }
+}: Pick<HiddenRow, 'number' | 'workspace' | 'sessionId' | 'tools'>): Removal {
+  return { workspace, sessionId, tools: hiddenSessions.columns.tools.decode(tools), key: String(number) }
 }

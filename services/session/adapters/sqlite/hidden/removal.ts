@@ -1,5 +1,5 @@
-import { eventRecord } from '#services/session/adapters/common/event-record.ts'
 import { type Below, MOST_BELOW, readBelow } from '#services/session/adapters/common/read-below.ts'
+import { eventRecord } from '#services/session/adapters/tables/events.ts'
 import { ALL_CHANGES } from '#services/session/domain/change.ts'
 import { deletedEvent, leftTools } from '#services/session/domain/lifetime/removal.ts'
 import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
@@ -69,8 +69,8 @@ export class SqliteRemoval implements SessionRemoval {
     const tools = leftTools(state)
     file.statement('DELETE FROM sessions WHERE number = ?').run(number)
     file.statement('DELETE FROM requests WHERE workspace = ? AND sessionId = ? AND reply IS NULL').run(workspace, id)
-    const below = hasBelow ? { above: ancestors } : {}
-    hidden.add({ number, workspace, id, kind: 'removal', seq: state.seq, tools, until: 0, ...below })
+    const above = hasBelow ? ancestors : undefined
+    hidden.add(number, { workspace, sessionId: id, kind: 'removal', seq: state.seq, tools, above, until: 0 })
     log.append([eventRecord(workspace, id, deletedEvent(state, ancestors, clock.now(), newId))], null)
     return { workspace, sessionId: id, tools, key: String(number) }
   }

@@ -1,6 +1,6 @@
-import { activityOfStaged, activityRecord } from '#services/session/adapters/common/activity-record.ts'
 import { messageExists, sessionExists, stagingOver } from '#services/session/adapters/common/refusals.ts'
-import { newSessionRecord } from '#services/session/adapters/common/to-session-record.ts'
+import { activityOfStaged, activityRecord } from '#services/session/adapters/tables/activity.ts'
+import { newSessionRecord } from '#services/session/adapters/tables/sessions.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -12,9 +12,8 @@ import {
   type StagedSession,
   type StagedSource,
 } from '#services/session/ports/session-staging.ts'
-import { insertActivity } from '../activity.ts'
 import { readState } from '../reads.ts'
-import { type MessageRecords, messageRecords, saveMessage, saveNewSession } from '../save.ts'
+import { type MessageRecords, messageRecords, saveActivity, saveMessage, saveNewSession } from '../save.ts'
 import type { StoreParts } from '../store-parts.ts'
 import { claimId } from '../taken-ids.ts'
 import type { HiddenRow } from './hidden-sessions.ts'
@@ -34,14 +33,8 @@ export class SqliteStaging implements SessionStaging {
       const { lastSeq, isHidden } = hidden.earlier(workspace, sessionId)
       if (isHidden) hidden.giveUpId(workspace, sessionId)
       const number = hidden.next()
-      hidden.add({
-        number,
-        workspace,
-        id: sessionId,
-        kind,
-        seq: lastSeq,
-        until: clock.now() + STAGED_MS,
-      })
+      const unused = { tools: undefined, above: undefined }
+      hidden.add(number, { workspace, sessionId, kind, seq: lastSeq, until: clock.now() + STAGED_MS, ...unused })
       return { workspace, sessionId, key: String(number), source }
     })
   }
@@ -63,7 +56,7 @@ export class SqliteStaging implements SessionStaging {
         saveMessage(file, number, { message: { ...record, seq: seq + 1 + i }, parts })
         const activity = activityOfStaged(kind, message)
         if (activity !== undefined)
-          insertActivity(file, number, activityRecord(workspace, id, { seq: seq + 1, activity }))
+          saveActivity(file, number, activityRecord(workspace, id, { seq: seq + 1, activity }))
       }
       hidden.keep(number, seq + messages.length, clock.now() + STAGED_MS)
     })

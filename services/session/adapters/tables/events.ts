@@ -3,17 +3,56 @@ import type { PartPlace } from '#services/session/domain/event-part.ts'
 import type { ToolPart } from '#services/session/domain/message.ts'
 import { NO_TOKENS } from '#services/session/domain/session.ts'
 import type { Write } from '#services/session/domain/write.ts'
+import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
 
-export interface EventRecord {
-  readonly workspace: string
-  readonly id: string
-  readonly sessionId: string
-  readonly seq: number
-  readonly directory: string
-  readonly timeCreated: number
-  /** JSON, without the content of a part or an inbox item. Money is a decimal string, since JSON has no int64. */
-  readonly data: string
-}
+export const events = defineTable({
+  name: 'events',
+  columns: {
+    workspace: text(),
+    id: text(),
+    sessionId: text(),
+    seq: integer(),
+    directory: text(),
+    timeCreated: integer(),
+    /** JSON, without the content of a part or an inbox item. Money is a decimal string, since JSON has no int64. */
+    data: text(),
+  },
+  sqlite: {
+    // The last events of removed sessions are of no session.
+    columns: { workspace: integer(), position: integer(), session: optional(integer()) },
+    primaryKey: ['workspace', 'position'],
+    withoutRowid: true,
+    indexes: {
+      eventsBySession: '(session, seq)',
+      eventsOfRemoved: '(workspace, sessionId, seq) WHERE session IS NULL',
+    },
+  },
+  mongo: {
+    indexes: [
+      { name: 'eventsBySeq', key: { workspace: 1, sessionId: 1, seq: 1 }, unique: true },
+      { name: 'eventsByTime', key: { timeCreated: 1 } },
+    ],
+  },
+})
+
+/** The id of a file's log. */
+export const log = defineTable({ name: 'log', columns: { id: text() }, sqlite: {} })
+
+/** The numbers by which events name workspaces in SQLite. */
+export const workspaces = defineTable({
+  name: 'workspaces',
+  columns: { number: integer(), id: text() },
+  sqlite: { primaryKey: ['number'], constraints: ['UNIQUE (id)'] },
+})
+
+/** The last event of each workspace that has expired, in SQLite. */
+export const expired = defineTable({
+  name: 'expired',
+  columns: { workspace: integer(), position: integer() },
+  sqlite: { primaryKey: ['workspace'] },
+})
+
+export type EventRecord = RowOf<typeof events.columns>
 
 /** The record that contains what an event omits. */
 export type EventSource =

@@ -7,36 +7,68 @@ import {
   type StoredMessage,
 } from '#services/session/domain/message.ts'
 import type { Write } from '#services/session/domain/write.ts'
+import { defineTable, integer, long, type RowOf, text } from '#shared/stores/table.ts'
 
 /** A message; the parts of a step have records of their own. */
-export interface MessageRecord {
-  readonly workspace: string
-  readonly id: string
-  readonly sessionId: string
-  readonly seq: number
-  readonly type: Message['type']
-  /** JSON. Money is a decimal string, since JSON has no int64. */
-  readonly data: string
-  /** 1 for a step that is not completed, and for a running compaction. */
-  readonly unfinished: 0 | 1
-  /** Of a step, the attempt that its current parts belong to; 0 for other messages. */
-  readonly attempt: number
-  readonly timeCreated: number
-}
+export const messages = defineTable({
+  name: 'messages',
+  columns: {
+    workspace: text(),
+    id: text(),
+    sessionId: text(),
+    seq: integer(),
+    type: text<Message['type']>(),
+    /** 1 for a step that is not completed, and for a running compaction. */
+    unfinished: integer<0 | 1>(),
+    /** Of a step, the attempt that its current parts belong to; 0 for other messages. */
+    attempt: integer(),
+    timeCreated: integer(),
+    /** JSON. Money is a decimal string, since JSON has no int64. */
+    data: long(text()),
+  },
+  // A write costs as much as the pages that it changes. An index that begins with the session adds one for each session
+  // of the transaction, fewer if its keys are small: so messages are indexed by the session's number.
+  sqlite: {
+    columns: { session: integer() },
+    primaryKey: ['workspace', 'id'],
+    indexes: { messagesUnfinished: '(session) WHERE unfinished = 1' },
+    uniqueIndexes: { messagesBySeq: '(session, seq)' },
+  },
+  mongo: {
+    indexes: [
+      { name: 'messagesBySeq', key: { workspace: 1, sessionId: 1, seq: 1 }, unique: true },
+      {
+        name: 'messagesUnfinished',
+        key: { workspace: 1, sessionId: 1 },
+        partialFilterExpression: { unfinished: 1 },
+      },
+    ],
+  },
+})
 
 /**
  * A part of a step. It is written again only if it has changed, so that what a step writes grows with its size and not
  * with the square of it. Parts of attempts that failed are kept, since events refer to them.
  */
-export interface PartRecord {
-  readonly workspace: string
-  /** The message's id. */
-  readonly message: string
-  readonly attempt: number
-  readonly ordinal: number
-  /** JSON. */
-  readonly data: string
-}
+export const parts = defineTable({
+  name: 'parts',
+  columns: {
+    workspace: text(),
+    /** The message's id. */
+    message: text(),
+    attempt: integer(),
+    ordinal: integer(),
+    /** JSON. */
+    data: long(text()),
+  },
+  sqlite: { primaryKey: ['workspace', 'message', 'attempt', 'ordinal'] },
+  mongo: {
+    indexes: [{ name: 'partsByMessage', key: { workspace: 1, message: 1, attempt: 1, ordinal: 1 }, unique: true }],
+  },
+})
+
+export type MessageRecord = RowOf<typeof messages.columns>
+export type PartRecord = RowOf<typeof parts.columns>
 
 /** The record of a new message; its parts have records of their own. */
 export function messageRecord(

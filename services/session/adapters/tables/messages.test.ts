@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type MessageRecord, toStoredMessage } from './message-record.ts'
+import { type MessageRecord, toStoredMessage } from './messages.ts'
 
 const record = (data: string): MessageRecord => ({
   ...{ workspace: 'wrk_1', id: 'msg_1', sessionId: 'ses_1', seq: 1, type: 'user', unfinished: 0, attempt: 0 },

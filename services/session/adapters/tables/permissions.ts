@@ -6,32 +6,65 @@ import type {
 } from '#services/session/domain/permission/permission.ts'
 import type { Write } from '#services/session/domain/write.ts'
 import { isObject } from '#shared/json.ts'
+import { defineTable, integer, optional, type RowOf, text } from '#shared/stores/table.ts'
 
-// Records are what both stores keep: flat, made of text, numbers and null, with the same names in both. Whatever
-// clients, models or tools may nest is JSON text, so that no store's own rules for keys, depth or numbers apply to it.
+const only = (condition: object) => ({ partialFilterExpression: condition })
 
-export interface RequestRecord {
-  readonly workspace: string
-  readonly id: string
-  readonly sessionId: string
-  readonly seq: number
-  readonly data: string
-  /** Null while it waits. */
-  readonly reply: PermissionReply | null
-  readonly message: string
-  readonly timeCreated: number
-  readonly timeExpires: number
-}
+/** What a run asks its people. It waits while `reply` is null. */
+export const requests = defineTable({
+  name: 'requests',
+  columns: {
+    workspace: text(),
+    id: text(),
+    sessionId: text(),
+    seq: integer(),
+    reply: optional(text<PermissionReply>()),
+    message: text(),
+    timeCreated: integer(),
+    timeExpires: integer(),
+    /** JSON. */
+    data: text(),
+  },
+  sqlite: {
+    columns: { session: integer() },
+    primaryKey: ['workspace', 'id'],
+    indexes: {
+      requestsWaiting: '(workspace, timeCreated, seq) WHERE reply IS NULL',
+      requestsWaitingInSession: '(workspace, sessionId, seq) WHERE reply IS NULL',
+      requestsAnswered: '(session) WHERE reply IS NOT NULL',
+    },
+  },
+  mongo: {
+    indexes: [
+      { name: 'requestsWaiting', key: { workspace: 1, timeCreated: 1, seq: 1 }, ...only({ reply: null }) },
+      { name: 'requestsWaitingInSession', key: { workspace: 1, sessionId: 1, seq: 1 }, ...only({ reply: null }) },
+      {
+        name: 'requestsAnswered',
+        key: { workspace: 1, sessionId: 1, seq: 1 },
+        ...only({ reply: { $type: 'string' } }),
+      },
+    ],
+  },
+})
 
-/** An approval that an `always` answer saved. */
-export interface ApprovalRecord {
-  readonly workspace: string
-  /** A digest of the other fields. */
-  readonly id: string
-  readonly projectId: string
-  readonly action: string
-  readonly pattern: string
-}
+/** An approval that an `always` answer saved; its id is a digest of the other fields. */
+export const approvals = defineTable({
+  name: 'approvals',
+  columns: { workspace: text(), id: text(), projectId: text(), action: text(), pattern: text() },
+  sqlite: {
+    primaryKey: ['workspace', 'projectId', 'action', 'pattern'],
+    uniqueIndexes: { approvalsById: '(workspace, id)' },
+  },
+  mongo: {
+    indexes: [
+      { name: 'approvalsByProject', key: { workspace: 1, projectId: 1 } },
+      { name: 'approvalsById', key: { workspace: 1, id: 1 }, unique: true },
+    ],
+  },
+})
+
+export type RequestRecord = RowOf<typeof requests.columns>
+export type ApprovalRecord = RowOf<typeof approvals.columns>
 
 type WriteOf<T extends Write['type']> = Extract<Write, { type: T }>
 

@@ -1,42 +1,60 @@
 import type { Admitter, Delivery, InboxItem, KnownItem, TakenId, WaitingInput } from '#services/session/domain/inbox.ts'
 import type { Write } from '#services/session/domain/write.ts'
+import { defineTable, integer, json, optional, type RowOf, text } from '#shared/stores/table.ts'
 
 /** An inbox item: waiting, delivered as a message with the same id, or cancelled. It is kept in any of these states. */
-export interface InboxRecord {
-  readonly workspace: string
-  readonly id: string
-  readonly sessionId: string
-  /** Order of admission. */
-  readonly seq: number
-  readonly kind: InboxItem['type']
-  readonly state: KnownItem['state']
-  readonly delivery: Delivery
-  /** JSON: the content of an item of this kind. */
-  readonly data: string
-  readonly digest: string
-  /** JSON. */
-  readonly admitter: string
-  readonly timeCreated: number
-  /** When it was delivered or cancelled. */
-  readonly timeSettled: number | null
-}
+export const inbox = defineTable({
+  name: 'inbox',
+  columns: {
+    workspace: text(),
+    id: text(),
+    sessionId: text(),
+    /** Order of admission. */
+    seq: integer(),
+    kind: text<InboxItem['type']>(),
+    state: text<KnownItem['state']>(),
+    delivery: text<Delivery>(),
+    digest: text(),
+    admitter: json<Admitter>(),
+    timeCreated: integer(),
+    /** When it was delivered or cancelled. */
+    timeSettled: optional(integer()),
+    /** JSON: the content of an item of this kind. */
+    data: text(),
+  },
+  sqlite: {
+    columns: { session: integer() },
+    primaryKey: ['workspace', 'id'],
+    indexes: {
+      inboxWaiting: "(session, delivery, seq) WHERE state = 'waiting'",
+      inboxCancelled: "(session) WHERE state = 'cancelled'",
+    },
+  },
+  mongo: {
+    indexes: [
+      {
+        name: 'inboxWaiting',
+        key: { workspace: 1, sessionId: 1, delivery: 1, seq: 1 },
+        partialFilterExpression: { state: 'waiting' },
+      },
+      {
+        name: 'inboxCancelled',
+        key: { workspace: 1, sessionId: 1, seq: 1 },
+        partialFilterExpression: { state: 'cancelled' },
+      },
+    ],
+  },
+})
+
+export type InboxRecord = RowOf<typeof inbox.columns>
 
 export function inboxRecord(workspace: string, write: Extract<Write, { type: 'admit' }>): InboxRecord {
   const { item, seq, digest, admitter } = write
-  const { id, sessionId, type, delivery, timeCreated } = item
+  const { id, sessionId, type: kind, delivery, timeCreated } = item
   return {
-    workspace,
-    id,
-    sessionId,
-    seq,
-    kind: type,
-    state: 'waiting',
-    delivery,
-    digest,
-    timeCreated,
-    data: JSON.stringify(payloadOf(item)),
+    ...{ workspace, id, sessionId, seq, kind, state: 'waiting', delivery, digest, timeCreated, timeSettled: null },
     admitter: JSON.stringify(admitter),
-    timeSettled: null,
+    data: JSON.stringify(payloadOf(item)),
   }
 }
 

@@ -1,0 +1,92 @@
+import type { Message } from '#services/session/domain/message.ts'
+import type { ModelRef, TokenUsage } from '#services/session/domain/session.ts'
+import { type Activity, activityOf, type CountedCall } from '#services/session/domain/stats/activity.ts'
+import type { CountedActivity } from '#services/session/domain/stats/stats.ts'
+import type { StagedKind } from '#services/session/ports/session-staging.ts'
+import {
+  decimal,
+  defineTable,
+  fromRow,
+  integer,
+  json,
+  optional,
+  type RowOf,
+  text,
+  toRow,
+} from '#shared/stores/table.ts'
+
+/** What statistics count of a message. */
+export const activity = defineTable({
+  name: 'activity',
+  columns: {
+    workspace: text(),
+    timeCreated: integer(),
+    /** Id of the message. */
+    id: text(),
+    type: text<Activity['type']>(),
+    /** JSON with its members in a fixed order, since models are compared as strings. */
+    model: optional(text()),
+    costNanos: optional(decimal()),
+    tokens: optional(json<TokenUsage>()),
+    /** Null where there are none. */
+    calls: optional(json<readonly CountedCall[]>()),
+  },
+  sqlite: {
+    columns: { session: integer() },
+    primaryKey: ['workspace', 'timeCreated', 'id'],
+    withoutRowid: true,
+    indexes: { activityBySession: '(session)' },
+  },
+  mongo: {
+    /** `seq`: one of the session's numbers. */
+    columns: { sessionId: text(), seq: integer() },
+    indexes: [
+      { name: 'activityByTime', key: { workspace: 1, timeCreated: 1, id: 1 } },
+      { name: 'activityBySession', key: { workspace: 1, sessionId: 1 } },
+    ],
+  },
+})
+
+export type ActivityRecord = RowOf<typeof activity.columns> & { readonly sessionId: string; readonly seq: number }
+
+const { type, model, costNanos, tokens, timeCreated, calls } = activity.columns
+/** What statistics read of each. */
+export const countedColumns = { type, model, costNanos, tokens, timeCreated }
+/** The same with tool calls. */
+export const callColumns = { ...countedColumns, calls }
+
+export function activityRecord(
+  workspace: string,
+  sessionId: string,
+  { seq, activity: counted }: { readonly seq: number; readonly activity: Activity },
+): ActivityRecord {
+  const { model, calls } = counted
+  const stored = {
+    workspace,
+    ...counted,
+    model: model && modelText(model),
+    calls: calls.length === 0 ? undefined : calls,
+  }
+  return { sessionId, seq, ...toRow(activity.columns, stored) }
+}
+
+/**
+ * What statistics count of a message in a staged session. Copied history counts only in the session that it was copied
+ * from.
+ */
+export function activityOfStaged(kind: StagedKind | 'removal', message: Message): Activity | undefined {
+  return kind === 'import' ? activityOf(message) : undefined
+}
+
+export function toCounted(
+  record: RowOf<typeof countedColumns> | RowOf<typeof callColumns>,
+  session: string | number,
+  isRoot: boolean,
+): CountedActivity {
+  const { calls = [], ...counted } = fromRow(callColumns, { calls: null, ...record })
+  return { session, isRoot, ...counted, calls }
+}
+
+function modelText({ providerId, modelId, variant }: ModelRef): string {
+  return JSON.stringify({ providerId, modelId, variant })
+}
