@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import test from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { chunksOf, foldChunks, postChat, streamChat } from '#test/support/chat.ts'
+import { sendUnread } from '#test/support/client.ts'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { answers, startStub } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk, type Json, openWith } from '#test/support/responses.ts'
@@ -20,15 +21,8 @@ function begins(response: ServerResponse): void {
 }
 
 /** Requests a stream, and returns it unread. */
-async function open(portico: Portico): Promise<IncomingMessage> {
-  const outgoing = httpRequest(`${portico.url}/api/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' },
-  })
-  outgoing.end(JSON.stringify({ ...hello, stream: true }))
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
-  return answer
-}
+const open = (portico: Portico) =>
+  sendUnread(portico, '/api/v1/chat/completions', { ...hello, stream: true }, { key: PORTICO_KEYS.api })
 
 test('a client that hangs up in the middle aborts the request to the provider', async () => {
   await using stub = await startStub(begins)

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import test from 'node:test'
 import { chunksOf, foldChunks } from '#test/support/chat.ts'
+import { call, send } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
@@ -24,14 +25,14 @@ function openPriced(stub: ProviderStub): Promise<Portico> {
 }
 
 async function ask(portico: Portico, stream: boolean, maximum = MAXIMUM): Promise<{ text: string; row: Json }> {
-  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
+  const key = PORTICO_KEYS.api
   const messages = [{ role: 'user', content: 'Hello' }]
-  const body = JSON.stringify({ model: 'openai/gpt', messages, max_tokens: maximum, stream })
-  const answer = await portico.fetch('/api/v1/chat/completions', { method: 'POST', headers, body })
+  const body = { model: 'openai/gpt', messages, max_tokens: maximum, stream }
+  const answer = await send(portico, 'POST', '/api/v1/chat/completions', body, { key })
   const text = await answer.text()
-  const id = answer.headers.get('x-generation-id')
-  const row = await portico.fetch(`/api/v1/generation?id=${id}`, { headers })
-  return { text, row: ((await row.json()) as { data: Json }).data }
+  const path = `/api/v1/generation?id=${answer.headers.get('x-generation-id')}`
+  const row = await call(portico, 'GET', path, undefined, { key })
+  return { text, row: row.json.data }
 }
 
 test('what it did not report is charged for up to the maximum, which was held', async () => {

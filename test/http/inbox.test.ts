@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { call } from '#test/support/client.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
 import { eventsDuring } from '#test/support/session-events.ts'
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo='
-
-interface Answer {
-  readonly status: number
-  readonly body: unknown
-}
-
-async function call(portico: Portico, method: string, path: string, body?: unknown): Promise<Answer> {
-  const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const answer = await portico.fetch(path, { method, ...json })
-  const text = await answer.text()
-  return { status: answer.status, body: text === '' ? '' : JSON.parse(text) }
-}
 
 /** Every `time` becomes `time`, since it differs in each run. */
 function timeless(value: unknown): unknown {
@@ -32,24 +21,24 @@ async function settled(portico: Portico, id = 'ses_a'): Promise<void> {
 }
 
 async function waiting(portico: Portico, path: string): Promise<string[]> {
-  const { data } = (await call(portico, 'GET', `${path}/inbox`)).body as { data: { id: string; delivery: string }[] }
+  const { data } = (await call(portico, 'GET', `${path}/inbox`)).json as { data: { id: string; delivery: string }[] }
   return data.map(({ id, delivery }) => `${id} ${delivery}`)
 }
 
 const conflict = (id: string, problem: string) => ({
   status: 409,
-  body: { _tag: 'ConflictError', message: `The item ${id} ${problem}`, resource: id },
+  json: { _tag: 'ConflictError', message: `The item ${id} ${problem}`, resource: id },
 })
 
 const noSession = {
   status: 404,
-  body: { _tag: 'SessionNotFoundError', message: 'Session not found: ses_none', sessionID: 'ses_none' },
+  json: { _tag: 'SessionNotFoundError', message: 'Session not found: ses_none', sessionID: 'ses_none' },
 }
 
 test('what waits is listed as it was admitted, in order of admission', async () => {
   await using portico = await openPortico()
   const path = await open(portico)
-  assert.deepEqual(await call(portico, 'GET', `${path}/inbox`), { status: 200, body: { data: [] } })
+  assert.deepEqual(await call(portico, 'GET', `${path}/inbox`), { status: 200, json: { data: [] } })
   const files = [{ uri: PNG, name: 'dot.png' }]
   const prompt = { id: 'msg_1', text: 'Look', files, metadata: { a: 1 }, delivery: 'queue', resume: false }
   const admitted = await call(portico, 'POST', `${path}/prompt`, prompt)
@@ -57,7 +46,7 @@ test('what waits is listed as it was admitted, in order of admission', async () 
   const added = await call(portico, 'POST', `${path}/synthetic`, synthetic)
   assert.deepEqual(timeless(added), {
     status: 200,
-    body: {
+    json: {
       data: {
         id: 'msg_2',
         sessionID: 'ses_a',
@@ -68,8 +57,8 @@ test('what waits is listed as it was admitted, in order of admission', async () 
       },
     },
   })
-  const items = [admitted, added].map(({ body }) => (body as { data: unknown }).data)
-  assert.deepEqual(await call(portico, 'GET', `${path}/inbox`), { status: 200, body: { data: items } })
+  const items = [admitted, added].map(({ json }) => (json as { data: unknown }).data)
+  assert.deepEqual(await call(portico, 'GET', `${path}/inbox`), { status: 200, json: { data: items } })
   assert.deepEqual(await call(portico, 'GET', '/api/session/ses_none/inbox'), noSession)
 })
 
@@ -93,8 +82,8 @@ test('a synthetic text becomes a message that the model sees as input, with its 
     ],
   )
   await settled(portico)
-  const { body } = await call(portico, 'GET', `${path}/message?order=asc`)
-  const [first, ...rest] = (body as { data: { type: string }[] }).data
+  const { json } = await call(portico, 'GET', `${path}/message?order=asc`)
+  const [first, ...rest] = (json as { data: { type: string }[] }).data
   assert.deepEqual(timeless(first), { id: 'msg_1', type: 'synthetic', time: 'time', ...payload })
   assert.deepEqual([rest[0]?.type, rest.at(-1)?.type], ['assistant', 'idle'])
 })
@@ -114,7 +103,7 @@ test('an id admits once, and is a conflict where it names something of another t
     const { id } = body
     assert.deepEqual(await call(portico, 'POST', `${path}/${route}`, body), {
       status: 409,
-      body: { _tag: 'ConflictError', message: `The id ${id} is used for something else`, resource: id },
+      json: { _tag: 'ConflictError', message: `The id ${id} is used for something else`, resource: id },
     })
   }
 })
@@ -124,7 +113,7 @@ test('the delivery of what waits can be changed, which has the session run when 
   const path = await open(portico)
   await call(portico, 'POST', `${path}/prompt`, { id: 'msg_1', text: 'Hi', delivery: 'queue', resume: false })
   const change = (delivery: string, id = 'msg_1') => call(portico, 'PATCH', `${path}/inbox/${id}`, { delivery })
-  const done = { status: 204, body: '' }
+  const done = { status: 204, json: undefined }
   await call(portico, 'POST', `${path}/prompt`, { id: 'msg_2', text: 'Hi', resume: false })
   await call(portico, 'DELETE', `${path}/inbox/msg_2`)
   assert.deepEqual(await change('queue'), conflict('msg_1', 'already has the delivery queue'))
@@ -147,7 +136,7 @@ test('the delivery of what waits can be changed, which has the session run when 
     assert.deepEqual(await change(delivery), conflict('msg_1', 'has already entered the conversation'))
   }
   for (const body of [{}, { delivery: 'now' }, { delivery: 'steer', more: 1 }, { delivery: null }]) {
-    const { status, body: error } = await call(portico, 'PATCH', `${path}/inbox/msg_1`, body)
+    const { status, json: error } = await call(portico, 'PATCH', `${path}/inbox/msg_1`, body)
     assert.deepEqual([status, (error as { _tag: string })._tag], [400, 'InvalidRequestError'], JSON.stringify(body))
   }
   const none = await call(portico, 'PATCH', '/api/session/ses_none/inbox/msg_1', { delivery: 'steer' })
@@ -162,7 +151,8 @@ test('what is cancelled never runs, and cancelling is repeated without effect', 
   }
   const cancel = (id: string) => call(portico, 'DELETE', `${path}/inbox/${id}`)
   const events = await eventsDuring(portico, 'ses_a', 'session.agent.selected', async () => {
-    for (const id of ['msg_1', 'msg_1', 'msg_none']) assert.deepEqual(await cancel(id), { status: 204, body: '' })
+    for (const id of ['msg_1', 'msg_1', 'msg_none'])
+      assert.deepEqual(await cancel(id), { status: 204, json: undefined })
     await call(portico, 'POST', `${path}/agent`, { agent: 'plan' })
   })
   assert.deepEqual(
@@ -175,13 +165,13 @@ test('what is cancelled never runs, and cancelling is repeated without effect', 
   assert.deepEqual(await waiting(portico, path), ['msg_2 queue'])
   await call(portico, 'POST', `${path}/prompt`, { id: 'msg_3', text: 'Hi' })
   await settled(portico)
-  const { data } = (await call(portico, 'GET', `${path}/message?order=asc`)).body as { data: { id: string }[] }
+  const { data } = (await call(portico, 'GET', `${path}/message?order=asc`)).json as { data: { id: string }[] }
   const ids = data.map(({ id }) => id)
   assert.deepEqual([ids.includes('msg_1'), ids.includes('msg_2'), ids.includes('msg_3')], [false, true, true])
   assert.deepEqual(await call(portico, 'DELETE', '/api/session/ses_none/inbox/msg_1'), noSession)
   assert.deepEqual(await call(portico, 'DELETE', `${path}/inbox/wrong`), {
     status: 400,
-    body: { _tag: 'InvalidRequestError', message: 'inboxID: must be a message id (msg_…)', field: 'inboxID' },
+    json: { _tag: 'InvalidRequestError', message: 'inboxID: must be a message id (msg_…)', field: 'inboxID' },
   })
 })
 
@@ -197,7 +187,7 @@ test('what was cancelled is refused when it is sent again, and not said to have 
     await call(portico, 'DELETE', `${path}/inbox/${id}`)
     assert.deepEqual(await call(portico, 'POST', `${path}/${route}`, sent), {
       status: 409,
-      body: {
+      json: {
         _tag: 'ConflictError',
         message: `The item ${id} was cancelled and will never run; to send it again, use another id`,
         resource: id,
@@ -205,7 +195,7 @@ test('what was cancelled is refused when it is sent again, and not said to have 
     })
   }
   await settled(portico)
-  assert.deepEqual((await call(portico, 'GET', `${path}/message`)).body, { data: [], cursor: {} })
+  assert.deepEqual((await call(portico, 'GET', `${path}/message`)).json, { data: [], cursor: {} })
 })
 
 test('however many inputs wait, a resume lets all of them in before the model is called', async () => {
@@ -216,7 +206,7 @@ test('however many inputs wait, a resume lets all of them in before the model is
   }
   assert.equal((await call(portico, 'POST', `${session}/resume`)).status, 204)
   await settled(portico)
-  const { body } = await call(portico, 'GET', `${session}/message?limit=200&order=asc`)
-  const types = (body as { data: { type: string }[] }).data.map(({ type }) => type)
+  const { json } = await call(portico, 'GET', `${session}/message?limit=200&order=asc`)
+  const types = (json as { data: { type: string }[] }).data.map(({ type }) => type)
   assert.deepEqual(types.slice(0, 131), [...Array(130).fill('synthetic'), 'assistant'])
 })

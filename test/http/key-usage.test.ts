@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { call } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub } from '#test/support/provider-stub.ts'
@@ -21,11 +22,9 @@ function openUnpriced({ url }: ProviderStub): Promise<Portico> {
 }
 
 async function ask(portico: Portico, key: string, model: string) {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 10 })
-  const answer = await portico.fetch('/api/v1/chat/completions', { method: 'POST', headers, body })
-  const { usage, error } = (await answer.json()) as { usage?: { cost?: number }; error?: { message: string } }
-  return { status: answer.status, cost: usage?.cost, message: error?.message }
+  const body = { model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 10 }
+  const { status, json } = await call(portico, 'POST', '/api/v1/chat/completions', body, { key })
+  return { status, cost: json.usage?.cost as number | undefined, message: json.error?.message as string | undefined }
 }
 
 test('a model that only the bundled list knows costs what it says, and keys show what they spent', async () => {

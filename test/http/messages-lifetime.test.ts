@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import test from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { sendUnread } from '#test/support/client.ts'
 import { eventsOf, messageOf, openAnthropic, post } from '#test/support/messages.ts'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { startStub } from '#test/support/provider-stub.ts'
@@ -44,13 +45,8 @@ test('an answer that the provider cuts ends with an error, and nothing of it is 
 })
 
 /** Requests a stream, and returns it unread. */
-async function open(portico: Portico): Promise<IncomingMessage> {
-  const headers = { 'x-api-key': PORTICO_KEYS.api, 'content-type': 'application/json' }
-  const outgoing = httpRequest(`${portico.url}/v1/messages`, { method: 'POST', headers })
-  outgoing.end(JSON.stringify({ ...hello, max_tokens: 100_000, stream: true }))
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
-  return answer
-}
+const open = (portico: Portico) =>
+  sendUnread(portico, '/v1/messages', { ...hello, max_tokens: 100_000, stream: true }, { key: PORTICO_KEYS.api })
 
 test('a client that does not read slows Anthropic down, and misses nothing', async () => {
   // Much to send, as JSON, and little to keep.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { call } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { created } from '#test/support/presets.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
@@ -14,16 +15,11 @@ const ASKED = {
 }
 
 async function ask(portico: Portico, path: string, body: object, key = PORTICO_KEYS.api) {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const whole = { model: 'portico/echo', ...ASKED[path as keyof typeof ASKED], ...body }
-  const more = { 'x-openrouter-metadata': 'enabled' }
-  const answer = await portico.fetch(path, {
-    method: 'POST',
-    headers: { ...headers, ...more },
-    body: JSON.stringify(whole),
-  })
-  const json = (await answer.json()) as { error?: { message: string }; openrouter_metadata?: object }
-  return { status: answer.status, message: json.error?.message, metadata: JSON.stringify(json.openrouter_metadata) }
+  const headers = { 'x-openrouter-metadata': 'enabled' }
+  const { status, json } = await call(portico, 'POST', path, whole, { key, headers })
+  const message = json.error?.message as string | undefined
+  return { status, message, metadata: JSON.stringify(json.openrouter_metadata) }
 }
 
 test('the first of `models` is used where no model is named, in every dialect', async () => {

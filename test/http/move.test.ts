@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { git } from '#test/support/catalog.ts'
+import { call } from '#test/support/client.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
 import { eventsDuring } from '#test/support/session-events.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -14,31 +15,26 @@ interface Message {
   readonly content?: readonly { readonly type: string; readonly name?: string; readonly state?: unknown }[]
 }
 
-const moved = { status: 204, body: '' }
+const moved = { status: 204, json: undefined }
 const invalid = (message: string) => ({
   status: 400,
-  body: { _tag: 'InvalidRequestError', message, field: 'directory' },
+  json: { _tag: 'InvalidRequestError', message, field: 'directory' },
 })
 
-async function call(portico: Portico, path: string, body?: unknown) {
-  const answer = await (body === undefined ? portico.fetch(path) : portico.post(path, body))
-  const text = await answer.text()
-  return { status: answer.status, body: text === '' ? '' : JSON.parse(text) }
-}
-
-const open = (portico: Portico, id = 'ses_a', body: object = {}) => call(portico, '/api/session', { id, ...body })
-const move = (portico: Portico, body: object, id = 'ses_a') => call(portico, `/api/session/${id}/move`, body)
+const open = (portico: Portico, id = 'ses_a', body: object = {}) =>
+  call(portico, 'POST', '/api/session', { id, ...body })
+const move = (portico: Portico, body: object, id = 'ses_a') => call(portico, 'POST', `/api/session/${id}/move`, body)
 
 async function settled(portico: Portico, id = 'ses_a'): Promise<void> {
   assert.equal((await portico.fetch(`/api/experimental/session/${id}/wait`, { method: 'POST' })).status, 204)
 }
 
 async function messages(portico: Portico, id = 'ses_a'): Promise<Message[]> {
-  return (await call(portico, `/api/session/${id}/message?order=asc`)).body.data
+  return (await call(portico, 'GET', `/api/session/${id}/message?order=asc`)).json.data
 }
 
 async function placeOf(portico: Portico, id = 'ses_a') {
-  const { location, projectID, subpath, outcome } = (await call(portico, `/api/session/${id}`)).body.data
+  const { location, projectID, subpath, outcome } = (await call(portico, 'GET', `/api/session/${id}`)).json.data
   return { location, projectID, subpath, outcome }
 }
 
@@ -73,9 +69,9 @@ test('a session moves to another project, with its message and its events, and b
   const [{ time: _, ...message } = { time: 0 }, ...more] = await messages(portico)
   assert.deepEqual(message, { id: inboxID, type: 'location-switched', ...there, previous: here })
   assert.deepEqual(more, [])
-  const found = await call(portico, `/api/session?directory=${encodeURIComponent(there.location.directory)}`)
+  const found = await call(portico, 'GET', `/api/session?directory=${encodeURIComponent(there.location.directory)}`)
   assert.deepEqual(
-    found.body.data.map(({ id }: { id: string }) => id),
+    found.json.data.map(({ id }: { id: string }) => id),
     ['ses_a'],
   )
   assert.deepEqual(await move(portico, { directory: '~', delivery: 'queue' }), moved)
@@ -89,11 +85,11 @@ test('a run goes on in the new location from its next step on', async () => {
   await writeFile(join(portico.outside, 'name.txt'), 'there')
   await open(portico)
   const text = '/tool bash {"command":"cat name.txt; until test -e go; do sleep 0.05; done"}'
-  await call(portico, '/api/session/ses_a/prompt', { id: 'msg_1', text })
+  await call(portico, 'POST', '/api/session/ses_a/prompt', { id: 'msg_1', text })
   await waitFor('the call', async () => (await messages(portico)).some(({ content }) => content?.some(isRunning)))
-  await call(portico, '/api/session/ses_a/prompt', { id: 'msg_3', text: 'And then', delivery: 'queue' })
+  await call(portico, 'POST', '/api/session/ses_a/prompt', { id: 'msg_3', text: 'And then', delivery: 'queue' })
   assert.deepEqual(await move(portico, { directory: portico.outside }), moved)
-  await call(portico, '/api/session/ses_a/prompt', { id: 'msg_2', text: '/tool read {"path":"name.txt"}' })
+  await call(portico, 'POST', '/api/session/ses_a/prompt', { id: 'msg_2', text: '/tool read {"path":"name.txt"}' })
   assert.equal((await placeOf(portico)).location.directory, portico.project)
   await writeFile(join(portico.project, 'go'), '')
   await settled(portico)
@@ -122,14 +118,14 @@ test('a directory that is not there, is not one, or may not be used is refused',
     assert.deepEqual(await move(portico, { directory }), invalid(message))
   }
   for (const body of [{}, { directory: '' }, { directory: null }, { directory: '.', more: 1 }, { directory: 'a\0' }]) {
-    const { status, body: error } = await move(portico, body)
+    const { status, json: error } = await move(portico, body)
     assert.deepEqual([status, error._tag, error.kind], [400, 'InvalidRequestError', 'Payload'], JSON.stringify(body))
   }
   assert.deepEqual(await move(portico, { directory: '.' }, 'ses_none'), {
     status: 404,
-    body: { _tag: 'SessionNotFoundError', message: 'Session not found: ses_none', sessionID: 'ses_none' },
+    json: { _tag: 'SessionNotFoundError', message: 'Session not found: ses_none', sessionID: 'ses_none' },
   })
-  assert.deepEqual((await call(portico, '/api/session/ses_a/inbox')).body, { data: [] })
+  assert.deepEqual((await call(portico, 'GET', '/api/session/ses_a/inbox')).json, { data: [] })
 })
 
 test('a session at rest whose directory is gone moves at once; its older moves are cancelled, and the rest runs there', async () => {
@@ -137,13 +133,13 @@ test('a session at rest whose directory is gone moves at once; its older moves a
   const gone = join(portico.project, 'gone')
   await mkdir(gone)
   await open(portico, 'ses_a', { location: { directory: gone } })
-  await call(portico, '/api/session/ses_a/prompt', { id: 'msg_1', text: '/slow 60000\none two' })
+  await call(portico, 'POST', '/api/session/ses_a/prompt', { id: 'msg_1', text: '/slow 60000\none two' })
   await waitFor('the run', async () => (await messages(portico)).some(({ type }) => type === 'assistant'))
   await move(portico, { directory: '..' })
-  await call(portico, '/api/session/ses_a/prompt', { id: 'msg_2', text: 'Hi', delivery: 'queue' })
+  await call(portico, 'POST', '/api/session/ses_a/prompt', { id: 'msg_2', text: 'Hi', delivery: 'queue' })
   await portico.fetch('/api/session/ses_a/interrupt', { method: 'POST' })
   await settled(portico)
-  const { data } = (await call(portico, '/api/session/ses_a/inbox')).body
+  const { data } = (await call(portico, 'GET', '/api/session/ses_a/inbox')).json
   assert.deepEqual(
     data.map(({ type }: { type: string }) => type),
     ['move', 'user'],
@@ -152,7 +148,7 @@ test('a session at rest whose directory is gone moves at once; its older moves a
   // What the catalog knows about a directory is at most a second old.
   await waitFor('the directory to be gone', async () => {
     const query = `location[directory]=${encodeURIComponent(gone)}`
-    return (await call(portico, `/api/location?${query}`)).status === 404
+    return (await call(portico, 'GET', `/api/location?${query}`)).status === 404
   })
   const events = await eventsDuring(portico, 'ses_a', 'session.execution.succeeded', async () => {
     assert.deepEqual(await move(portico, { directory: portico.outside }), moved)

@@ -1,22 +1,19 @@
 // What a provider sends in another form than its API documents does not get lost on the way.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { call } from '#test/support/client.ts'
 import { openAnthropic } from '#test/support/messages.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
-import { type Json, openWith } from '#test/support/responses.ts'
+import { openWith } from '#test/support/responses.ts'
 import { anthropicClient, openAiClient } from '#test/support/vendor-clients.ts'
 
 const user = [{ role: 'user', content: 'Hello' }] as const
 const messages = user
 
-async function post(portico: Portico, path: string, body: object) {
-  const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
-  const request = { method: 'POST', headers, body: JSON.stringify({ model: 'openai/gpt-x', ...body }) }
-  const answer = await portico.fetch(path, request)
-  return { status: answer.status, body: (await answer.json()) as Json }
-}
+const post = (portico: Portico, path: string, body: object) =>
+  call(portico, 'POST', path, { model: 'openai/gpt-x', ...body }, { key: PORTICO_KEYS.api })
 
 test('the arguments of a call, sent as an object, reach the client in each dialect', async () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: { a: 1 } } }
@@ -24,11 +21,11 @@ test('the arguments of a call, sent as an object, reach the client in each diale
   await using stub = await startStub(answers(200, { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }))
   await using portico = await openWith(stub)
   const chat = await post(portico, '/api/v1/chat/completions', { messages })
-  assert.equal(chat.body.choices[0].message.tool_calls[0].function.arguments, '{"a":1}')
+  assert.equal(chat.json.choices[0].message.tool_calls[0].function.arguments, '{"a":1}')
   const made = await post(portico, '/api/v1/messages', { messages, max_tokens: 9 })
-  assert.deepEqual(made.body.content[0].input, { a: 1 })
+  assert.deepEqual(made.json.content[0].input, { a: 1 })
   const response = await post(portico, '/api/v1/responses', { input: 'Hello' })
-  assert.equal(response.body.output[0].arguments, '{"a":1}')
+  assert.equal(response.json.output[0].arguments, '{"a":1}')
 })
 
 test('a content that makes no sense is a failure of the provider', async () => {
@@ -41,7 +38,7 @@ test('a content that makes no sense is a failure of the provider', async () => {
     '/api/v1/messages': { messages, max_tokens: 9 },
     '/api/v1/responses': { input: 'Hello' },
   })) {
-    const { status, body: answer } = await post(portico, path, body)
+    const { status, json: answer } = await post(portico, path, body)
     assert.equal(status, 502, path)
     assert.match(answer.error.message, /openai is unavailable: It sent a content that is neither text nor a list/)
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { send } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
@@ -59,12 +60,9 @@ const DIALECTS: Readonly<Record<string, object>> = {
   messages: { messages, max_tokens: 9 },
 }
 
-function send({ fetch }: Portico, dialect: string, more: object = {}): Promise<Response> {
-  return fetch(`/api/v1/${dialect}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'up/m', ...DIALECTS[dialect], ...more }),
-  })
+function ask(portico: Portico, dialect: string, more: object = {}): Promise<Response> {
+  const body = { model: 'up/m', ...DIALECTS[dialect], ...more }
+  return send(portico, 'POST', `/api/v1/${dialect}`, body, { key: PORTICO_KEYS.api })
 }
 
 test('what a provider says of a request has its canonical type and status, in each dialect, before and after the first byte', async () => {
@@ -82,7 +80,7 @@ test('what a provider says of a request has its canonical type and status, in ea
     const error = { message: 'Because', code, type: code }
     answer = answers(said, { error })
     for (const dialect of Object.keys(DIALECTS)) {
-      const refused = await send(portico, dialect)
+      const refused = await ask(portico, dialect)
       const { error: shown } = (await refused.json()) as Json
       const expected =
         dialect === 'messages'
@@ -97,7 +95,7 @@ test('what a provider says of a request has its canonical type and status, in ea
     if (said !== 400 || /exceeded|length/.test(code)) continue
     const late = code === 'other' ? { ...error, code: 400 } : error
     answer = streams(`${chunk({ role: 'assistant', content: 'Hi' })}data: ${JSON.stringify({ error: late })}\n\n`)
-    const { response } = eventsOf(await (await send(portico, 'responses', { stream: true })).text()).at(-1) ?? {}
+    const { response } = eventsOf(await (await ask(portico, 'responses', { stream: true })).text()).at(-1) ?? {}
     assert.deepEqual(
       [response?.status, response?.error_type, response?.error.code],
       ['failed', type, CODES[type] ?? 'server_error'],

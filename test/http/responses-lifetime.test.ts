@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import test from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { sendUnread } from '#test/support/client.ts'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { startStub } from '#test/support/provider-stub.ts'
 import { chatEnd, chunk, eventsOf, type Json, openWith, post, stream } from '#test/support/responses.ts'
@@ -17,15 +18,8 @@ function begins(response: ServerResponse): void {
 }
 
 /** Requests a stream, and returns it unread. */
-async function open(portico: Portico, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  const outgoing = httpRequest(`${portico.url}/api/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json', ...headers },
-  })
-  outgoing.end(JSON.stringify({ ...hello, stream: true }))
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
-  return answer
-}
+const open = (portico: Portico, headers: Record<string, string> = {}) =>
+  sendUnread(portico, '/api/v1/responses', { ...hello, stream: true }, { key: PORTICO_KEYS.api, headers })
 
 test('a client that hangs up in the middle aborts the request to the provider', async () => {
   await using stub = await startStub(begins)

@@ -1,6 +1,7 @@
 // Everything served below /api/v1 is served below /v1 as well.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { send } from '#test/support/client.ts'
 import { generationError } from '#test/support/gateway-error.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { eventsOf, type Json } from '#test/support/responses.ts'
@@ -8,9 +9,9 @@ import { eventsOf, type Json } from '#test/support/responses.ts'
 const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
 const history = [said, { role: 'user', content: 'go on' }]
 
-function send(portico: Portico, path: string, body: Json, headers: Record<string, string> = {}): Promise<Response> {
-  const all = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json', ...headers }
-  return portico.fetch(path, { method: 'POST', headers: all, body: JSON.stringify({ model: 'portico/echo', ...body }) })
+function ask(portico: Portico, path: string, body: Json, headers: Record<string, string> = {}): Promise<Response> {
+  const sending = { key: PORTICO_KEYS.api, headers }
+  return send(portico, 'POST', path, { model: 'portico/echo', ...body }, sending)
 }
 
 async function typesOf(answer: Response): Promise<Set<string>> {
@@ -19,12 +20,12 @@ async function typesOf(answer: Response): Promise<Set<string>> {
 
 test('below /v1 responses stream OpenAI’s dialect, and history needs no ids', async () => {
   await using portico = await openPortico()
-  const answer = await send(portico, '/v1/responses', { input: history, stream: true })
+  const answer = await ask(portico, '/v1/responses', { input: history, stream: true })
   assert.equal(answer.status, 200)
   const text = await answer.text()
   assert.match(text, /^event: response\.created\ndata: /)
   assert.doesNotMatch(text, /response\.(done|content_part\.delta)"/)
-  const asked = await send(portico, '/v1/responses', { input: 'x', stream: true }, { 'x-stream-dialect': 'both' })
+  const asked = await ask(portico, '/v1/responses', { input: 'x', stream: true }, { 'x-stream-dialect': 'both' })
   assert.ok((await typesOf(asked)).has('response.done'))
 })
 
@@ -52,18 +53,18 @@ const errorOf = (code: number, message: string) => ({ error: { code, message } }
 test('a server can be set to a dialect, and to history without ids', async () => {
   {
     await using portico = await openPortico({ PORTICO_RESPONSES_DIALECT: 'openai' })
-    const answer = await send(portico, '/api/v1/responses', { input: history, stream: true })
+    const answer = await ask(portico, '/api/v1/responses', { input: history, stream: true })
     assert.equal(answer.status, 200)
     assert.equal((await typesOf(answer)).has('response.done'), false)
   }
   await using portico = await openPortico({ PORTICO_HISTORY_IDS: 'false' })
-  assert.equal((await send(portico, '/api/v1/responses', { input: history })).status, 200)
+  assert.equal((await ask(portico, '/api/v1/responses', { input: history })).status, 200)
 })
 
 test('nothing is guessed from the name of a client', async () => {
   await using portico = await openPortico()
   const named = { 'user-agent': 'ai/6.0 ai-sdk/openai/3.0' }
-  assert.equal((await send(portico, '/api/v1/responses', { input: history }, named)).status, 400)
+  assert.equal((await ask(portico, '/api/v1/responses', { input: history }, named)).status, 400)
 })
 
 test('a key can be set to a dialect, and to history with or without ids', async () => {
@@ -77,7 +78,7 @@ test('a key can be set to a dialect, and to history with or without ids', async 
   const { key, data } = (await made.json()) as Json
   assert.deepEqual([made.status, data.responses_dialect, data.history_ids], [201, 'openai', true])
   const authorization = `Bearer ${key}`
-  const answer = await send(portico, '/api/v1/responses', { input: history, stream: true }, { authorization })
+  const answer = await ask(portico, '/api/v1/responses', { input: history, stream: true }, { authorization })
   assert.equal((await typesOf(answer)).has('response.done'), false)
 
   const change = { responses_dialect: null, history_ids: false }
@@ -86,6 +87,6 @@ test('a key can be set to a dialect, and to history with or without ids', async 
     body: JSON.stringify(change),
   })
   assert.equal(changed.status, 200)
-  const again = await send(portico, '/api/v1/responses', { input: history, stream: true }, { authorization })
+  const again = await ask(portico, '/api/v1/responses', { input: history, stream: true }, { authorization })
   assert.ok((await typesOf(again)).has('response.done'))
 })

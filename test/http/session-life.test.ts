@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { call } from '#test/support/client.ts'
 import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { InstanceClient } from '#test/support/instance-client.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
@@ -7,11 +8,6 @@ import { openPortico, type Portico } from '#test/support/portico.ts'
 interface Info {
   readonly id: string
   readonly [member: string]: unknown
-}
-
-async function json(answer: Response): Promise<{ readonly status: number; readonly body: unknown }> {
-  const text = await answer.text()
-  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
 }
 
 /** A session with a prompt and its answer. */
@@ -25,7 +21,7 @@ async function talked(portico: Portico, id: string, more: object = {}): Promise<
 
 const notFound = (sessionID: string) => ({
   status: 404,
-  body: { _tag: 'SessionNotFoundError', message: `Session not found: ${sessionID}`, sessionID },
+  json: { _tag: 'SessionNotFoundError', message: `Session not found: ${sessionID}`, sessionID },
 })
 
 test('session.remove answers 204, and the session is nowhere afterwards', async () => {
@@ -35,13 +31,13 @@ test('session.remove answers 204, and the session is nowhere afterwards', async 
   const answer = await portico.fetch('/api/session/ses_1', { method: 'DELETE' })
   assert.deepEqual([answer.status, await answer.text(), answer.headers.get('content-type')], [204, '', null])
   for (const path of ['', '/message', '/inbox', '/permission']) {
-    assert.deepEqual(await json(await portico.fetch(`/api/session/ses_1${path}`)), notFound('ses_1'))
+    assert.deepEqual(await call(portico, 'GET', `/api/session/ses_1${path}`), notFound('ses_1'))
   }
-  assert.deepEqual(await json(await portico.fetch('/api/session/ses_1', { method: 'DELETE' })), notFound('ses_1'))
-  assert.deepEqual(await json(await portico.post('/api/session/ses_1/prompt', { text: 'Hi' })), notFound('ses_1'))
-  const { body } = await json(await portico.fetch('/api/session'))
+  assert.deepEqual(await call(portico, 'DELETE', '/api/session/ses_1'), notFound('ses_1'))
+  assert.deepEqual(await call(portico, 'POST', '/api/session/ses_1/prompt', { text: 'Hi' }), notFound('ses_1'))
+  const { json } = await call(portico, 'GET', '/api/session')
   assert.deepEqual(
-    (body as { data: Info[] }).data.map(({ id }) => id),
+    (json as { data: Info[] }).data.map(({ id }) => id),
     ['ses_2'],
   )
 })
@@ -83,8 +79,8 @@ for (const [others, stay] of [
 test('session.fork copies the history under new ids, and the two go on by themselves', async () => {
   await using portico = await openPortico()
   const client = await talked(portico, 'ses_1', { title: 'Title', metadata: { a: 1 } })
-  const { status, body } = await json(await portico.post('/api/session/ses_1/fork', {}))
-  const { id, time, ...info } = (body as { data: Info }).data
+  const { status, json } = await call(portico, 'POST', '/api/session/ses_1/fork', {})
+  const { id, time, ...info } = (json as { data: Info }).data
   const original = await client.messages('ses_1')
   const boundary = { type: 'through', messageID: original.at(-1)?.id }
   assert.equal(status, 200)
@@ -110,18 +106,18 @@ test('session.fork copies the history under new ids, and the two go on by themse
 
 test('session.fork names what it cannot fork', async () => {
   await using portico = await openPortico()
-  assert.deepEqual(await json(await portico.post('/api/session/ses_1/fork', {})), notFound('ses_1'))
+  assert.deepEqual(await call(portico, 'POST', '/api/session/ses_1/fork', {}), notFound('ses_1'))
   await portico.post('/api/session', { id: 'ses_1' })
-  assert.deepEqual(await json(await portico.post('/api/session/ses_1/fork', { before: null })), {
+  assert.deepEqual(await call(portico, 'POST', '/api/session/ses_1/fork', { before: null }), {
     status: 400,
-    body: { _tag: 'InvalidRequestError', message: 'Session ses_1 has no messages', kind: 'empty_session' },
+    json: { _tag: 'InvalidRequestError', message: 'Session ses_1 has no messages', kind: 'empty_session' },
   })
-  assert.deepEqual(await json(await portico.post('/api/session/ses_1/fork', { before: 'msg_1' })), {
+  assert.deepEqual(await call(portico, 'POST', '/api/session/ses_1/fork', { before: 'msg_1' }), {
     status: 404,
-    body: { _tag: 'MessageNotFoundError', message: 'Message not found: msg_1', sessionID: 'ses_1', messageID: 'msg_1' },
+    json: { _tag: 'MessageNotFoundError', message: 'Message not found: msg_1', sessionID: 'ses_1', messageID: 'msg_1' },
   })
   for (const body of [{ before: 'x' }, { after: 'msg_1' }]) {
-    const refused = await json(await portico.post('/api/session/ses_1/fork', body))
-    assert.deepEqual([refused.status, (refused.body as { kind: string }).kind], [400, 'Payload'])
+    const refused = await call(portico, 'POST', '/api/session/ses_1/fork', body)
+    assert.deepEqual([refused.status, (refused.json as { kind: string }).kind], [400, 'Payload'])
   }
 })

@@ -4,6 +4,7 @@ import test from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type KeyTermsSchema, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
 import { systemClock } from '#shared/clock.ts'
+import { call, send } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
@@ -41,18 +42,14 @@ async function keyWith({ identity, operator }: Portico, terms: MessageInitShape<
   return { secret, keyId: apiKey?.keyId ?? '', workspaceId: apiKey?.workspaceId ?? '' }
 }
 
-async function send({ fetch }: Portico, dialect: string, secret: string, more: object = {}) {
-  const answer = await fetch(`/api/v1/${dialect}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'openai/gpt', ...DIALECTS[dialect], ...more }),
-  })
+async function ask(portico: Portico, dialect: string, key: string, more: object = {}) {
+  const body = { model: 'openai/gpt', ...DIALECTS[dialect], ...more }
+  const answer = await send(portico, 'POST', `/api/v1/${dialect}`, body, { key })
   return { status: answer.status, text: await answer.text(), id: answer.headers.get('x-generation-id') }
 }
 
-async function read({ fetch }: Portico, path: string, secret: string): Promise<Json> {
-  const answer = await fetch(`/api/v1/${path}`, { headers: { authorization: `Bearer ${secret}` } })
-  return ((await answer.json()) as { data: Json }).data
+async function read(portico: Portico, path: string, key: string): Promise<Json> {
+  return (await call(portico, 'GET', `/api/v1/${path}`, undefined, { key })).json.data
 }
 
 test('a request without a maximum is sent with the output that the rest of the limit pays for, and shows what it cost', async () => {
@@ -65,7 +62,7 @@ test('a request without a maximum is sent with the output that the rest of the l
       [false, 47],
       [true, 43],
     ] as const) {
-      const { status, text, id } = await send(portico, dialect, secret, { stream })
+      const { status, text, id } = await ask(portico, dialect, secret, { stream })
       assert.equal(status, 200, text)
       const { max_tokens, max_completion_tokens = max_tokens } = Object(stub.seen.at(-1)?.body) as Json
       assert.equal(max_completion_tokens, most, dialect)
@@ -85,7 +82,7 @@ test('a key with a limit uses a model of unknown price only where the setting al
     await using _ = portico
     const { secret } = await keyWith(portico, { limitNanos: 100_000n })
     for (const dialect of Object.keys(DIALECTS)) {
-      const { status, text, id } = await send(portico, dialect, secret, { model: 'openai/nobody-knows' })
+      const { status, text, id } = await ask(portico, dialect, secret, { model: 'openai/nobody-knows' })
       assert.equal(status, allowed ? 200 : 402, text)
       if (!allowed) continue
       const {
@@ -108,9 +105,9 @@ test('the limit of the workspace holds for all of its keys together, and credits
   for (const [i, dialect] of Object.keys(DIALECTS).entries()) {
     const { secret = '' } = keys[i % 2] ?? {}
     const limit = dialect === 'responses' ? 'max_output_tokens' : 'max_tokens'
-    assert.equal((await send(portico, dialect, secret, { [limit]: 50 })).status, 200)
+    assert.equal((await ask(portico, dialect, secret, { [limit]: 50 })).status, 200)
     const calls = stub.seen.length
-    const { status, text } = await send(portico, dialect, secret, { [limit]: 500 })
+    const { status, text } = await ask(portico, dialect, secret, { [limit]: 500 })
     assert.equal(status, 402)
     assert.match(text, /"Insufficient credits: The limit of the workspace leaves too little: /)
     assert.equal(stub.seen.length, calls)
@@ -128,14 +125,14 @@ test('what an access token uses is the usage of its target key, by whose limit i
   const minted = await beside.tokens.mint(grantAt(systemClock.now(), { target }))
   const token = minted?.token ?? assert.fail()
   for (const [i, dialect] of Object.keys(DIALECTS).entries()) {
-    const { id, status, text } = await send(portico, dialect, token)
+    const { id, status, text } = await ask(portico, dialect, token)
     assert.equal(status, 200, text)
     assert.equal((await read(portico, `generation?id=${id}`, token)).api_key_id, target.keyId)
     for (const secret of [token, target.secret]) {
       assert.equal((await read(portico, 'key', secret)).usage, Number(((i + 1) * COST).toFixed(9)))
     }
     const limit = dialect === 'responses' ? 'max_output_tokens' : 'max_tokens'
-    assert.equal((await send(portico, dialect, token, { [limit]: 50 })).status, 402)
+    assert.equal((await ask(portico, dialect, token, { [limit]: 50 })).status, 402)
   }
 })
 
@@ -145,7 +142,7 @@ test('a provider learns of a session only a hash: the same one for each request 
   await using _ = portico
   for (const session_id of ['ses_private_one', 'ses_private_two']) {
     for (const dialect of Object.keys(DIALECTS)) {
-      await send(portico, dialect, PORTICO_KEYS.api, { session_id })
+      await ask(portico, dialect, PORTICO_KEYS.api, { session_id })
     }
   }
   const learned = stub.seen.map(({ body }) => (body as Json).prompt_cache_key)
@@ -171,12 +168,12 @@ test('a request whose thoughts need more than the rest of a limit pays for is 40
     const model = `${id}/m`
     const asked = stub.seen.length
     const poor = await keyWith(portico, { limitNanos: 4_000_000n })
-    const refused = await send(portico, 'messages', poor.secret, { model, thinking })
+    const refused = await ask(portico, 'messages', poor.secret, { model, thinking })
     assert.equal(refused.status, 402, refused.text)
     assert.match(refused.text, /at most \d+ output tokens/)
     assert.equal(stub.seen.length, asked)
     const rich = await keyWith(portico, { limitNanos: 4_500_000n })
-    const { status, text } = await send(portico, 'messages', rich.secret, { model, thinking })
+    const { status, text } = await ask(portico, 'messages', rich.secret, { model, thinking })
     assert.equal(status, 200, text)
     const { max_tokens } = Object(stub.seen.at(-1)?.body)
     assert.ok(max_tokens > 2_000 && max_tokens < 2_300, `${id} ${max_tokens}`)

@@ -3,6 +3,7 @@ import test from 'node:test'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { send } from '#test/support/client.ts'
 import { openPortico, PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, type ProviderStub, startStub, streams } from '#test/support/provider-stub.ts'
@@ -39,16 +40,14 @@ async function keyWith(portico: Portico, terms: MessageInitShape<typeof KeyTerms
   return secret
 }
 
-function send(
+function postTo(
   portico: Portico,
   path: string,
   body: Json,
   key = PORTICO_KEYS.api,
   signal?: AbortSignal,
 ): Promise<Response> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const text = JSON.stringify(body)
-  return portico.fetch(path, { method: 'POST', headers, body: text, ...(signal && { signal }) })
+  return send(portico, 'POST', path, body, { key, signal })
 }
 
 async function generationOf(portico: Portico, id: string | null): Promise<Response> {
@@ -60,7 +59,7 @@ test("OpenRouter's SDK reads a generation, the activity and the credits", async 
   await using stub = await startStub(answers(200, COMPLETION))
   await using portico = await openPriced(stub)
   const [user, manager] = [openRouterClient(portico), openRouterClient(portico, PORTICO_KEYS.management)]
-  const answer = await send(portico, '/api/v1/chat/completions', {
+  const answer = await postTo(portico, '/api/v1/chat/completions', {
     ...{ model, messages: MESSAGES, user: 'someone', session_id: 'ses_1', metadata: { team: 'red' } },
   })
   const { id } = (await answer.json()) as Json
@@ -94,11 +93,11 @@ for (const [path, ask] of DIALECTS) {
   test(`${path}: a limit refuses what it does not pay for, before the provider is called`, async () => {
     await using stub = await startStub(answers(200, COMPLETION))
     await using portico = await openPriced(stub)
-    const poor = await send(portico, path, ask(5_000), await keyWith(portico, { limitNanos: 1_000_000n }))
+    const poor = await postTo(portico, path, ask(5_000), await keyWith(portico, { limitNanos: 1_000_000n }))
     const { error } = (await poor.json()) as Json
     assert.equal(poor.status, 402)
     assert.match(error.message, /^Insufficient credits: .* which pays for at most 4\d\d output tokens$/)
-    const dark = await send(
+    const dark = await postTo(
       portico,
       path,
       { ...ask(10), model: 'priced/dark' },
@@ -107,7 +106,7 @@ for (const [path, ask] of DIALECTS) {
     assert.equal(dark.status, 402)
     assert.match(((await dark.json()) as Json).error.message, /price of priced\/dark is unknown/)
     for (const most of [{ prompt: 0.99 }, { completion: '1.99' }]) {
-      const dear = await send(portico, path, { ...ask(10), provider: { max_price: most } })
+      const dear = await postTo(portico, path, { ...ask(10), provider: { max_price: most } })
       assert.equal(dear.status, 404)
       const demand = 'No endpoint of "priced/gpt" meets the demands of the request: max_price'
       assert.equal(((await dear.json()) as Json).error.message, `Resource not found: ${demand}`)
@@ -115,10 +114,10 @@ for (const [path, ask] of DIALECTS) {
     assert.equal(stub.seen.length, 0)
     const slow = await keyWith(portico, { requestsPerMinute: 1 })
     const just = { max_price: { prompt: 1, completion: '2' } }
-    assert.equal((await send(portico, path, { ...ask(10), provider: just }, slow)).status, 200)
-    let fast = await send(portico, path, ask(10), slow)
+    assert.equal((await postTo(portico, path, { ...ask(10), provider: just }, slow)).status, 200)
+    let fast = await postTo(portico, path, ask(10), slow)
     // A new minute may have begun between the two.
-    if (fast.status === 200) fast = await send(portico, path, ask(10), slow)
+    if (fast.status === 200) fast = await postTo(portico, path, ask(10), slow)
     assert.equal(fast.status, 429)
     assert.match(((await fast.json()) as Json).error.message, /^Rate limit exceeded: /)
     const header = (name: string): number => Number(fast.headers.get(name))
@@ -136,7 +135,7 @@ for (const [path, ask] of DIALECTS) {
     })
     await using portico = await openPriced(stub)
     for (let i = 0; i < 10; i++) {
-      const answer = await send(portico, path, { ...ask(10), stream: i % 2 === 0 })
+      const answer = await postTo(portico, path, { ...ask(10), stream: i % 2 === 0 })
       await answer.text()
       const found = await generationOf(portico, answer.headers.get('x-generation-id'))
       const { data } = (await found.json()) as Json
@@ -156,7 +155,7 @@ test('of 200 requests at once as many reach the provider as a limit of 50 reserv
   })
   await using portico = await openPriced(stub)
   // What one of them costs at most, found out by a refusal.
-  const probe = await send(
+  const probe = await postTo(
     portico,
     '/api/v1/chat/completions',
     { model, messages: MESSAGES, max_tokens: 10 },
@@ -169,7 +168,7 @@ test('of 200 requests at once as many reach the provider as a limit of 50 reserv
   let decided = 0
   const all = Promise.all(
     Array.from({ length: 200 }, async () => {
-      const answer = await send(portico, path, ask, key)
+      const answer = await postTo(portico, path, ask, key)
       if (answer.status === 402) decided++
       return answer.status
     }),
@@ -180,7 +179,7 @@ test('of 200 requests at once as many reach the provider as a limit of 50 reserv
   const statuses = await all
   assert.deepEqual([statuses.filter((status) => status === 200).length, decided], [50, 150])
   // What was reserved is free again: the rest pays for more.
-  const next = send(portico, path, ask, key)
+  const next = postTo(portico, path, ask, key)
   await waitFor('the next request', () => stub.seen.length === 51)
   for (const release of held) release()
   assert.equal((await next).status, 200)
@@ -194,7 +193,7 @@ test('what broke off counts at least what the client got, as an estimate', async
   await using portico = await openPriced(stub)
   const controller = new AbortController()
   const body = { model, messages: MESSAGES, stream: true }
-  const answer = await send(portico, '/api/v1/chat/completions', body, PORTICO_KEYS.api, controller.signal)
+  const answer = await postTo(portico, '/api/v1/chat/completions', body, PORTICO_KEYS.api, controller.signal)
   for await (const bytes of answer.body ?? []) if (Buffer.from(bytes).includes('xxx')) break
   controller.abort()
   await stub.hungUp
@@ -215,7 +214,7 @@ test('a request that fails before any output costs nothing', async () => {
   })
   await using portico = await openPriced(stub)
   const body = { model, messages: MESSAGES, stream: true }
-  const answer = await send(portico, '/api/v1/chat/completions', body)
+  const answer = await postTo(portico, '/api/v1/chat/completions', body)
   await answer.text()
   const found = await generationOf(portico, answer.headers.get('x-generation-id'))
   const {

@@ -22,6 +22,7 @@ import type { ReasonTable } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import { AnswerJudge } from '#test/support/answer-judge.ts'
+import { NO_HURRY } from '#test/support/portico.ts'
 import { type Connect, connectLocal } from '#test/support/transports.ts'
 
 /** Handlers that a test provides, and limits; any other call answers UNIMPLEMENTED. */
@@ -72,7 +73,7 @@ export async function openFacade(
 ): Promise<TestFacade> {
   const log: Record<string, unknown>[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(JSON.parse(line)) })
-  const config = readConfig({ PORTICO_PORT: '0', ...env })
+  const config = readConfig({ PORTICO_PORT: '0', ...NO_HURRY, ...env })
   const listener = await listen(config, logger)
   const connection = await connect(stubRoutes(stubs))
   const { transport } = connection

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type KeyTermsSchema, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import { call, send as request } from '#test/support/client.ts'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import { created } from '#test/support/presets.ts'
 import { providerConfig } from '#test/support/provider-config.ts'
@@ -143,19 +144,14 @@ function loadOf(stub: ProviderStub, hosts: readonly Portico[], { secret }: Key, 
 
 /** `isCalled`: the client leaves as soon as the provider was called; undefined: it stays to the end. */
 async function send(
-  { fetch }: Portico,
+  portico: Portico,
   path: string,
-  secret: string,
+  key: string,
   body: object,
   isCalled?: () => boolean,
 ): Promise<Sent> {
   const controller = new AbortController()
-  const answer = await fetch(`/api/v1/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: controller.signal,
-  })
+  const answer = await request(portico, 'POST', `/api/v1/${path}`, body, { key, signal: controller.signal })
   let text: string | undefined
   const whole = answer.text().then(
     (all) => (text = all),
@@ -170,10 +166,9 @@ async function send(
   return { id: answer.headers.get('x-generation-id') ?? assert.fail('no id'), refused }
 }
 
-async function get({ fetch }: Portico, path: string, secret: string): Promise<{ status: number; data: Json }> {
-  const answer = await fetch(`/api/v1/${path}`, { headers: { authorization: `Bearer ${secret}` } })
-  const { data } = (await answer.json()) as { data: Json }
-  return { status: answer.status, data }
+async function get(portico: Portico, path: string, key: string): Promise<{ status: number; data: Json }> {
+  const { status, json } = await call(portico, 'GET', `/api/v1/${path}`, undefined, { key })
+  return { status, data: json.data }
 }
 
 /** The row of a generation. A client that left does not know when it is closed. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { send } from '#test/support/client.ts'
 import { PORTICO_KEYS, type Portico } from '#test/support/portico.ts'
 import type { Json } from '#test/support/responses.ts'
 
@@ -12,15 +13,9 @@ export const DIALECTS: Readonly<Record<string, object>> = {
 
 /** Sends a request, and returns its answer with the id of its generation. */
 export async function ask(portico: Portico, dialect: string, body: object): Promise<{ json: Json; id: string }> {
-  const answer = await portico.fetch(`/api/v1/${dialect}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${PORTICO_KEYS.api}`,
-      'content-type': 'application/json',
-      'x-openrouter-metadata': 'enabled',
-    },
-    body: JSON.stringify({ ...DIALECTS[dialect], ...body }),
-  })
+  const headers = { 'x-openrouter-metadata': 'enabled' }
+  const whole = { ...DIALECTS[dialect], ...body }
+  const answer = await send(portico, 'POST', `/api/v1/${dialect}`, whole, { key: PORTICO_KEYS.api, headers })
   const json = (await answer.json()) as Json
   assert.equal(answer.status, 200, JSON.stringify(json))
   return { json, id: answer.headers.get('x-generation-id') ?? '' }

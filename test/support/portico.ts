@@ -29,6 +29,9 @@ import { writeEmptyStores } from '#test/support/empty-stores.ts'
 /** Keys that exist in the first workspace. */
 export const PORTICO_KEYS = { api: 'sk-portico-of-the-tests', management: 'mk-portico-of-the-tests' }
 
+/** However slow a machine is, nothing is sent only because time has passed, unless a test wants that. */
+export const NO_HURRY = { PORTICO_KEEP_ALIVE_MS: '3600000', PORTICO_HEARTBEAT_MS: '3600000' }
+
 /** The whole product in this process, on a free port, with folders of its own. */
 export interface Portico extends AsyncDisposable {
   readonly url: string
@@ -82,6 +85,7 @@ export async function openPortico(
     PORTICO_DIRECTORY: project,
     PORTICO_BOOTSTRAP_API_KEY: PORTICO_KEYS.api,
     PORTICO_BOOTSTRAP_MANAGEMENT_KEY: PORTICO_KEYS.management,
+    ...NO_HURRY,
     ...env,
   }
   const log: Record<string, unknown>[] = []
