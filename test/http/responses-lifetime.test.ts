@@ -102,7 +102,7 @@ test('while a provider is silent the client gets comments', async () => {
     await commented.promise
     response.end(chatEnd())
   })
-  await using portico = await openWith(stub, { PORTICO_HEARTBEAT_MS: '20' })
+  await using portico = await openWith(stub, { PORTICO_KEEP_ALIVE_MS: '20' })
   const { body } = await post(portico, { ...hello, stream: true })
   let text = ''
   for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
