@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { MessageSchema } from '#gen/portico/session/v1/message_pb.js'
-import { messageToProto } from '#services/session/rpc/message/message-to-proto.ts'
+import { messageToProto } from '#services/session/rpc/message-to-proto.ts'
 import { everyMessage, everyMessageJson } from '#test/support/every-message.ts'
 import { fromMessage, message as schema } from './message.ts'
 

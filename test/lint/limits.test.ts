@@ -17,7 +17,7 @@ const product = (pattern: string) =>
 
 /** Limits of what a service returns: it keeps them by the way it builds the list. */
 const OF_RESPONSES: ReadonlySet<string> = new Set([
-  // Provoked in services/session/rpc/inbox/inbox-items.test.ts.
+  // Provoked in services/session/rpc/inbox-items.test.ts.
   'ListInboxItemsResponse.items',
   // Provoked in services/session/domain/stats/stats.test.ts.
   'SessionStats.models',

@@ -150,7 +150,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'the inbox is listed without its first item',
-    file: 'services/session/rpc/inbox/list-inbox-items.ts',
+    file: 'services/session/rpc/inbox.ts',
     from: 'let afterSeq = 0',
     to: 'let afterSeq = 3',
     does: [
@@ -173,7 +173,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'a reload leaves what waits for permission',
-    file: 'services/session/rpc/permission/reload-locations.ts',
+    file: 'services/session/rpc/permissions.ts',
     from: 'await rejectWaiting(store, call.principal.workspaceId, call.signal)',
     to: '',
     does: [prompt('steer', 'asking'), step, { do: 'reload', pause: 300 }],
@@ -257,7 +257,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'an approval is not taken back',
-    file: 'services/session/rpc/permission/delete-saved-approval.ts',
+    file: 'services/session/rpc/permissions.ts',
     from: 'await store.deleteApproval(workspaceId, approvalId)',
     to: 'void [store, workspaceId, approvalId]',
     does: [prompt('steer', 'always'), { do: 'reply', answer: 'always' }, { do: 'forget' }],

@@ -33,7 +33,7 @@ import type { ModelRef, NewSession, Outcome, Session } from '#services/session/d
 import { isBusy } from '#services/session/domain/session-state.ts'
 import type { Lease, LeaseState } from '#services/session/ports/lease.ts'
 import { nothing, type SessionStore } from '#services/session/ports/session-store.ts'
-import { checkAdmitted } from '#services/session/rpc/inbox/parse-admission.ts'
+import { checkAdmitted } from '#services/session/rpc/admission.ts'
 import type { Conversation } from '#services/session/run/history/conversation.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { Rejection } from '#shared/rejection.ts'

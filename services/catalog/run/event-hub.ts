@@ -22,7 +22,7 @@ export class EventHub {
 
   /**
    * Events of the directories that `wants` admits, from now on, until the signal aborts. Of those that wait, the last
-   * that says something about a location is left. A subscriber that falls behind misses events, and is told so.
+   * that says something about a location is left. A subscriber that falls behind gets `missed`.
    */
   async *subscribe(wants: (directory: string) => boolean, signal: AbortSignal): AsyncGenerator<HubItem> {
     for (let type: 'ready' | 'missed' = 'ready'; !signal.aborted; type = 'missed') {

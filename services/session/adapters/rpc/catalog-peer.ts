@@ -19,7 +19,6 @@ import type { ModelRef, SessionLocation } from '#services/session/domain/session
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
-import { defined } from '#services/session/rpc/defined.ts'
 import { effects } from '#services/session/rpc/enums.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -93,8 +92,8 @@ export class RpcCatalogPeer implements Catalog {
   async editPrompt(call: PeerCall, directory: string, sessionId: string, prompt: EditablePrompt) {
     const { delivery, files, agents, skills, ...rest } = prompt
     const names = { agents: [...agents], skills: [...skills] }
-    const sent = { ...rest, names, files: files.map((file) => defined(file)), queued: delivery === 'queue' }
-    const request = { directory, sessionId, prompt: defined(sent) }
+    const sent = { ...rest, names, files: [...files], queued: delivery === 'queue' }
+    const request = { directory, sessionId, prompt: sent }
     const answer = await unary(call, (options) => this.#client.editPrompt(request, options))
     const { text, files: edited, names: named = names, metadata, queued } = given(answer.prompt)
     const kept = edited.map(({ uri, name, description }) => ({ uri, name, description }))

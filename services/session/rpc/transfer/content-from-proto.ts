@@ -22,7 +22,7 @@ import type {
 } from '#services/session/domain/message.ts'
 import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
 import { defined } from '../defined.ts'
-import { states } from '../message/part-to-proto.ts'
+import { states } from '../message-to-proto.ts'
 
 const MAX_TOOL_NAME_LENGTH = 256
 

@@ -7,8 +7,8 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { readMessages, type SameSession } from '#services/session/run/history/read-messages.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
-import { checkReadable, readContent, toMessage } from '../message/message-stream.ts'
-import { sessionToProto } from '../session/session-to-proto.ts'
+import { checkReadable, readContent, toMessage } from '../message-stream.ts'
+import { sessionToProto } from '../session-to-proto.ts'
 
 /**
  * Streams a session and its settled messages, each followed by the content of its files. Before anything is sent, every

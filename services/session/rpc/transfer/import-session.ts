@@ -19,7 +19,7 @@ import { check } from '#shared/rpc/parse.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 import { parseDirectory } from '../parse.ts'
 import { peerCallOf } from '../peer-call.ts'
-import { sessionToProto } from '../session/session-to-proto.ts'
+import { sessionToProto } from '../session-to-proto.ts'
 import { importedMessage, type KeepContent } from './check-imported.ts'
 import { parseImportedSession } from './parse-import.ts'
 

@@ -20,7 +20,7 @@ import {
 import { check } from '#shared/rpc/parse.ts'
 import { defined } from '../defined.ts'
 import { outcomes } from '../enums.ts'
-import { compactionStatuses, shellStatuses } from '../message/message-to-proto.ts'
+import { compactionStatuses, shellStatuses } from '../message-to-proto.ts'
 import { parseMessageId, parseModel } from '../parse.ts'
 import { errorFromProto, partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
 

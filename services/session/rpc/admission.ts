@@ -1,0 +1,51 @@
+import { hash } from 'node:crypto'
+import { Delivery as DeliveryMessage, FileInputSchema } from '#gen/portico/session/v1/session_pb.js'
+import { PromptSessionRequestSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { isObject } from '#shared/json.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { limitOf } from '#shared/rpc/field-limits.ts'
+import { check } from '#shared/rpc/parse.ts'
+import type { NotAdmitted } from '../domain/inbox/inputs.ts'
+import { type Delivery, MOST_INBOX_ITEMS } from '../domain/inbox.ts'
+import { deliveries } from './enums.ts'
+
+/** Maximum number of characters of a prompt or a synthetic text. */
+export const { most: MAX_TEXT_LENGTH } = limitOf(PromptSessionRequestSchema.field.text)
+/** Maximum number of characters of the description of a file or a synthetic text. */
+export const { most: MAX_DESCRIPTION_LENGTH } = limitOf(FileInputSchema.field.description)
+
+/** The delivery of an input; absent: `steer`. */
+export function parseDelivery(delivery: DeliveryMessage = DeliveryMessage.STEER): Delivery {
+  const known = deliveries.fromProto(delivery)
+  check(known !== undefined, 'delivery', 'must be DELIVERY_STEER or DELIVERY_QUEUE')
+  return known
+}
+
+/** The digest of what has to be the same when an id is sent again, whatever the order of its members. */
+export function digestOf(sent: readonly unknown[]): string {
+  return hash('sha256', JSON.stringify(sent, inOrder), 'base64url')
+}
+
+/** Returns what was admitted; rejects if nothing was. */
+export function checkAdmitted<T extends object | undefined>(
+  admitted: T | NotAdmitted,
+  sessionId: string,
+  messageId: string,
+): T {
+  switch (admitted) {
+    case 'cancelled':
+      throw new Rejection('INBOX_ITEM_CANCELLED', { message_id: messageId })
+    case 'taken':
+      throw new Rejection('PROMPT_CONFLICT', { message_id: messageId })
+    case 'full':
+      throw new Rejection('INBOX_FULL', { session_id: sessionId, limit: `${MOST_INBOX_ITEMS}` })
+    default:
+      return admitted
+  }
+}
+
+/** For JSON.stringify: sorts the members of objects by name. */
+function inOrder(_: string, value: unknown): unknown {
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,313 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { ToolContentSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  type AssistantMessageSchema,
+  type AssistantPartSchema,
+  AssistantTool_State,
+  Compaction_Status,
+  type CompactionSchema,
+  type MessageSchema,
+  ShellCommand_Status,
+  type ShellCommandSchema,
+  type StructuredErrorSchema,
+} from '#gen/portico/session/v1/message_pb.js'
+import type {
+  AgentAttachmentSchema,
+  FileAttachmentSchema,
+  InboxItemSchema,
+  PromptSchema,
+  SkillAttachmentSchema,
+  SyntheticTextSchema,
+} from '#gen/portico/session/v1/session_pb.js'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+import type { InboxItem } from '../domain/inbox.ts'
+import type {
+  AgentAttachment,
+  AssistantMessage,
+  AssistantPart,
+  BlobRef,
+  CompactionMessage,
+  FileAttachment,
+  Message,
+  Prompt,
+  ShellMessage,
+  SkillAttachment,
+  StructuredError,
+  SyntheticText,
+  ToolContent,
+  ToolPart,
+} from '../domain/message.ts'
+import { type BlobContents, contentOf } from './blob-contents.ts'
+import { deliveries, outcomes } from './enums.ts'
+import { locationToProto, modelToProto, tokensToProto } from './session-to-proto.ts'
+
+/** How far a command is. */
+export const shellStatuses = enumTable({
+  running: ShellCommand_Status.RUNNING,
+  exited: ShellCommand_Status.EXITED,
+  timeout: ShellCommand_Status.TIMEOUT,
+  killed: ShellCommand_Status.KILLED,
+})
+
+/** How far a compaction is. */
+export const compactionStatuses = enumTable({
+  running: Compaction_Status.RUNNING,
+  completed: Compaction_Status.COMPLETED,
+  failed: Compaction_Status.FAILED,
+})
+
+/** A message as other services see it, with the content of its files. */
+export function messageToProto(message: Message, blobs: BlobContents): MessageInitShape<typeof MessageSchema> {
+  return {
+    messageId: message.id,
+    createTime: timestampFromMs(message.timeCreated),
+    kind: kindToProto(message, blobs),
+    metadata: message.metadata,
+  }
+}
+
+type Kind = NonNullable<MessageInitShape<typeof MessageSchema>['kind']>
+
+function kindToProto(message: Message, blobs: BlobContents): Kind {
+  switch (message.type) {
+    case 'user':
+      return { case: 'user', value: promptToProto(message.prompt, blobs) }
+    case 'assistant':
+      return { case: 'assistant', value: assistantToProto(message, blobs) }
+    case 'agent-switched':
+      return { case: 'agentSwitched', value: { agent: message.agent, previous: message.previous } }
+    case 'model-switched': {
+      const { model, previous } = message
+      return {
+        case: 'modelSwitched',
+        value: { model: modelToProto(model), previous: previous && modelToProto(previous) },
+      }
+    }
+    case 'synthetic':
+      return { case: 'synthetic', value: syntheticToProto(message.synthetic) }
+    case 'location-switched': {
+      const { location, previous } = message
+      const value = {
+        location: locationToProto(location),
+        previous: previous && locationToProto(previous),
+      }
+      return { case: 'locationSwitched', value }
+    }
+    case 'idle': {
+      const { outcome, error } = message
+      return { case: 'idle', value: { outcome: outcomes.toProto(outcome), error: error && errorToProto(error) } }
+    }
+    case 'system':
+      return { case: 'system', value: { text: message.text, description: message.description } }
+    case 'skill':
+      return { case: 'skill', value: { skillId: message.skill, name: message.name, text: message.text } }
+    case 'shell':
+      return { case: 'shell', value: shellToProto(message) }
+    case 'compaction':
+      return { case: 'compaction', value: compactionToProto(message) }
+  }
+}
+
+function assistantToProto(
+  message: AssistantMessage,
+  blobs: BlobContents,
+): MessageInitShape<typeof AssistantMessageSchema> {
+  const { costNanos, tokens, error, retry, timeStreamed, timeCompleted, snapshot, providerState } = message
+  return {
+    agent: message.agent,
+    model: modelToProto(message.model),
+    parts: message.parts.map((part) => ({ part: partToProto(part, blobs) })),
+    finish: message.finish,
+    rawFinish: message.rawFinish,
+    costNanos,
+    providerState,
+    snapshot: snapshot && { ...snapshot, files: [...snapshot.files] },
+    tokens: tokens && tokensToProto(tokens),
+    error: error && errorToProto(error),
+    streamTime: setTime(timeStreamed),
+    completeTime: setTime(timeCompleted),
+    retry: retry && { attempt: retry.attempt, startTime: timestampFromMs(retry.at), error: errorToProto(retry.error) },
+  }
+}
+
+function shellToProto(message: ShellMessage): MessageInitShape<typeof ShellCommandSchema> {
+  const { shellId, command, status, exit, output, timeCompleted } = message
+  return {
+    shellId,
+    command,
+    status: shellStatuses.toProto(status),
+    exitCode: exit,
+    completeTime: setTime(timeCompleted),
+    output: output && { ...output, cursor: BigInt(output.cursor), size: BigInt(output.size) },
+  }
+}
+
+function compactionToProto(message: CompactionMessage): MessageInitShape<typeof CompactionSchema> {
+  const { status, manual, summary, recent, model, providerState, providerContext, costNanos, tokens, error } = message
+  return {
+    status: compactionStatuses.toProto(status),
+    manual,
+    summary,
+    recent,
+    providerState,
+    providerContext,
+    costNanos,
+    model: model && modelToProto(model),
+    tokens: tokens && tokensToProto(tokens),
+    error: error && errorToProto(error),
+  }
+}
+
+/** How far a tool call is. */
+export const states = enumTable({
+  streaming: AssistantTool_State.STREAMING,
+  running: AssistantTool_State.RUNNING,
+  completed: AssistantTool_State.COMPLETED,
+  error: AssistantTool_State.ERROR,
+})
+
+type Part = NonNullable<MessageInitShape<typeof AssistantPartSchema>['part']>
+
+/** A part of a step as other services see it. */
+export function partToProto(part: AssistantPart, blobs: BlobContents): Part {
+  switch (part.type) {
+    case 'text':
+      return { case: 'text', value: { text: part.text, state: part.state } }
+    case 'reasoning': {
+      const { text, state, timeCreated, timeCompleted } = part
+      const value = {
+        text,
+        createTime: setTime(timeCreated),
+        state,
+        completeTime: setTime(timeCompleted),
+      }
+      return { case: 'reasoning', value }
+    }
+    case 'tool':
+      return toolToProto(part, blobs)
+  }
+}
+
+function toolToProto(part: ToolPart, blobs: BlobContents): Part {
+  const { metadata, error, timeRan, timeCompleted, executed, providerState, providerResultState } = part
+  const value = {
+    callId: part.callId,
+    name: part.name,
+    state: states.toProto(part.state),
+    partialInput: part.state === 'streaming' ? part.rawInput : undefined,
+    input: part.input,
+    content: part.content.map((content) => toolContentToProto(content, blobs)),
+    createTime: timestampFromMs(part.timeCreated),
+    metadata,
+    executed,
+    providerState,
+    providerResultState,
+    error: error && errorToProto(error),
+    runTime: setTime(timeRan),
+    completeTime: setTime(timeCompleted),
+  }
+  return { case: 'tool', value }
+}
+
+/** A prompt as other services see it, with the content of its files. */
+export function promptToProto(prompt: Prompt, blobs: BlobContents): MessageInitShape<typeof PromptSchema> {
+  return {
+    text: prompt.text,
+    files: prompt.files.map((file) => fileToProto(file, blobs)),
+    agents: prompt.agents.map(agentToProto),
+    skills: prompt.skills?.map(skillToProto) ?? [],
+    metadata: prompt.metadata,
+  }
+}
+
+/** A synthetic text as other services see it. */
+export function syntheticToProto({
+  text,
+  description,
+  metadata,
+}: SyntheticText): MessageInitShape<typeof SyntheticTextSchema> {
+  return {
+    text,
+    description,
+    metadata,
+  }
+}
+
+/** A failure as other services see it. */
+export function errorToProto({
+  type,
+  message,
+  status,
+  response,
+}: StructuredError): MessageInitShape<typeof StructuredErrorSchema> {
+  return { type, message, status, responseBody: response && response }
+}
+
+/** What a tool returned, as other services see it. */
+export function toolContentToProto(
+  content: ToolContent,
+  blobs: BlobContents,
+): MessageInitShape<typeof ToolContentSchema> {
+  if (content.type === 'text') return { content: { case: 'text', value: content.text } }
+  const { mime, name } = content
+  const where = content.type === 'link' ? { uri: content.uri } : contentOf(blobs, content.blob)
+  return { content: { case: 'file', value: { ...where, mime, name } } }
+}
+
+function fileToProto(file: FileAttachment, blobs: BlobContents): MessageInitShape<typeof FileAttachmentSchema> {
+  const { name, description, mention } = file
+  return {
+    ...contentOf(blobs, file.blob),
+    mime: file.mime,
+    uri: file.uri,
+    name,
+    description,
+    mention,
+  }
+}
+
+function agentToProto({ name, mention }: AgentAttachment): MessageInitShape<typeof AgentAttachmentSchema> {
+  return { name, mention }
+}
+
+function skillToProto(skill: SkillAttachment): MessageInitShape<typeof SkillAttachmentSchema> {
+  const { id: skillId, name, text, mention } = skill
+  return { skillId, name, text, mention }
+}
+
+function setTime(milliseconds: number | undefined): Timestamp | undefined {
+  return milliseconds === undefined ? undefined : timestampFromMs(milliseconds)
+}
+
+type ItemInit = MessageInitShape<typeof InboxItemSchema>
+
+/** An inbox item as other services see it, with the content of its files. */
+export function itemToProto(item: InboxItem, blobs: BlobContents): ItemInit {
+  const { id, sessionId, timeCreated, delivery } = item
+  return {
+    messageId: id,
+    sessionId,
+    createTime: timestampFromMs(timeCreated),
+    delivery: deliveries.toProto(delivery),
+    payload: payloadToProto(item, blobs),
+  }
+}
+
+/** The blobs that an inbox item refers to. */
+export function blobsOfItem(item: InboxItem): readonly BlobRef[] {
+  return item.type === 'prompt' ? item.prompt.files.map(({ blob }) => blob) : []
+}
+
+function payloadToProto(item: InboxItem, blobs: BlobContents): NonNullable<ItemInit['payload']> {
+  switch (item.type) {
+    case 'prompt':
+      return { case: 'prompt', value: promptToProto(item.prompt, blobs) }
+    case 'synthetic':
+      return { case: 'synthetic', value: syntheticToProto(item.synthetic) }
+    case 'move':
+      return { case: 'move', value: locationToProto(item.move) }
+    case 'compaction':
+      return { case: 'compaction', value: {} }
+  }
+}

@@ -1,0 +1,217 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import {
+  AgentAttachmentSchema,
+  type FileInput,
+  FileInputSchema,
+  type SkillInput,
+  SkillInputSchema,
+} from '#gen/portico/session/v1/session_pb.js'
+import {
+  type PromptSessionRequest,
+  PromptSessionRequestSchema,
+  type SessionService,
+} from '#gen/portico/session/v1/session_service_pb.js'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { checkLimits } from '#shared/rpc/field-limits.ts'
+import { check, isWithin, parseText } from '#shared/rpc/parse.ts'
+import { admitPrompt } from '../domain/inbox/inputs.ts'
+import type { AdmissionReads, Delivery } from '../domain/inbox.ts'
+import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
+import type { Mention, Prompt } from '../domain/message.ts'
+import type { Revision } from '../domain/revision.ts'
+import type { EditablePrompt } from '../ports/catalog.ts'
+import { nothing, type SessionReads } from '../ports/session-store.ts'
+import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
+import { checkAdmitted, digestOf, MAX_TEXT_LENGTH, parseDelivery } from './admission.ts'
+import { type Attached, prepareAttachments, type Sent, type SentFile, type SentSkill } from './attachments.ts'
+import { findContents, missingBlob } from './blob-contents.ts'
+import type { SessionDependencies } from './dependencies.ts'
+import { deliveries } from './enums.ts'
+import { blobsOfItem, itemToProto } from './message-to-proto.ts'
+import { parseAgentName, parseMessageId, parseMetadata } from './parse.ts'
+import { peerCallOf } from './peer-call.ts'
+
+const NO_FILES: Attached = { files: [] }
+const checkRequest = checkLimits(PromptSessionRequestSchema)
+const checkFile = checkLimits(FileInputSchema)
+const checkSkill = checkLimits(SkillInputSchema)
+
+/** A prompt of the right form. */
+interface ParsedPrompt {
+  readonly words: Pick<Prompt, 'text' | 'agents' | 'metadata'>
+  readonly delivery: Delivery
+  readonly sent: Sent
+}
+
+/** The handler of prompts. */
+export function promptHandlers(dependencies: SessionDependencies) {
+  const { store, blobs, promptHooks } = dependencies
+  return {
+    /**
+     * Admits one input: plugins may change it first, then its files and skills are read and stored. The response means
+     * that all of it is durable. For an id that was admitted before, the response comes from the store, and nothing is
+     * read again.
+     */
+    async promptSession(request, context) {
+      const admitter = principalOf(context)
+      const { sessionId } = request
+      const key = { workspace: admitter.workspaceId, sessionId }
+      const id = parseMessageId(request.messageId)
+      const call = peerCallOf(context)
+      const asSent = parsePrompt(request)
+      checkSize(asSent, NO_FILES)
+      const known = { id, digest: digestOf(sentBy(request)), admitter, wake: !request.parked }
+      const admissionReads = (reads: SessionReads) => reads.admissionReads(id)
+      const admit = (
+        revision: Revision,
+        reads: AdmissionReads,
+        { words, delivery }: ParsedPrompt,
+        attached: Attached,
+      ) => {
+        const admission = { ...known, delivery, prompt: { ...words, ...attached } }
+        return checkAdmitted(admitPrompt(revision, reads, admission), sessionId, id)
+      }
+      const attachAndAdmit = (directory: string, parsed: ParsedPrompt) =>
+        holdingBlobs(blobs, async (hold) => {
+          const attached = await prepareAttachments(dependencies, call, directory, parsed.sent, hold)
+          checkSize(parsed, attached)
+          return await store.revise(key, admissionReads, (revision, reads) => admit(revision, reads, parsed, attached))
+        })
+      const admitIn = async (directory: string) => {
+        const edited = await promptHooks.edit(call, { directory, sessionId }, editable(request), (wanted) =>
+          attachAndAdmit(directory, parsePrompt(withEdits(request, wanted))),
+        )
+        return edited ?? (await attachAndAdmit(directory, asSent))
+      }
+
+      // An id that was admitted before, and a text that no plugin changes, need nothing but the store.
+      const first = await store.revise(key, admissionReads, (revision, reads) => {
+        const { directory } = revision.state
+        const isReady = reads.taken !== undefined || (isWords(asSent) && promptHooks.areNone(key.workspace, directory))
+        return isReady ? admit(revision, reads, asSent, NO_FILES) : directory
+      })
+      const item = typeof first === 'string' ? await admitIn(first) : first
+      const { contents, missing } = await findContents(blobs, key.workspace, blobsOfItem(item))
+      if (missing === undefined) return { item: itemToProto(item, contents) }
+      // If the session was removed meanwhile, it is no longer found.
+      await store.inspect(key, nothing, nothing)
+      throw missingBlob(key, missing)
+    },
+  } satisfies Partial<ServiceImpl<typeof SessionService>>
+}
+
+/** What has to be the same when an id is sent again. Whether it wakes the session may differ. */
+function sentBy({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): readonly unknown[] {
+  const sent = [text, files, agents, metadata ?? null, parseDelivery(delivery)]
+  // Digests that were stored by versions without skills stay valid.
+  return skills.length === 0 ? sent : [...sent, skills]
+}
+
+function isWords({ sent }: ParsedPrompt): boolean {
+  return sent.files.length === 0 && sent.agents.length === 0 && sent.skills.length === 0
+}
+
+function checkSize({ words }: ParsedPrompt, attached: Attached): void {
+  const field = attached.skills === undefined ? 'text' : 'skills'
+  const fits = fitsAsJson({ ...words, ...attached }, MAX_MESSAGE_BYTES)
+  check(
+    fits,
+    field,
+    `must have at most ${MAX_MESSAGE_BYTES} bytes together with the descriptions of files, agents and skills`,
+  )
+}
+
+/** Rejects with REQUEST_INVALID. */
+function parsePrompt(request: PromptSessionRequest): ParsedPrompt {
+  checkRequest(request)
+  const words = parseWords(request)
+  const sent = { files: parseFiles(request.files), agents: words.agents, skills: parseSkills(request.skills) }
+  checkMentions(sent)
+  return { words, delivery: parseDelivery(request.delivery), sent }
+}
+
+function parseWords(request: PromptSessionRequest): ParsedPrompt['words'] {
+  const { agents } = request
+  return {
+    text: request.text,
+    agents: agents.map(({ name, mention }, i) => ({
+      name: parseAgentName(`agents[${i}].name`, name),
+      mention: parseMention(`agents[${i}].mention`, mention),
+    })),
+    metadata: parseMetadata(request.metadata),
+  }
+}
+
+/** The texts that mentions quote must not be longer, in total, than a prompt may be. */
+function checkMentions({ files, agents, skills }: Sent): void {
+  const texts = [...files, ...agents, ...skills].map(({ mention }) => mention?.text ?? '')
+  const fit = isWithin(texts.join(''), 0, MAX_TEXT_LENGTH)
+  check(fit, 'text', `must not be quoted by mentions with more than ${MAX_TEXT_LENGTH} characters in total`)
+}
+
+function parseMention(field: string, mention: Mention | undefined): Mention | undefined {
+  if (mention === undefined) return undefined
+  const { start, end, text } = mention
+  return { start, end, text: parseText(`${field}.text`, text, 0, MAX_TEXT_LENGTH) }
+}
+
+function parseFiles(files: readonly FileInput[]): readonly SentFile[] {
+  return files.map((file, i) => {
+    checkFile(file, `files[${i}]`)
+    const { uri, name, description, mention } = file
+    return { uri, name, description, mention: parseMention(`files[${i}].mention`, mention) }
+  })
+}
+
+function parseSkills(skills: readonly SkillInput[]): readonly SentSkill[] {
+  return skills.map((skill, i) => {
+    checkSkill(skill, `skills[${i}]`)
+    return { id: skill.skillId, mention: parseMention(`skills[${i}].mention`, skill.mention) }
+  })
+}
+
+/** What plugins are shown of a prompt. */
+function editable({ text, files, agents, skills, metadata, delivery }: PromptSessionRequest): EditablePrompt {
+  return {
+    text,
+    metadata,
+    delivery: parseDelivery(delivery),
+    files: files.map(({ uri, name, description }) => ({ uri, name, description })),
+    agents: agents.map(({ name }) => name),
+    skills: skills.map(({ skillId }) => skillId),
+  }
+}
+
+/**
+ * The prompt as the plugins want it. Mentions of files, agents and skills are kept; of several with the same name, each
+ * keeps its own.
+ */
+function withEdits(request: PromptSessionRequest, wanted: EditablePrompt): PromptSessionRequest {
+  const { text, metadata, delivery } = wanted
+  const files = [...request.files]
+  const agents = [...request.agents]
+  const skills = [...request.skills]
+  return create(PromptSessionRequestSchema, {
+    ...request,
+    text,
+    metadata,
+    delivery: deliveries.toProto(delivery),
+    files: wanted.files.map((file) => {
+      const mention = take(files, ({ uri }) => uri === file.uri)?.mention
+      return create(FileInputSchema, { ...file, mention })
+    }),
+    agents: wanted.agents.map(
+      (name) => take(agents, (agent) => agent.name === name) ?? create(AgentAttachmentSchema, { name }),
+    ),
+    skills: wanted.skills.map(
+      (skillId) => take(skills, (skill) => skill.skillId === skillId) ?? create(SkillInputSchema, { skillId }),
+    ),
+  })
+}
+
+/** Removes the first match from a list, and returns it. */
+function take<T>(from: T[], isSought: (one: T) => boolean): T | undefined {
+  const at = from.findIndex(isSought)
+  return at < 0 ? undefined : from.splice(at, 1)[0]
+}
