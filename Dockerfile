@@ -1,9 +1,9 @@
 # One image for every process: the command chooses which.
-#   docker run portico                              the single process
-#   docker run portico services/session/main.ts     one service
-#   docker run portico scripts/key.ts list          the keys
-#   docker run portico scripts/org.ts list          the organizations
-#   docker run portico scripts/migrate.ts           the steps of older stores
+#   docker run portico                the single process
+#   docker run portico session        one service
+#   docker run portico key list       the keys
+#   docker run portico org list       the organizations
+#   docker run portico migrate        the steps of older stores
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -21,14 +21,14 @@ COPY docs/openapi.json docs/
 COPY gen gen
 COPY gateway gateway
 COPY services services
-COPY scripts/compile-cache.mjs scripts/health.mjs scripts/
-COPY scripts/command.ts scripts/key-options.ts scripts/key.ts scripts/migrate.ts scripts/operator.ts scripts/operator-identity.ts scripts/org.ts scripts/token.ts scripts/
+COPY bin bin
+COPY cli cli
 ENV NODE_ENV=production PORTICO_DATA_DIR=/data PORTICO_DIRECTORY=/project
 VOLUME /data
 EXPOSE 4096
 RUN install -d -o node -g node node_modules/.cache
 USER node
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "scripts/health.mjs"]
-ENTRYPOINT ["node", "--disable-sigusr1", "--import", "./scripts/compile-cache.mjs"]
-CMD ["main.ts"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "bin/portico.mjs", "health"]
+ENTRYPOINT ["node", "--disable-sigusr1", "bin/portico.mjs"]
+CMD ["serve"]

@@ -1,13 +1,13 @@
 // The cost of a start: CPU time, of all threads, until the first response, with the stores and caches of an earlier
 // start. Trees are measured alternately. Linux only. Usage: start.ts [--rounds N] [TREE …]
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startFlags } from '#test/support/start-flags.ts'
+import { startWords } from './harness/start-words.ts'
 
 const { values, positionals } = parseArgs({
   options: { rounds: { type: 'string', default: '12' } },
@@ -27,14 +27,12 @@ interface Start {
 const folder = await mkdtemp(join(tmpdir(), 'portico-start-'))
 try {
   const starts = new Map<string, Start[]>(trees.map((tree) => [tree, []]))
-  const installs: number[] = []
   for (let round = -2; round < Number(values.rounds); round++) {
     for (const [i, tree] of trees.entries()) {
       const start = await measureStart(tree, join(folder, String(i)))
       // The first starts create the stores and fill the cache.
       if (round >= 0) starts.get(tree)?.push(start)
     }
-    if (round >= 0) installs.push(measureInstall())
   }
   const [first] = starts.values()
   for (const [tree, of] of starts) {
@@ -46,7 +44,6 @@ try {
     ]
     process.stdout.write(`${tree}: ${figures.join(', ')}, ratio ${ratio.toFixed(2)}\n`)
   }
-  process.stdout.write(`scripts/install.mjs with nothing to do: ${Math.round(median(installs))} ms\n`)
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
@@ -56,7 +53,7 @@ async function measureStart(tree: string, data: string): Promise<Start> {
   await mkdir(join(data, 'project'), { recursive: true })
   const env = { PATH: process.env.PATH, HOME: data, PORTICO_PORT: '0', PORTICO_DATA_DIR: join(data, 'data') }
   const began = performance.now()
-  const child = spawn(process.execPath, [...startFlags(tree), 'main.ts', join(data, 'project')], {
+  const child = spawn(process.execPath, [...startWords(tree), join(data, 'project')], {
     cwd: tree,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -81,12 +78,6 @@ async function measureStart(tree: string, data: string): Promise<Start> {
   child.kill('SIGTERM')
   await exit
   return start
-}
-
-function measureInstall(): number {
-  const began = performance.now()
-  spawnSync(process.execPath, ['scripts/install.mjs'], { cwd: own, stdio: 'inherit' })
-  return performance.now() - began
 }
 
 function cpuOf(pid: number): number {

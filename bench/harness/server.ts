@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { startFlags } from '#test/support/start-flags.ts'
+import { startFlags } from './start-words.ts'
 
 /** How to start a server that is measured: a file that Node runs, and its environment. */
 export interface ServerCommand {

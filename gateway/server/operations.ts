@@ -67,7 +67,7 @@ export const getOpenapi = operation({
 
 let document: Record<string, unknown> | undefined
 
-/** Written by scripts/openapi.ts; read once somebody wants it. */
+/** Written by dev/openapi.ts; read once somebody wants it. */
 function readOpenapi(): Record<string, unknown> {
   document ??= JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'))
   return document as Record<string, unknown>

@@ -80,8 +80,8 @@ function clientsAndIssuers(start: (setting: Setting) => Promise<Product>, store:
     const dataDirectory = store.PORTICO_DATA_DIR ?? join(folder.path, 'data')
     product = await start({ project, dataDirectory, environment })
     const [organizations, keys] = await Promise.all([
-      runToEnd('scripts/org.ts', ['list'], environment),
-      runToEnd('scripts/key.ts', ['list'], environment),
+      runToEnd('cli/org.ts', ['list'], environment),
+      runToEnd('cli/key.ts', ['list'], environment),
     ])
     const [organizationId = ''] = /org_\w+/.exec(organizations.stdout) ?? []
     const [, keyId = ''] = /^(key_\w+) .* workspace /m.exec(keys.stdout) ?? []

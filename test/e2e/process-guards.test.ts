@@ -9,7 +9,6 @@ import { InstanceClient } from '#test/support/instance-client.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { type Process, scratchDirectory } from '#test/support/processes.ts'
 import { type Product, type Setting, startSingle, startSplit } from '#test/support/product.ts'
-import { startFlags } from '#test/support/start-flags.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -112,7 +111,7 @@ describe('a start', { concurrency: true }, () => {
   for (const entry of ['main.ts', 'services/catalog/main.ts']) {
     test(`that stands still is ended, too (${entry})`, async () => {
       using data = scratchDirectory()
-      const child = spawn(process.execPath, [...startFlags(ROOT), join(ROOT, entry)], {
+      const child = spawn(process.execPath, ['--disable-sigusr1', join(ROOT, entry)], {
         env: {
           ...{ ...process.env, PORTICO_DATA_DIR: data.path, PORTICO_DIRECTORY: data.path, PORTICO_PORT: '0' },
           ...{

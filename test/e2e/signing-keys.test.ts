@@ -61,7 +61,7 @@ test('no private key is in the bytes of a data folder, in the log or in an answe
   using data = scratchDirectory()
   const environment = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0', PORTICO_LOG_LEVEL: 'trace' }
   const server = await startProcess('main.ts', environment)
-  const rotated = await runToEnd('scripts/token.ts', ['rotate'], environment)
+  const rotated = await runToEnd('cli/token.ts', ['rotate'], environment)
   assert.equal(rotated.code, 0, rotated.stderr)
   const answer = await fetch(`${server.url}/api/v1/oauth/jwks`)
   const written = filesOf(data.path)
@@ -181,7 +181,7 @@ test('tokens are from where the gateway listens, or from the origin of PORTICO_P
   const settings: Record<string, string>[] = [{}, { PORTICO_PUBLIC_URL: 'https://portico.example/a/path' }]
   for (const more of settings) {
     const server = await startProcess('main.ts', { ...common, ...more })
-    const { stdout } = await runToEnd('scripts/key.ts', ['list'], common)
+    const { stdout } = await runToEnd('cli/key.ts', ['list'], common)
     const [, workspaceId = ''] = /workspace (wrk_\w+)/.exec(stdout) ?? []
     const [, keyId = ''] = /^(key_\w+) .* workspace /m.exec(stdout) ?? []
     const own = 'PORTICO_PUBLIC_URL' in more ? 'https://portico.example' : server.url

@@ -250,8 +250,8 @@ test('a data folder that a newer version wrote is one line, for the server and f
     const stderr = `${why}: use that version, or name another store in PORTICO_DATA_DIR\n`
     assert.deepEqual(await runToEnd('main.ts', [], environment), { code: 1, stdout: '', stderr })
     if (name === 'identity') {
-      assert.deepEqual(await runToEnd('scripts/migrate.ts', [], environment), { code: 1, stdout: '', stderr })
-      const { code, stdout, stderr: said } = await runToEnd('scripts/key.ts', ['list'], environment)
+      assert.deepEqual(await runToEnd('cli/migrate.ts', [], environment), { code: 1, stdout: '', stderr })
+      const { code, stdout, stderr: said } = await runToEnd('cli/key.ts', ['list'], environment)
       assert.deepEqual([code, stdout], [1, ''])
       assert.ok(said.endsWith(stderr))
     }
@@ -286,7 +286,7 @@ test('a database that a newer version wrote is one line, for each process and fo
       )
       for (const entry of [
         `services/${name}/main.ts`,
-        ...(name === 'identity' ? ['scripts/migrate.ts', 'main.ts'] : []),
+        ...(name === 'identity' ? ['cli/migrate.ts', 'main.ts'] : []),
       ]) {
         const { code, stderr } = await runToEnd(entry, [], { ...environment, PORTICO_PORT: '0' })
         assert.equal(code, 1)

@@ -36,6 +36,8 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['gateway/presets/a.ts', '../responses/operations.ts'],
   ['gateway/errors/a.ts', '../app.ts'],
   ['gateway/operation.ts', './session/mappers.ts'],
+  ['cli/a.ts', '#services/identity/adapters/a.ts'],
+  ['dev/a.ts', '#services/identity/adapters/a.ts'],
   ['main.ts', './services/x/adapters/a.ts'],
   ['test/a.ts', '../../services/x/open.ts'],
 ]
@@ -63,6 +65,8 @@ const ALLOWED: readonly (readonly [file: string, specifier: string])[] = [
   ['gateway/responses/stream/b.ts', '../events.ts'],
   ['gateway/responses/b.ts', '../generation/request.ts'],
   ['gateway/presets/b.ts', '../responses/body.ts'],
+  ['cli/b.ts', '#services/identity/open.ts'],
+  ['dev/b.ts', '#gateway/operation.ts'],
   ['test/b.ts', '#services/session/open.ts'],
 ]
 

@@ -14,7 +14,7 @@ const ENDS = new Set(
 
 /** A path below a folder that only the tree has, or a source file by its name. */
 const PATH =
-  /`((?:services|gateway|shared|domain|run|rpc|ports|adapters|test|scripts|bench|proto|docs|deploy)\/[\w./-]+|[\w-]+\.(?:ts|mjs|proto))`/g
+  /`((?:services|gateway|shared|domain|run|rpc|ports|adapters|test|cli|dev|bin|bench|proto|docs|deploy)\/[\w./-]+|[\w-]+\.(?:ts|mjs|proto))`/g
 
 /** Paths in backticks that do not exist, with their lines; `*` and `x` stand for any. */
 function missingPaths(text: string): string[] {

@@ -5,7 +5,6 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startFlags } from '#test/support/start-flags.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -57,7 +56,7 @@ export async function startProcess(
   environment: Readonly<Record<string, string>>,
   words: readonly string[] = [],
 ): Promise<Process> {
-  const child = spawn(process.execPath, [...startFlags(ROOT), join(ROOT, entry), ...words], {
+  const child = spawn(process.execPath, ['--disable-sigusr1', join(ROOT, entry), ...words], {
     cwd: ROOT,
     env: { ...process.env, PORTICO_LOG_LEVEL: 'info', PORTICO_UNREADY_SECONDS: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -109,7 +108,7 @@ export async function runToEnd(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const node = [process.execPath, ...startFlags(ROOT), join(ROOT, command)] as const
+  const node = [process.execPath, '--disable-sigusr1', join(ROOT, command)] as const
   const [file, ...before] = command.endsWith('.ts') ? node : [command]
   const all = [...before, ...words]
   const env = { ...process.env, ...environment }

@@ -1,4 +1,4 @@
-// Written by scripts/settings.ts (npm run generate) from the schemas of all processes; never edited.
+// Written by dev/settings.ts (npm run generate) from the schemas of all processes; never edited.
 
 /** The names of the settings of all processes of the product. */
 export const SETTING_NAMES: readonly string[] = [

@@ -43,7 +43,7 @@ export async function runUntilSignal(
   options: StopOptions,
 ): Promise<never> {
   // Otherwise Node opens its inspector at this signal, and whoever reaches its port can run code here, as any command
-  // of `bash` could. The npm scripts set a flag that covers the time before.
+  // of `bash` could. A flag of bin/portico.mjs covers the time before.
   process.on('SIGUSR1', () => {})
   const resources = new AsyncDisposableStack()
   const signalled = firstSignal()

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 const ALONE = /^\/\/ A process of its own: \S/m
 
 /** Files here mostly wait for processes that they start: they are finished sooner when they run concurrently. */
-const APART = ['test/e2e', 'test/sequences', 'scripts']
+const APART = ['test/e2e', 'test/sequences', 'cli', 'dev']
 
 /**
  * Maximum number of files in a group: it ends long before the run does, and if it does not end there are not too many

@@ -1,6 +1,9 @@
-// The identity service in the process of an operator's command.
+// The store of a deployment, for the operator's commands: they work with or without a running server, because whoever
+// can write to the store has the authority. The store is the one that the same environment gives the server.
+
 import { existsSync } from 'node:fs'
-import type { CallOptions, Client } from '@connectrpc/connect'
+import { type CallOptions, type Client, Code, ConnectError } from '@connectrpc/connect'
+import type { Organization } from '#gen/portico/identity/v1/federation_pb.js'
 import { FederationService } from '#gen/portico/identity/v1/federation_service_pb.js'
 import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js'
 import { readConfig } from '#services/identity/config.ts'
@@ -13,8 +16,10 @@ import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { anyStored } from '#shared/stores/migrate-stores.ts'
 import { requireWholeStores } from '#shared/stores/store-files.ts'
 import { createLogger } from '#shared/telemetry/logging.ts'
+import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { remark, UsageError } from './command.ts'
 
+const PAGE = 100
 const NEW_STORE =
   'It is new: a server that runs with a different environment uses a different store, and does not know these keys.'
 const NO_STORE = `There is no store yet. Give this command the server's environment, or create the first key with npm run key.`
@@ -29,8 +34,11 @@ export interface Operator extends AsyncDisposable {
   readonly workspaceId: string
 }
 
-/** As `openAsOperator`. */
-export async function openIdentity({ makes }: { readonly makes: boolean }): Promise<Operator> {
+/**
+ * Opens the identity service for the operator. Throws UsageError if there is no store yet, unless the command `makes`
+ * one.
+ */
+export async function openAsOperator({ makes }: { readonly makes: boolean }): Promise<Operator> {
   const config = readConfig(process.env)
   remark(`Store: ${describeStore(config.store)}`)
   if (config.store.kind === 'sqlite' && existsSync(config.store.directory)) requireWholeStores(config.store)
@@ -52,4 +60,22 @@ export async function openIdentity({ makes }: { readonly makes: boolean }): Prom
     workspaceId: first,
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }
+}
+
+/** All organizations, oldest first. */
+export async function* listOrganizations({ federation, as }: Operator): AsyncGenerator<Organization> {
+  for (let offset = 0; ; offset += PAGE) {
+    const { organizations } = await federation.listOrganizations({ offset, pageSize: PAGE }, as())
+    yield* organizations
+    if (organizations.length < PAGE) return
+  }
+}
+
+/** The id of the workspace that has this id or UUID. */
+export async function workspaceIdOf(operator: Operator, name: string): Promise<string> {
+  for await (const { workspaceIds } of listOrganizations(operator)) {
+    const found = workspaceIds.find((id) => id === name || workspaceUuid(id) === name.toLowerCase())
+    if (found !== undefined) return found
+  }
+  throw new ConnectError(`Workspace not found: ${name}`, Code.NotFound)
 }

@@ -28,19 +28,19 @@ const started = performance.now()
 const STEPS: readonly (readonly [title: string, ...commands: string[]])[] = [
   [
     'format and lint',
-    'node scripts/lint-matrix.ts --check',
-    'node scripts/lint-words.ts',
-    'node scripts/lint-house.ts',
+    'node dev/lint-matrix.ts --check',
+    'node dev/lint-words.ts',
+    'node dev/lint-house.ts',
     'biome ci --error-on-warnings .',
   ],
   ['proto', 'buf lint', 'buf format --diff --exit-code'],
   ['generated code', `buf generate --output ${scratch}`, `git diff --no-index --exit-code gen ${join(scratch, 'gen')}`],
-  ['openapi', 'node scripts/openapi.ts --check', 'redocly lint --format=stylish docs/openapi.json'],
+  ['openapi', 'node dev/openapi.ts --check', 'redocly lint --format=stylish docs/openapi.json'],
 ]
 /** They take longest, on one core, so the tests begin beside them. */
 const TYPES = ['types', 'tsc --noEmit'] as const
 
-/** What an installation and earlier starts have compiled (compile-cache.mjs). */
+/** What an installation and earlier starts have compiled (bin/portico.mjs). */
 const COMPILED = 'node_modules/.cache/portico'
 
 /**
@@ -102,7 +102,7 @@ async function test(files: readonly string[], types: boolean | Promise<boolean>)
   const wanted =
     files.length > 0
       ? files
-      : groupTests('.', '{services,gateway,test,scripts,bench}/**/*.test.ts', join(scratch, 'tests'))
+      : groupTests('.', '{services,gateway,test,cli,dev,bench}/**/*.test.ts', join(scratch, 'tests'))
   // Six for two cores, since many files wait most of their time.
   const flags = ['--test-concurrency=6', `--test-timeout=${MOST_OF_A_TEST_MS}`, '--test-reporter=spec']
   const hooks = `--import=${new URL('../test/support/test-hooks.ts', import.meta.url)}`

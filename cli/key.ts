@@ -5,8 +5,7 @@ import { systemClock } from '#shared/clock.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { parseWords, remark, runCommand, UsageError } from './command.ts'
 import { describeTerms, parseDollars, parseTerms, TERM_OPTIONS } from './key-options.ts'
-import { openAsOperator, workspaceIdOf } from './operator.ts'
-import type { Operator } from './operator-identity.ts'
+import { type Operator, openAsOperator, workspaceIdOf } from './operator.ts'
 
 const USAGE = `Usage: npm run key -- create [--kind workspace|personal|management] [--name NAME] [--expires-in-days N]
                               [TERMS]

@@ -34,12 +34,12 @@ test('each test file is in one group of its part of the product, or says why it 
     'services/session/d.test.ts': 'import "node:test"\n// A process of its own: it measures memory.\n',
     'services/shared/e.test.ts': '',
     'test/e2e/f.test.ts': '',
-    'scripts/g.test.ts': '',
-    'scripts/not-a-test.ts': '',
+    'dev/g.test.ts': '',
+    'dev/not-a-test.ts': '',
   }
   assert.deepEqual(group(files), [
     ['001-rest.test.mjs', ['bench/b.test.ts', 'gateway/a.test.ts']],
-    ['002-scripts-g.test.mjs', ['scripts/g.test.ts']],
+    ['002-dev-g.test.mjs', ['dev/g.test.ts']],
     ['003-services-session.test.mjs', ['services/session/run/c.test.ts']],
     ['004-services-session-d.test.mjs', ['services/session/d.test.ts']],
     ['005-services-shared.test.mjs', ['services/shared/e.test.ts']],

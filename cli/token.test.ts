@@ -12,7 +12,7 @@ import { createLocalTransport } from '#shared/rpc/local-transport.ts'
 import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { silentLogger } from '#test/support/transports.ts'
 
-const token = (words: readonly string[], env: Record<string, string> = {}) => runToEnd('scripts/token.ts', words, env)
+const token = (words: readonly string[], env: Record<string, string> = {}) => runToEnd('cli/token.ts', words, env)
 const jsonOf = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
 const CLAIMS = ['--issuer', 'https://ci.example', '--subject', 'job', '--audience', 'portico']
 

@@ -63,7 +63,7 @@ if (import.meta.main) {
     .toString()
     .split('\n')
     .filter((path) => path !== '' && !path.startsWith('gen/') && !gone.has(path))
-  const source = files.filter((path) => /\.(ts|mjs|proto)$/.test(path) && path !== 'scripts/lint-house.ts')
+  const source = files.filter((path) => /\.(ts|mjs|proto)$/.test(path) && path !== 'dev/lint-house.ts')
   const inSource = (path: string): string[] => {
     const text = readFileSync(path, 'utf8')
     return [

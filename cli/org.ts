@@ -1,8 +1,7 @@
 // Creates and lists organizations, and changes their plans, as the operator.
 import { type Organization, Organization_Plan as Plan } from '#gen/portico/identity/v1/federation_pb.js'
 import { parseWords, remark, runCommand, UsageError } from './command.ts'
-import { listOrganizations, openAsOperator } from './operator.ts'
-import type { Operator } from './operator-identity.ts'
+import { listOrganizations, type Operator, openAsOperator } from './operator.ts'
 
 const USAGE = `Usage: npm run org -- create NAME [--plan free|business|enterprise]
        npm run org -- list

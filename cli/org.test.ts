@@ -16,7 +16,7 @@ import { silentLogger } from '#test/support/transports.ts'
 test('organizations are created, listed and given plans beside a running server, and get keys of their own', async () => {
   using folder = scratchDirectory()
   const env = { PORTICO_DATA_DIR: folder.path }
-  const org = (...words: string[]) => runToEnd('scripts/org.ts', words, env)
+  const org = (...words: string[]) => runToEnd('cli/org.ts', words, env)
   await using server = await open(readConfig(env), { clock: systemClock, logger: silentLogger })
   const client = createClient(IdentityService, createLocalTransport(server.routes))
   const principalOf = async (value: string) =>
@@ -31,12 +31,12 @@ test('organizations are created, listed and given plans beside a running server,
     [admin?.organizationId, admin?.workspaceId, admin?.kind],
     [organizationId, workspaceId, Principal_Kind.MANAGEMENT],
   )
-  const key = await runToEnd('scripts/key.ts', ['create', '--workspace', workspaceId], env)
+  const key = await runToEnd('cli/key.ts', ['create', '--workspace', workspaceId], env)
   assert.equal((await principalOf(key.stdout.trim()))?.organizationId, organizationId)
-  const again = await runToEnd('scripts/key.ts', ['create', '--workspace', workspaceUuid(workspaceId)], env)
+  const again = await runToEnd('cli/key.ts', ['create', '--workspace', workspaceUuid(workspaceId)], env)
   assert.equal((await principalOf(again.stdout.trim()))?.workspaceId, workspaceId)
   for (const verb of ['create', 'list']) {
-    const missing = await runToEnd('scripts/key.ts', [verb, '--workspace', 'wrk_missing'], env)
+    const missing = await runToEnd('cli/key.ts', [verb, '--workspace', 'wrk_missing'], env)
     assert.deepEqual([missing.code, missing.stderr.endsWith('\nWorkspace not found: wrk_missing\n')], [1, true])
   }
 
@@ -65,13 +65,13 @@ test('a command removes no entry of the audit log, however old: only a server kn
   }
   const before = entries()
   assert.equal(before.length, 3)
-  assert.equal((await runToEnd('scripts/org.ts', ['list'], env)).code, 0)
+  assert.equal((await runToEnd('cli/org.ts', ['list'], env)).code, 0)
   assert.deepEqual(entries(), before)
 })
 
 test('what cannot be understood is one line and a pointer to the usage, and without a store there is nothing to do', async () => {
   using folder = scratchDirectory()
-  const org = (...words: string[]) => runToEnd('scripts/org.ts', words, { PORTICO_DATA_DIR: folder.path })
+  const org = (...words: string[]) => runToEnd('cli/org.ts', words, { PORTICO_DATA_DIR: folder.path })
   for (const words of [
     ['make'],
     ['create'],

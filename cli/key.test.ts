@@ -17,11 +17,9 @@ import { openMongo } from '#shared/stores/mongo.ts'
 import { workspaceUuid } from '#shared/workspace-uuid.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { refusalOf } from '#test/support/rejects.ts'
-import { startFlags } from '#test/support/start-flags.ts'
 import { silentLogger } from '#test/support/transports.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const FLAGS = startFlags(ROOT)
 
 interface Outcome {
   readonly code: number
@@ -31,8 +29,7 @@ interface Outcome {
 
 function runKey(env: Record<string, string>, words: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    const script = fileURLToPath(new URL('./key.ts', import.meta.url))
-    execFile(process.execPath, [...FLAGS, script, ...words], { env, cwd: ROOT }, (error, stdout, stderr) => {
+    execFile(process.execPath, ['bin/portico.mjs', 'key', ...words], { env, cwd: ROOT }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
     })
   })

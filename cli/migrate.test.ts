@@ -7,7 +7,7 @@ import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mon
 import { runToEnd, scratchDirectory, startProcess } from '#test/support/processes.ts'
 
 const migrate = (environment: Record<string, string>, ...words: string[]) =>
-  runToEnd('scripts/migrate.ts', words, environment)
+  runToEnd('cli/migrate.ts', words, environment)
 
 /** Asserts that the command refuses a store that does not exist, unless it need not exist. */
 async function refusesMissing(place: string, environment: Record<string, string>): Promise<void> {

@@ -31,7 +31,7 @@ export function settingNames(): { readonly wanted: string; readonly present: str
   const all = new Set([...settingsOfProcesses().values()].flatMap((names) => [...names]))
   const names = [...all].filter((name) => name.startsWith('PORTICO_')).sort()
   const list = names.map((name) => `  '${name}',\n`).join('')
-  const wanted = `// Written by scripts/settings.ts (npm run generate) from the schemas of all processes; never edited.
+  const wanted = `// Written by dev/settings.ts (npm run generate) from the schemas of all processes; never edited.
 
 /** The names of the settings of all processes of the product. */
 export const SETTING_NAMES: readonly string[] = [
