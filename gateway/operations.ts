@@ -1,30 +1,15 @@
-import { getAgent, listAgents } from './agent/operations.ts'
+import { getAgent, listAgents } from './catalog/agent.ts'
+import { getLocation, reloadLocations } from './catalog/location.ts'
+import { listMcpServers } from './catalog/mcp.ts'
+import { checkPlugins, listPlugins, updatePlugins } from './catalog/plugin.ts'
+import { getProvider, listModels, listProviders } from './catalog/provider.ts'
+import { listSkills } from './catalog/skill.ts'
 import { readSessionLog, subscribeToEvents } from './event/operations.ts'
-import { getContext, getMessage, listMessages } from './history/operations.ts'
-import { addSynthetic, cancelInboxItem, compactSession, listInboxItems, updateInboxItem } from './inbox/operations.ts'
-import { getLocation, reloadLocations } from './location/operations.ts'
-import { listMcpServers } from './mcp/operations.ts'
 import type { Operation } from './operation.ts'
-import {
-  getSessionPermission,
-  listPermissionRequests,
-  listSavedPermissions,
-  listSessionPermissions,
-  removeSavedPermission,
-  replyToSessionPermission,
-} from './permission/operations.ts'
-import { listPlugins } from './plugin/operations.ts'
-import { checkPlugins, updatePlugins } from './plugin/package-operations.ts'
-import {
-  interruptSession,
-  promptSession,
-  resumeSession,
-  waitForSession,
-  waitForSessionOf1x,
-} from './prompt/operations.ts'
-import { getProvider, listModels, listProviders } from './provider/operations.ts'
 import { getHealth, getInfo, getLiveness, getOpenapi, getReadiness } from './server/operations.ts'
 import { switchAgent, switchModel, updateSession, viewSession } from './session/change-operations.ts'
+import { getContext, getMessage, listMessages } from './session/history.ts'
+import { addSynthetic, cancelInboxItem, compactSession, listInboxItems, updateInboxItem } from './session/inbox.ts'
 import {
   createSession,
   forkSession,
@@ -34,9 +19,17 @@ import {
   moveSession,
   removeSession,
 } from './session/operations.ts'
+import {
+  getSessionPermission,
+  listPermissionRequests,
+  listSavedPermissions,
+  listSessionPermissions,
+  removeSavedPermission,
+  replyToSessionPermission,
+} from './session/permission.ts'
+import { interruptSession, promptSession, resumeSession, waitForSession, waitForSessionOf1x } from './session/prompt.ts'
+import { getSessionStats } from './session/stats.ts'
 import { exportSession, importSession } from './session/transfer/operations.ts'
-import { listSkills } from './skill/operations.ts'
-import { getSessionStats } from './stats/operations.ts'
 
 /**
  * The operations of `/api`, as the server registers them. Paths are tried in this order: those that are called most

@@ -105,10 +105,6 @@ export function fromSynthetic({ text, description, metadata }: SyntheticText) {
   return { text, description, metadata }
 }
 
-export function toMention(given: z.output<typeof mention> | null | undefined) {
-  return given == null ? {} : { mention: given }
-}
-
 function fromFile(file: FileAttachment): JsonOf<typeof fileAttachment> {
   return {
     data: file.contentHash === undefined ? toBase64(file.data) : placeFor(file.contentHash, file.contentSize),

@@ -29,10 +29,10 @@ export function toCreateSession(
     sessionId: body.id ?? newId(),
     agent: body.agent ?? undefined,
     directory: body.location?.directory ?? directory(),
-    ...(body.title == null ? {} : { title: body.title }),
-    ...(body.model == null ? {} : { model: toModelRef(body.model) }),
-    ...(body.metadata == null ? {} : { metadata: toStruct(body.metadata) }),
-    ...(body.permissions == null ? {} : { permissions: { rules: toRuleset(body.permissions) } }),
+    title: body.title ?? undefined,
+    model: body.model == null ? undefined : toModelRef(body.model),
+    metadata: body.metadata == null ? undefined : toStruct(body.metadata),
+    permissions: body.permissions == null ? undefined : { rules: toRuleset(body.permissions) },
   }
 }
 
@@ -42,7 +42,7 @@ export function toMoveSession(
   { directory, delivery }: z.output<typeof moveBody>,
   newId: () => string,
 ): MessageInitShape<typeof MoveSessionRequestSchema> {
-  return { sessionId, messageId: newId(), directory, ...(delivery == null ? {} : { delivery: toDelivery(delivery) }) }
+  return { sessionId, messageId: newId(), directory, delivery: delivery == null ? undefined : toDelivery(delivery) }
 }
 
 export function toUpdateSession(
@@ -69,7 +69,7 @@ export function toListSessions({
     directory,
     projectId: project,
     subpath,
-    ...(order === undefined ? {} : { order: toOrder(order) }),
+    order: order && toOrder(order),
     ...(parentID === 'null' ? { rootsOnly: true } : { parentId: parentID }),
   }
 }

@@ -1,14 +1,77 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
-import { ListInboxItemsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
+import { FileInputSchema, type InboxItem } from '#gen/portico/session/v1/session_pb.js'
+import {
+  type AddSyntheticInputRequestSchema,
+  type CompactSessionRequestSchema,
+  ListInboxItemsResponseSchema,
+  PromptSessionRequestSchema,
+} from '#gen/portico/session/v1/session_service_pb.js'
 import { timedId } from '#shared/ids.ts'
-import { noContent } from '../kinds.ts'
+import { type JsonOf, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { inboxParameter, sessionParameter } from '../records/ids.ts'
+import { sentMetadata, toStruct } from '../records/free.ts'
+import { inboxParameter, messageID, sessionParameter } from '../records/ids.ts'
 import { fromInboxItem, inboxCompaction, inboxItem, inboxSynthetic } from '../records/inbox-item.ts'
-import { toDelivery } from '../records/prompt.ts'
-import { mostIn } from '../shape.ts'
-import { fromCompactionItem, fromSyntheticItem, toAddSyntheticInput, toCompactSession } from './mappers.ts'
-import { compactBody, syntheticBody, updateItemBody } from './schemas.ts'
+import { delivery, toDelivery } from '../records/prompt.ts'
+import { limitedBy, mostIn } from '../shape.ts'
+
+/** Body of session.synthetic. */
+const syntheticBody = z.strictObject({
+  id: messageID.nullish(),
+  text: limitedBy(PromptSessionRequestSchema.field.text, z.string()),
+  description: limitedBy(FileInputSchema.field.description, z.string()).nullish(),
+  metadata: sentMetadata.nullish(),
+  delivery: delivery.nullish(),
+  resume: z.boolean().nullish(),
+})
+
+/** Body of session.compact. */
+const compactBody = z.strictObject({ id: messageID.nullish(), delivery: delivery.nullish() }).nullish()
+
+/** Body of session.inbox.update. */
+const updateItemBody = z.strictObject({ delivery })
+
+/** `newId` is taken when the body has none; minted here, so that a repeated call admits nothing twice. */
+function toAddSyntheticInput(
+  sessionId: string,
+  { id, text, description, metadata, delivery, resume }: z.output<typeof syntheticBody>,
+  newId: () => string,
+): MessageInitShape<typeof AddSyntheticInputRequestSchema> {
+  return {
+    sessionId,
+    messageId: id ?? newId(),
+    synthetic: {
+      text,
+      description: description ?? undefined,
+      metadata: metadata == null ? undefined : toStruct(metadata),
+    },
+    parked: resume === false,
+    delivery: delivery == null ? undefined : toDelivery(delivery),
+  }
+}
+
+function fromSyntheticItem(given: InboxItem | undefined): JsonOf<typeof inboxSynthetic> {
+  const item = fromInboxItem(given)
+  if (item.type !== 'synthetic') throw new Error('The session service returned another kind of item')
+  return item
+}
+
+/** `newId` as with a synthetic text. */
+function toCompactSession(
+  sessionId: string,
+  body: z.output<typeof compactBody>,
+  newId: () => string,
+): MessageInitShape<typeof CompactSessionRequestSchema> {
+  const { id, delivery } = body ?? {}
+  return { sessionId, messageId: id ?? newId(), delivery: delivery == null ? undefined : toDelivery(delivery) }
+}
+
+function fromCompactionItem(given: InboxItem | undefined): JsonOf<typeof inboxCompaction> {
+  const item = fromInboxItem(given)
+  if (item.type !== 'compaction') throw new Error('The session service returned another kind of item')
+  return item
+}
 
 const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ inboxID: inboxParameter })

@@ -1,8 +1,29 @@
-import { noContent } from '../kinds.ts'
+import { z } from 'zod'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type JsonOf, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
-import { fromLocation } from './mappers.ts'
-import { locationInfo } from './schemas.ts'
+
+/** `Location.PublicInfo` (instance facts 1.1). */
+const locationInfo = z
+  .strictObject({
+    directory: z.string(),
+    project: z.strictObject({ id: z.string(), directory: z.string(), canonical: z.string() }),
+  })
+  .meta({ id: 'Location.PublicInfo' })
+
+function fromLocation(location: Location | undefined): JsonOf<typeof locationInfo> {
+  if (location === undefined) throw new Error('The catalog returned no location')
+  const { directory, project } = location
+  return {
+    directory,
+    project: {
+      id: project?.projectId ?? '',
+      directory: project?.directory ?? '',
+      canonical: project?.canonicalDirectory ?? '',
+    },
+  }
+}
 
 export const getLocation = operation({
   id: 'location.get',

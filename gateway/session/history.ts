@@ -1,12 +1,43 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import { z } from 'zod'
+import {
+  ListMessagesRequestSchema,
+  type StreamSessionContextResponse,
+} from '#gen/portico/session/v1/session_service_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { piecesOf } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { messageParameter, sessionParameter } from '../records/ids.ts'
 import { fromMessage, message } from '../records/message.ts'
-import { cursor, fromPage } from '../records/page.ts'
-import { toListMessages } from './mappers.ts'
-import { listMessagesQuery } from './schemas.ts'
-import { contextText } from './texts.ts'
+import { cursor, fromPage, pageQuery, toOrder, toPageSize } from '../records/page.ts'
+import { ListText } from '../records/tool-content.ts'
+
+const TYPES = [
+  ...(['user', 'assistant', 'synthetic', 'system', 'skill', 'shell', 'compaction'] as const),
+  ...(['agent-switched', 'model-switched', 'location-switched', 'idle'] as const),
+] as const
+
+/** Query of session.messages. */
+const listMessagesQuery = z.object({
+  ...pageQuery,
+  limit: pageQuery.limit.meta({
+    description: `Maximum number of messages, at most ${limitOf(ListMessagesRequestSchema.field.pageSize).most}; default: 50`,
+  }),
+  type: z.enum(TYPES).optional().meta({ description: 'Only messages of this type' }),
+})
+
+function toListMessages(
+  sessionId: string,
+  { limit, order, cursor, type }: z.output<typeof listMessagesQuery>,
+): MessageInitShape<typeof ListMessagesRequestSchema> {
+  return {
+    sessionId,
+    pageSize: toPageSize(limit),
+    pageToken: cursor,
+    type,
+    order: order && toOrder(order),
+  }
+}
 
 export const listMessages = operation({
   id: 'session.messages',
@@ -50,3 +81,16 @@ export const getContext = operation({
   handle: ({ session }, { params, call }) =>
     contextText(session.streamSessionContext({ sessionId: params.sessionID }, call.options())),
 })
+
+/** The text of a response that lists messages. It yields nothing until the first item, or the end, has arrived. */
+async function* contextText(items: AsyncIterable<StreamSessionContextResponse>): AsyncGenerator<string> {
+  const list = new ListText()
+  let opening = '{"data":['
+  for await (const { item } of items) {
+    if (item.case === 'message') yield opening + list.item(fromMessage(item.value))
+    else if (item.case === 'content') yield list.content(item.value)
+    opening = ''
+  }
+  list.end()
+  yield `${opening}]}`
+}

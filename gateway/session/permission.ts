@@ -1,12 +1,34 @@
 import { z } from 'zod'
-import { ListSavedApprovalsResponseSchema } from '#gen/portico/session/v1/session_service_pb.js'
-import { noContent } from '../kinds.ts'
+import type { SavedApproval } from '#gen/portico/session/v1/session_pb.js'
+import {
+  ListSavedApprovalsResponseSchema,
+  ReplyPermissionRequestRequestSchema,
+} from '#gen/portico/session/v1/session_service_pb.js'
+import { type JsonOf, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { nameParameter, sessionParameter } from '../records/ids.ts'
-import { fromPermissionRequest, permissionRequest, toPermissionReply } from '../records/permission-request.ts'
-import { mostIn } from '../shape.ts'
-import { fromSavedApproval } from './mappers.ts'
-import { replyBody, savedApproval } from './schemas.ts'
+import {
+  fromPermissionRequest,
+  permissionReply,
+  permissionRequest,
+  toPermissionReply,
+} from '../records/permission-request.ts'
+import { limitedBy, mostIn } from '../shape.ts'
+
+/** Body of session.permission.reply. */
+const replyBody = z.strictObject({
+  reply: permissionReply,
+  message: limitedBy(ReplyPermissionRequestRequestSchema.field.message, z.string()).nullish(),
+})
+
+/** `Permission.Saved`. */
+const savedApproval = z
+  .strictObject({ id: z.string(), projectID: z.string(), action: z.string(), resource: z.string() })
+  .meta({ id: 'Permission.Saved', description: 'What a reply `always` has allowed in a project' })
+
+function fromSavedApproval({ approvalId, projectId, action, pattern }: SavedApproval): JsonOf<typeof savedApproval> {
+  return { id: approvalId, projectID: projectId, action, resource: pattern }
+}
 
 const ofSession = z.object({ sessionID: sessionParameter })
 const params = ofSession.extend({ requestID: nameParameter('Permission request') })

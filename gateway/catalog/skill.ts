@@ -1,8 +1,25 @@
 import { z } from 'zod'
+import type { Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { JsonOf } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
-import { fromSkill } from './mappers.ts'
-import { skillInfo } from './schemas.ts'
+
+/** `Skill.Info`. */
+const skillInfo = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().optional(),
+    location: z
+      .string()
+      .meta({ description: 'Absolute path of its file; everything else in that folder belongs to it' }),
+    content: z.string(),
+  })
+  .meta({ id: 'Skill.Info' })
+
+function fromSkill({ skillId, name, description, path, text }: Skill): JsonOf<typeof skillInfo> {
+  return { id: skillId, name, description, location: path, content: text }
+}
 
 export const listSkills = operation({
   id: 'skill.list',
