@@ -149,7 +149,7 @@ function fits(schema: z.ZodType, value: unknown): void {
 
 for (const name of readdirSync(new URL('../fixtures/providers/', import.meta.url))) {
   const open = MAPPERS.find(([names]) => names.test(name))?.[1] ?? assert.fail(name)
-  test(`${name}: whatever is changed in it, it is refused, or every dialect presents it and takes it back`, () => {
+  test(`${name}: an answer with any change is refused, or shown by every dialect and accepted back as history`, () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
         const mapper = open()

@@ -126,7 +126,7 @@ for (const dialect of DIALECTS) {
         )
       })
 
-      test(`${name}: what the provider lacks is named, and the rest arrives`, async () => {
+      test(`${name}: names the members that the provider does not have, and sends it the rest`, async () => {
         for (const { what, add, names, reaches } of LOSSES[dialect.name]) {
           const { body, answer } = await ask(dialect, upstream, add(dialect.request), streamed)
           assert.deepEqual(dialect.read(answer).leftOut, names[upstream.protocol] ?? [], what)
@@ -134,7 +134,7 @@ for (const dialect of DIALECTS) {
         }
       })
 
-      test(`${name}: an answer that ends before its time says why`, async (t) => {
+      test(`${name}: an answer that ends early says why`, async (t) => {
         t.after(() => {
           ending = undefined
         })
@@ -146,7 +146,7 @@ for (const dialect of DIALECTS) {
         }
       })
 
-      test(`${name}: the answer is history, and a proof goes to whom it belongs, and to nobody else`, async () => {
+      test(`${name}: an answer can be sent back as history, and a signature goes only to the provider that made it`, async () => {
         const { answer } = await ask(dialect, upstream, dialect.request, streamed)
         const request = dialect.next(dialect.request, answer)
         for (const other of UPSTREAMS) {
@@ -177,7 +177,7 @@ test('the cost that a provider reports is the cost of the answer, where nobody c
   }
 })
 
-test('the proof of a call of Gemini goes back in the member that it came in, by every dialect, and to no other provider', async (t) => {
+test('the signature of a call of Gemini goes back in the same member, in every dialect, and to no other provider', async (t) => {
   t.after(() => {
     scripted = undefined
   })
@@ -211,7 +211,7 @@ test('the proof of a call of Gemini goes back in the member that it came in, by 
   }
 })
 
-test('a conversation that is blank to its provider is refused before it is sent, by every dialect', async () => {
+test('refuses a conversation of which the provider would see nothing before it is sent, in every dialect', async () => {
   const sent = stub.seen.length
   for (const dialect of DIALECTS) {
     const got = await dialect.post(portico, { model: 'up-anthropic/claude', ...dialect.prompt(' ') }, {})

@@ -29,7 +29,7 @@ interface Listed<T> {
   readonly data: readonly T[]
 }
 
-suite('what extends agents works alike in both modes', () => {
+suite('extensions of agents work alike in both modes', () => {
   if (skipWithoutMongo === false) after(() => dropDatabase(database))
 
   for (const [mode, start, skip] of [

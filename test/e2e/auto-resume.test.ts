@@ -6,7 +6,7 @@ import { scratchDirectory } from '#test/support/processes.ts'
 import { type Replicas, startReplicas } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-describe('five processes whose runs do not go on by themselves', { skip: skipWithoutMongo }, () => {
+describe('five processes without PORTICO_SESSION_AUTO_RESUME', { skip: skipWithoutMongo }, () => {
   const project = scratchDirectory()
   const database = freshDatabaseName()
   let product: Replicas
@@ -41,7 +41,7 @@ describe('five processes whose runs do not go on by themselves', { skip: skipWit
     return id
   }
 
-  test('a run that kill -9 cut off ends as interrupted, and what waited stays parked until a prompt or a resume', async () => {
+  test('a run that kill -9 cut off ends as interrupted, and waiting inputs stay parked until a prompt or a resume', async () => {
     const [one, two, three] = [await cutOff('a'), await cutOff('b'), await cutOff('c')]
     const [side] = product.sides
     await side?.session.process().kill()

@@ -89,7 +89,9 @@ test('kill -9 amid exchanges and changes: every token that was given out is in t
   await killExchanges({ PORTICO_DATA_DIR: folder.path }, 4)
 })
 
-test('likewise on MongoDB', { skip: skipWithoutMongo }, async () => {
+test('kill -9 amid exchanges and changes loses neither an audit entry nor a change (MongoDB)', {
+  skip: skipWithoutMongo,
+}, async () => {
   // As patient as a deployment: what a killed process has locked is released once a call has waited in vain.
   const uri = (mongoUri() ?? '').replace(/&?(serverSelectionTimeoutMS|waitQueueTimeoutMS)=\d+/g, '')
   const database = freshDatabaseName()

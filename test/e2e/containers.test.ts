@@ -108,7 +108,7 @@ test('ports are bound to the loopback; secrets come from files; the catalog reac
   assert.equal(compose.services.catalog?.networks?.includes('store'), false)
 })
 
-test('the collector takes what the processes send, and hands it to a service that is there', () => {
+test('the collector accepts what the processes send, and its exporter names a service of the file', () => {
   type Part = Readonly<Record<string, { endpoint?: string; protocols?: { http: { endpoint: string } } }>>
   const config = parse(fileText('deploy/otel-collector.yaml')) as Record<
     'receivers' | 'processors' | 'exporters',

@@ -74,7 +74,9 @@ test('kill -9 amid exchanges: every token that was given out is in the audit log
   await killExchanges({ PORTICO_DATA_DIR: folder.path })
 })
 
-test('likewise on MongoDB', { skip: skipWithoutMongo }, async () => {
+test('kill -9 amid exchanges: every token that was given out is in the audit log (MongoDB)', {
+  skip: skipWithoutMongo,
+}, async () => {
   const database = freshDatabaseName()
   try {
     await killExchanges({

@@ -42,7 +42,7 @@ test(
   },
 )
 
-test('where tokens pass once, a jti passes once at all replicas together', options, async () => {
+test('with single_use, a jti is accepted once by all replicas together', options, async () => {
   await using replicas = await openTwo()
   const { one, two } = replicas
   const key = newTokenKey('ES256', 'k1')
@@ -58,7 +58,7 @@ test('where tokens pass once, a jti passes once at all replicas together', optio
   }
 })
 
-test('changed keys of an issuer count from the next exchange on, at every replica', options, async () => {
+test('changed keys of an issuer take effect at every replica from the next exchange on', options, async () => {
   await using replicas = await openTwo()
   const { one, two } = replicas
   const [old, fresh] = [newTokenKey('ES256', 'k1'), newTokenKey('ES256', 'k1')]

@@ -16,7 +16,7 @@ const bytesOf = (folder: string): string =>
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
     .join('\n')
 
-test('exchanges leave no token in the logs and none in the store, and one answer to whatever is refused', async () => {
+test('exchanges leave no token in logs or store, and all refusals have the same answer', async () => {
   using data = scratchDirectory()
   using project = scratchDirectory()
   const key = newTokenKey('ES256', 'k1')

@@ -107,7 +107,7 @@ function clientsAndIssuers(start: (setting: Setting) => Promise<Product>, store:
   }
 
   for (const name of ['oauth2-mock-server', 'oidc-provider']) {
-    test(`tokens of ${name} are exchanged by every client, and what they get is good for a request`, async () => {
+    test(`every client exchanges tokens of ${name}, and sends a request with the result`, async () => {
       const issuer = issuers[name] ?? assert.fail()
       const path = `/organizations/${ids.organizationId}`
       const { id: issuerId } = (await send('POST', `${path}/issuers`, { name, issuer_url: issuer.url })).data

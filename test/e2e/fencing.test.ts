@@ -142,7 +142,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     assert.equal(startedCalls(), 1)
   })
 
-  test('what was admitted through a service that is stopped then is finished by the other', async () => {
+  test('a prompt that was admitted through a stopped service is finished by the other', async () => {
     const sessionId = await runInA('/slow 60\n/length 60')
     await waitFor('the run to begin', async () => (await throughA.messages(sessionId)).length > 1)
     await throughA.prompt(sessionId, { text: '/length 3', delivery: 'queue' })
@@ -155,7 +155,7 @@ describe('two session services on one MongoDB', { skip: skipWithoutMongo }, () =
     assert.deepEqual(await throughA.messages(sessionId), messages)
   })
 
-  test('what a service ran that is killed is finished by the other', async () => {
+  test('a run of a killed service is finished by the other', async () => {
     const marker = `42${Date.now() % 1e8}`
     const command = `echo started >> ${calls}; sleep ${marker}`
     const sessionId = await runInA(`/tool bash ${JSON.stringify({ command })}`)

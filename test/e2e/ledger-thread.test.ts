@@ -48,7 +48,7 @@ async function startSlow(t: TestContext, more: Record<string, string> = {}) {
   }
 }
 
-test('while the disk of the ledger takes long, the event loop answers others, no provider is called before its row is durable, and what comes meanwhile shares the next commit', async (t) => {
+test('while a commit of the ledger is slow, other requests are answered, no provider is called before its row is durable, and waiting rows share the next commit', async (t) => {
   const { portico, stub, commits, ask } = await startSlow(t)
   const first = ask()
   await waitFor('the first commit', () => commits().length > 0)
@@ -78,7 +78,7 @@ test('while the disk of the ledger takes long, the event loop answers others, no
   assert.ok(ended.length <= 4, JSON.stringify(ended))
 })
 
-test('while the disk of the ledger hangs, requests are refused in time, no provider is called, and all is well again with the disk', async (t) => {
+test('while the disk of the ledger hangs, requests are refused in time and no provider is called; afterwards requests work again', async (t) => {
   const { portico, stub, commits, ask } = await startSlow(t, { SLOW_COMMITS_HANG_MS: '8000' })
   assert.equal((await ask()).status, 200)
   const began = () => commits().filter(({ at }) => at === 'begin').length === 2

@@ -55,7 +55,7 @@ async function startInference(database: string, config: string) {
   }
 }
 
-test('MongoDB: two processes let through what a limit pays for, never more when one is killed, and nothing stays held', {
+test('MongoDB: two processes admit only what a limit pays for, also when one is killed, and free what the dead one reserved', {
   skip: skipWithoutMongo,
 }, async (t) => {
   const database = freshDatabaseName()
@@ -122,7 +122,7 @@ test('MongoDB: two processes let through what a limit pays for, never more when 
   assert.deepEqual([lost.length, lost.every((row) => row?.usage?.estimated)], [cut, true])
 })
 
-test('MongoDB: a caller that has an answer of one process finds its row and its cost in another, and may send the next request there', {
+test('MongoDB: the row and the cost of an answer of one process are visible in another at once', {
   skip: skipWithoutMongo,
 }, async (t) => {
   const database = freshDatabaseName()

@@ -66,7 +66,7 @@ test('SQLite: a row that was open when its process was killed is settled at the 
   ])
 })
 
-test('MongoDB: a row that was open when its process was killed is settled by another one', {
+test('MongoDB: a row that was open when its process was killed is settled by another process', {
   skip: skipWithoutMongo,
 }, async (t) => {
   const database = freshDatabaseName()

@@ -25,7 +25,7 @@ const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0
 describe('one process', () => {
   guards(startSingle)
 
-  test('where no supervisor of commands works, one line says so, and commands run all the same', async () => {
+  test('without a supervisor of commands the log says so in one line, and commands still run', async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
     const unknown = `data:text/javascript,Object.defineProperty(process,'arch',{value:'unknown'})`
@@ -69,7 +69,7 @@ describe('one process', () => {
     }
   })
 
-  test('what a process that stood still had accepted runs at the next start', async () => {
+  test('a prompt that a blocked process had accepted runs at the next start', async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
     const setting = { dataDirectory: data.path, project: project.path }
@@ -109,7 +109,7 @@ describe('five processes', { skip: skipWithoutMongo }, () => {
 // Both wait for ten seconds.
 describe('a start', { concurrency: true }, () => {
   for (const entry of ['main.ts', 'services/catalog/main.ts']) {
-    test(`that stands still is ended, too (${entry})`, async () => {
+    test(`that blocks the event loop is ended, too (${entry})`, async () => {
       using data = scratchDirectory()
       const child = spawn(process.execPath, ['--disable-sigusr1', join(ROOT, entry)], {
         env: {
@@ -136,7 +136,7 @@ describe('a start', { concurrency: true }, () => {
 })
 
 function guards(start: (setting: Setting) => Promise<Product>): void {
-  describe('that nobody hurts for long', () => {
+  describe('under attack by signals and limits', () => {
     const data = scratchDirectory()
     const project = scratchDirectory()
     let product: Product
@@ -151,7 +151,9 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
       for (const folder of [data, project]) folder[Symbol.dispose]()
     })
 
-    test('SIGUSR1 opens no inspector, whoever sends it', { skip: process.platform !== 'linux' }, async () => {
+    test('SIGUSR1 from another process or from a tool opens no inspector', {
+      skip: process.platform !== 'linux',
+    }, async () => {
       const before = product.pids().map(listeningSockets)
       for (const pid of product.pids()) process.kill(pid, 'SIGUSR1')
       const sessionId = await client.createSession()
@@ -163,7 +165,7 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
       for (const { output } of product.processes()) assert.doesNotMatch(output(), /[Dd]ebugger/)
     })
 
-    test('a command for which the system has no descriptors is an error of the tool, and the next one runs', {
+    test('a command is an error of the tool while no file descriptor is free, and the next one runs', {
       skip: !hasPrlimit && 'needs prlimit',
     }, async () => {
       const sessionId = await client.createSession()
@@ -184,7 +186,7 @@ function guards(start: (setting: Setting) => Promise<Product>): void {
     })
   })
 
-  test('each process whose event loop stands still ends itself, with one line', async () => {
+  test('each process whose event loop is blocked ends itself, with one line', async () => {
     using data = scratchDirectory()
     using project = scratchDirectory()
     const product = await start({ dataDirectory: data.path, project: project.path, environment: spinning })

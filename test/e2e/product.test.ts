@@ -100,7 +100,7 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     await assert.rejects(outsider.responses.create({ model: 'portico/echo', input: 'Hello' }), { status: 401 })
   })
 
-  test('a question nobody answers yet is listed, and an answer lets the run go on', async () => {
+  test('an open permission request is listed, and a reply lets the run go on', async () => {
     const permissions = [{ action: 'bash', resource: '*', effect: 'ask' }]
     const sessionId = await client.createSession({ permissions })
     await client.prompt(sessionId, { text: '/tool bash {"command":"echo asked"}' })
@@ -115,7 +115,7 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     assert.equal(parts.find(({ type }) => type === 'tool')?.state?.status, 'completed')
   })
 
-  test('a run that fails leaves one line in the log, which says why and nothing of what was said', async () => {
+  test('a failed run is one line of the log, with the reason and without its content', async () => {
     const sessionId = await client.createSession()
     await client.prompt(sessionId, { text: '/fail 400\nA secret' })
     await client.wait(sessionId)
@@ -147,7 +147,7 @@ function whatItDoes(start: (setting: { dataDirectory: string; project: string })
     for (const each of [stream, log, again]) each.destroy()
   })
 
-  test('an import that kill -9 cuts off leaves nothing, and can be made again', async () => {
+  test('an import that kill -9 cuts off leaves nothing, and can be repeated', async () => {
     const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
     const info = { id: `ses_imported_${Date.now()}`, cost: 0, tokens, time: { created: 1 } }
     const messages = Array.from({ length: 400 }, (_, n) => ({

@@ -10,7 +10,7 @@ test('a disabled key is refused, and so are its tokens, from the next request on
   assert.ok(report.between > report.rounds)
 })
 
-test('likewise through two gateways and two identity services (MongoDB, 25 rounds; 1,000: npm run soak:revocation)', {
+test('a disabled key is refused at once through two gateways and two identity services (MongoDB, 25 rounds; 1,000: npm run soak:revocation)', {
   skip: skipWithoutMongo,
 }, async (t) => {
   await using deployment = await startTwoOnMongo()

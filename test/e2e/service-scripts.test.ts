@@ -15,7 +15,7 @@ const secret = { PORTICO_INTERNAL_SECRET: 'secret-of-the-tests' }
 const STORED = ['identity', 'inference', 'session']
 const NPM = { npm_config_update_notifier: 'false' }
 
-describe('the processes of their own', { concurrency: 2 }, () => {
+describe('the services as processes of their own', { concurrency: 2 }, () => {
   for (const name of ['identity', 'inference', 'catalog', 'session', 'gateway']) {
     test(`npm run ${name} names every setting that is missing or wrong`, async () => {
       using data = scratchDirectory()
@@ -52,7 +52,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     })
   }
 
-  test('a catalog has no project but the one it is given, and settings of others are no mistake', async () => {
+  test('a catalog process has no default project unless one is set, and accepts settings of other processes', async () => {
     const own = { ...secret, PORTICO_SERVICE_PORT: '0' }
     const catalog = await startProcess('services/catalog/main.ts', { ...own, PORTICO_PORT: '1', PORTICO_DIRECTRY: '/' })
     try {
@@ -91,7 +91,7 @@ describe('the processes of their own', { concurrency: 2 }, () => {
     assert.deepEqual([ended.code, ended.stderr], [1, stderr])
   })
 
-  test('a start and a stop are lines of the log', async () => {
+  test('logs its start and its stop', async () => {
     const catalog = await startProcess('services/catalog/main.ts', { ...secret, PORTICO_SERVICE_PORT: '0' })
     assert.equal(await catalog.stop(), 0)
     const lines = catalog

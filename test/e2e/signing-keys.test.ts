@@ -95,7 +95,7 @@ function filesOf(directory: string): Record<string, Buffer> {
   return Object.fromEntries(files.filter(([, bytes]) => bytes.length > 0))
 }
 
-test('no private key is in a MongoDB store, in the log or in an answer; with another key to decrypt with a process refuses to start', {
+test('no private key is in a MongoDB store, in the log or in an answer; a process with another encryption key refuses to start', {
   skip: skipWithoutMongo,
 }, async () => {
   using scratch = scratchDirectory()
@@ -175,7 +175,7 @@ async function rawCollections(db: Awaited<ReturnType<typeof openMongo>>['db']): 
   return found
 }
 
-test('tokens are from where the gateway listens, or from the origin of PORTICO_PUBLIC_URL, and those of others are none', async () => {
+test('the issuer of tokens is the address of the gateway or the origin of PORTICO_PUBLIC_URL, and tokens of other issuers are refused', async () => {
   using data = scratchDirectory()
   const common = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0', PORTICO_BOOTSTRAP_API_KEY: KEYS.api }
   const settings: Record<string, string>[] = [{}, { PORTICO_PUBLIC_URL: 'https://portico.example/a/path' }]

@@ -72,7 +72,7 @@ test('a data folder in use is one line that names the setting, and the first ser
   }
 })
 
-test('a second server on a data folder changes nothing in it: its keys are those of nobody', async () => {
+test('a second server on a data folder changes nothing in it, and its keys do not work', async () => {
   using data = scratchDirectory()
   const environment = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0' }
   const key = 'sk-portico-of-the-second-server'
@@ -111,7 +111,7 @@ function contents(directory: string): Record<string, string> {
   )
 }
 
-test('an address that others can reach is not served without credentials', async () => {
+test('refuses to listen on a public address without credentials', async () => {
   using data = scratchDirectory()
   const environment = { PORTICO_DATA_DIR: data.path, PORTICO_PORT: '0', PORTICO_HOST: '0.0.0.0' }
   const { code, stdout, stderr } = await runToEnd('main.ts', [], environment)
@@ -156,7 +156,7 @@ test('all settings that cannot be used are reported at once, and no secret is re
   assert.doesNotMatch(stderr, /short-one/)
 })
 
-test('a project that is no directory, and words that mean nothing, are refused before anything is made', async () => {
+test('refuses a project that is no directory, and unknown arguments, before it creates anything', async () => {
   using data = scratchDirectory()
   const environment = { PORTICO_DATA_DIR: join(data.path, 'data'), PORTICO_PORT: '0' }
   for (const [words, why] of [
@@ -177,7 +177,7 @@ test('a project that is no directory, and words that mean nothing, are refused b
   assert.deepEqual(readdirSync(data.path), [])
 })
 
-test('a data folder below what cannot be made, or is only read, is one line', {
+test('a data folder that cannot be created, or cannot be written, is one line', {
   skip: process.platform !== 'linux',
 }, async () => {
   // Below /proc the system reports what cannot be made as missing, /dev/null is not a folder, and /sys refuses writes.
@@ -189,7 +189,7 @@ test('a data folder below what cannot be made, or is only read, is one line', {
   }
 })
 
-test('settings that mean nothing are one line of the log, with the names that are near, and what a start says to export is none', async () => {
+test('unknown settings are one line of the log that suggests similar names; variables that a start tells to export are known', async () => {
   using data = scratchDirectory()
   const environment = {
     PORTICO_DATADIR: '/x',
@@ -284,10 +284,7 @@ test('a database that a newer version wrote is one line, for each process and fo
       const refused = new RegExp(
         `^The data of ${name} in the database ${database} was written by a newer Portico [^\n]*PORTICO_MONGODB_DATABASE\n$`,
       )
-      for (const entry of [
-        `services/${name}/main.ts`,
-        ...(name === 'identity' ? ['cli/migrate.ts', 'main.ts'] : []),
-      ]) {
+      for (const entry of [`services/${name}/main.ts`, ...(name === 'identity' ? ['cli/migrate.ts', 'main.ts'] : [])]) {
         const { code, stderr } = await runToEnd(entry, [], { ...environment, PORTICO_PORT: '0' })
         assert.equal(code, 1)
         assert.match(stderr, refused)

@@ -57,7 +57,7 @@ describe('a start with nothing but an empty folder', () => {
     assert.doesNotMatch(server.output(), /may not connect/)
   })
 
-  test('a later start shows no key, takes those of the first, and its lines work likewise', {
+  test('a later start shows no key and accepts those of the first, and its lines work when pasted', {
     skip: noCurl,
   }, async () => {
     await server.stop()

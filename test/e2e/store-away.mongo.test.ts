@@ -109,7 +109,7 @@ suite('five processes whose MongoDB is away', { skip: skipWithoutMongod }, () =>
     ['hangs', () => mongo.pause(), () => mongo.resume(), [...ROUTES, ['GET', '/api/event']]],
     ['was killed', () => mongo.kill(), () => mongo.start(), ROUTES],
   ] as const) {
-    test(`that ${title}: every route is 503 in time, and /readyz soon after; a run goes on, and so do the events`, async () => {
+    test(`that ${title}: every route is 503 in time, and /readyz soon after; a run and the event stream go on afterwards`, async () => {
       const sessionId = `ses_${title.replace(' ', '_')}`
       using events = routes === ROUTES ? await follow() : undefined
       await beginRun(sessionId)

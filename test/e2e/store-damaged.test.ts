@@ -7,7 +7,7 @@ import { runToEnd, scratchDirectory } from '#test/support/processes.ts'
 import { startSingle } from '#test/support/product.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-test('a server whose store was lost in part, or is damaged, does not start, or accepts nothing more, and says so', async () => {
+test('a server with a damaged or incomplete store does not start, or accepts nothing more, and says so', async () => {
   using data = scratchDirectory()
   using project = scratchDirectory()
   const product = await startSingle({ dataDirectory: data.path, project: project.path })

@@ -35,7 +35,7 @@ const WRITES: readonly (readonly [path: string, body: object])[] = [
 ]
 const READS = ['/api/session', S, `${S}/message`, '/api/session/active', '/api/permission/request'] as const
 
-test('while the disk is full, writes are 503 in each family and reads go on; with room again all does', async (t) => {
+test('while the disk is full, writes are 503 in each API family and reads work; with room again both work', async (t) => {
   using disk = smallDisk()
   if (disk === undefined) return t.skip('no file system can be mounted')
   using project = scratchDirectory()

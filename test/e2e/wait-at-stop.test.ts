@@ -23,7 +23,7 @@ async function split(setting: Setting): Promise<Stopped> {
   return { product, stopSessions: async () => (await product.sides[0]?.session.process().stop()) ?? null }
 }
 
-suite('whoever waits for a session learns that the session service stops', () => {
+suite('a request that waits for a session is 503 when the session service stops', () => {
   if (skipWithoutMongo === false) after(() => dropDatabase(database))
 
   for (const [mode, start, skip] of [

@@ -68,7 +68,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     folder[Symbol.dispose]()
   })
 
-  test('bearer: a workspace key is let in, and only below the roots of its workspace', async () => {
+  test('bearer: a workspace key works only below the roots of its workspace', async () => {
     assert.deepEqual(await call('GET', '/api/session', undefined, {}), [
       401,
       { _tag: 'UnauthorizedError', message: 'Authentication required' },
@@ -84,7 +84,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     assert.deepEqual([status, (body as { _tag: string })._tag], [403, 'LocationPermissionDeniedError'])
   })
 
-  test('what cannot be used is refused in the body of the API family', async () => {
+  test('refuses requests with the error body of the API family', async () => {
     const json = { ...bearer, 'content-type': 'application/json' }
     const cases: [status: number, method: string, path: string, headers: Record<string, string>, body?: string][] = [
       [404, 'GET', '/api/nothing', bearer],
@@ -135,7 +135,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     assert.equal((await call('POST', `/api/session/${id}/wait`))[0], 204)
   })
 
-  test('an event stream that is hung up leaves no connection open', { skip: noProc() }, async () => {
+  test('an event stream whose client hangs up leaves no connection open', { skip: noProc() }, async () => {
     await call('GET', '/api/session')
     const before = sockets(product)
     for (let i = 0; i < 20; i++) {
@@ -146,7 +146,7 @@ function overTheWire(start: (setting: Setting) => Promise<Product>, store: Reado
     await waitFor('the connections to be closed', () => sockets(product) <= before)
   })
 
-  test('a client that comes back with Last-Event-ID, over a restart, misses nothing and gets nothing twice', async () => {
+  test('a client that reconnects with Last-Event-ID after a restart misses no event and gets none twice', async () => {
     const begin = await openStream(`${product.url}/api/event`, bearer)
     await run('/length 2')
     const first = idsIn(await readUntil(begin, (text) => text.includes('session.execution.succeeded')))

@@ -54,7 +54,7 @@ test('each step on Anthropic has its prefix cached: tools, instructions and the 
   }
 })
 
-test('a server of chat completions of which nobody knows what it does with a marker gets none', async () => {
+test('an unknown server of chat completions gets no cache markers', async () => {
   await using stub = await startStub(streams(chunk({ content: 'Hi' }) + chatEnd()))
   const local = { id: 'local', protocol: 'openai', baseURL: `${stub.url}/v1`, models: [{ id: 'm' }] }
   await using portico = await openPortico({ PORTICO_CONFIG: providerConfig([local]) })

@@ -122,7 +122,7 @@ test('while a provider is silent the client gets comments, before its first word
   assert.equal(chunks.at(-2)?.choices[0].finish_reason, 'stop')
 })
 
-test('who waits for JSON gets white space, and a late failure is an error beside a choice that ended with it', async () => {
+test('a client that waits for JSON gets white space, and a late failure is an error beside the choice', async () => {
   const gate = Promise.withResolvers<void>()
   const failing = answers(500, { error: { message: 'broken' } })
   await using stub = await startStub(async (response) => {

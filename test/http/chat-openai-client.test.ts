@@ -58,7 +58,7 @@ test('stream() follows the answer to the final completion', async () => {
   assert.equal((await stream.totalUsage()).total_tokens, 12)
 })
 
-test('a tool is called, its result sent back with what the model said, and the answer comes', async () => {
+test('a tool is called, its result goes back with the message of the model, and the answer comes', async () => {
   await using portico = await openPortico()
   const chat = openAiClient(portico).chat.completions
   const messages = ask('/tool weather {"city":"Rome"}')

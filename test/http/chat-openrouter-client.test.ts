@@ -55,7 +55,7 @@ test('chat.send streams, and its schemas take every chunk', async () => {
   assert.deepEqual([chunks.at(-1)?.choices, chunks.at(-1)?.usage?.totalTokens], [[], 11])
 })
 
-test('a tool is called, and what the model said goes back with the result', async () => {
+test('a tool is called, and the message of the model goes back with the result', async () => {
   await using portico = await openPortico()
   const asked = ask('/reasoning hm\n/tool look {"a":1}', { tools: [look] })
   const said = await messageOf(portico, asked)
@@ -100,7 +100,7 @@ test('a failure in the middle is an error in the last chunk', async () => {
   assert.equal(last?.choices[0]?.finishReason, 'error')
 })
 
-test('who leaves a stream, or aborts a request, ends the generation', async () => {
+test('leaving a stream, or aborting a request, ends the generation', async () => {
   await using stub = await startStub((response) => {
     if (stub.seen.length > 1) return
     response.writeHead(200, { 'content-type': 'text/event-stream' })

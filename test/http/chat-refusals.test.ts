@@ -102,7 +102,7 @@ const REFUSED_PARTS: readonly (readonly [Json, string])[] = [
   ],
 ]
 
-test('400: what cannot be honoured is refused by its path, whole and streamed', async () => {
+test('400 names a member that cannot be honoured by its path, whole and streamed', async () => {
   await using portico = await openPortico()
   for (const [more, problem] of [...REFUSED, ...REFUSED_PARTS]) {
     for (const stream of [false, true]) {
@@ -126,7 +126,7 @@ test('a setting that demands nothing is no reason to refuse, and neither is an u
   assert.equal(answer.choices[0].finish_reason, 'stop')
 })
 
-test('who calls is checked as on every route of the gateway', async () => {
+test('the key is checked as on every route of the gateway', async () => {
   await using portico = await openPortico()
   const statusOf = async (authorization?: string): Promise<[number, unknown]> => {
     const headers = { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) }

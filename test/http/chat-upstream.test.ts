@@ -88,7 +88,7 @@ test('every member of a request reaches a provider that has it', async () => {
   assert.deepEqual(messages[3], { role: 'tool', tool_call_id: 'c1', content: 'done' })
 })
 
-test('a grammar for the answer reaches a provider that takes one; elsewhere it is named, and so is a tool that nobody has', async () => {
+test('a grammar for the answer reaches a provider that takes one; otherwise it is named, and so is an unknown tool', async () => {
   const headers = { 'x-openrouter-metadata': 'enabled' }
   const request = { ...hello, response_format: { type: 'grammar', grammar: 'root ::= "x"' } }
   await using stub = await startStub((response) => {
@@ -106,7 +106,7 @@ test('a grammar for the answer reaches a provider that takes one; elsewhere it i
   assert.deepEqual(await named({ model: 'openai/gpt-5.5' }), ['response_format.grammar'])
 })
 
-test('a text ends an answer also where the provider has no such setting, whole and streamed', async () => {
+test('a stop text ends an answer also if the provider has no such setting, whole and streamed', async () => {
   await using stub = await startStub((response) => {
     const streamed = Object(stub.seen.at(-1)?.body).stream === true
     const answer = streamed ? streams(fixture('responses-text.sse')) : answers(200, fixture('responses-text.json'))
@@ -122,7 +122,7 @@ test('a text ends an answer also where the provider has no such setting, whole a
   assert.equal(chunks.at(-1)?.usage.completion_tokens > 0, true)
 })
 
-test('thought, words and picture of a provider come whole and streamed, with what they cost', async () => {
+test('reasoning, text and pictures of a provider come whole and streamed, with their cost', async () => {
   const details = [
     { type: 'reasoning.text', text: 'Let me see.', signature: 'c2ln', format: 'anthropic-claude-v1', index: 0 },
   ]
@@ -193,7 +193,7 @@ test('parallel calls whose arguments come in turns reach the client by their num
   ])
 })
 
-test('a conversation that is too long ends a stream by length, and is an error of whoever wants JSON', async () => {
+test('a conversation that is too long ends a stream by length, and is an error without a stream', async () => {
   const given = { message: 'Too long', code: 'context_length_exceeded', type: 'invalid_request_error' }
   await using stub = await startStub(answers(400, { error: given }))
   await using portico = await open(stub)

@@ -126,7 +126,7 @@ test('without a model the default one answers', async () => {
   assert.equal((await askChat(portico, { ...request, models: [model] })).model, model)
 })
 
-test('what was requested and not applied is named when the request wants to know how it was served', async () => {
+test('names what was not applied if the request asks for metadata', async () => {
   await using portico = await openPortico()
   const headers = { 'x-openrouter-metadata': 'enabled' }
   const request = {

@@ -26,7 +26,7 @@ async function messages(portico: Portico, id: string): Promise<Json[]> {
 
 const kinds = (all: readonly Json[]) => all.map(({ type, status, outcome }) => status ?? outcome ?? type)
 
-test('a session on portico/echo-small goes on and on: at the threshold, and when a prompt does not fit', async () => {
+test('a session on portico/echo-small is compacted at the threshold, and when a prompt does not fit', async () => {
   await using portico = await openPortico()
   await json(portico, '/api/session', { id: 'ses_a', title: 'Small', model: small })
   await say(portico, 'ses_a', `/length 5\nFirst ${words(700)}`)
@@ -57,7 +57,7 @@ test('a session on portico/echo-small goes on and on: at the threshold, and when
   assert.deepEqual(await json(portico, '/api/session/ses_a/context'), added.slice(1))
 })
 
-test('a session on a small context outlives any prompt: one that is too long fails alone, dense text is summarized, and nothing is lost of what is open', async () => {
+test('a session on a small context survives any prompt: one that is too long fails alone, dense text is summarized, and open inputs stay', async () => {
   await using portico = await openPortico()
   await json(portico, '/api/session', { id: 'ses_d', title: 'Dense', model: small })
   const outcomes = async (from: number) => kinds((await messages(portico, 'ses_d')).slice(from))
@@ -83,7 +83,7 @@ test('a session on a small context outlives any prompt: one that is too long fai
   assert.deepEqual((await outcomes(0)).slice(-5), ['completed', 'succeeded', 'user', 'assistant', 'succeeded'])
 })
 
-test('session.compact: the item that waits, what becomes of it, and what is refused', async () => {
+test('session.compact adds an item to the inbox, runs it, and refuses invalid requests', async () => {
   await using portico = await openPortico()
   await json(portico, '/api/session', { id: 'ses_b', title: 'Small' })
   await say(portico, 'ses_b', '/length 3')
@@ -148,7 +148,7 @@ test('session.compact where there is nothing to summarize does no harm; each of 
   assert.deepEqual([...new Set(all.flatMap(({ outcome }) => outcome ?? []))], ['succeeded'])
 })
 
-test('what was summarized passes export, import and export again; a fork has it, and sanitizing hides it', async () => {
+test('a summary passes export, import and export again; a fork has it, and sanitizing hides it', async () => {
   await using portico = await openPortico()
   await json(portico, '/api/session', { id: 'ses_c', title: 'Small' })
   await say(portico, 'ses_c', '/length 3\nSECRET question')

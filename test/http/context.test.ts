@@ -55,7 +55,7 @@ test('session.context returns the whole conversation, files included, where noth
   assert.deepEqual(found.data.data as unknown[], listed.data)
 })
 
-test('session.context begins with the last compaction that says what was before it', async () => {
+test('session.context begins with the last compaction that has a summary', async () => {
   await using portico = await openPortico()
   const long = Array.from({ length: 45 }, (_, i) => note(100 + i))
   const said = [note(1), compaction(2), note(3), compaction(4), ...long, failed(5), compaction(6, native), note(7)]
@@ -106,7 +106,7 @@ test('a message that cannot be read is an UnknownError with a reference, before 
   }
 })
 
-test('what breaks later, content that does not come included, breaks the connection', async () => {
+test('a later failure to read content breaks the connection', async () => {
   const files = [{ contentHash: 'a'.repeat(64), mime: 'text/plain' }]
   const text = 'x'.repeat(65_536)
   const message = { messageId: 'msg_1', createTime: {}, kind: { case: 'user' as const, value: { text, files } } }

@@ -41,7 +41,7 @@ test('each operation takes the credentials that it declares, and no others, in e
   }
 })
 
-test('sessions are for keys of users, and what of /api/v1 a workspace key may use takes access tokens as well', () => {
+test('sessions need keys of users; routes of /api/v1 for workspace keys accept access tokens too', () => {
   for (const { id, path, credentials } of ALL_OPERATIONS) {
     if (path.startsWith('/api/v1/')) assert.ok([ANYBODY, OF_USERS, OF_MANAGERS, OF_KEYS].includes(credentials), id)
     else if (path.startsWith('/api/')) assert.equal(credentials, OF_SESSIONS, id)
@@ -49,7 +49,7 @@ test('sessions are for keys of users, and what of /api/v1 a workspace key may us
   }
 })
 
-test('what an access token may not be used for says so, in the form of its API', async () => {
+test('refuses an access token on other routes, with a reason in the form of the API', async () => {
   await using facade = await openFacade({}, { PORTICO_AUTH: 'bearer' })
   const headers = { authorization: `Bearer ${TEST_KEYS.accessToken}` }
   const session = await facade.fetch('/api/session', { headers })
@@ -60,7 +60,7 @@ test('what an access token may not be used for says so, in the form of its API',
   assert.equal((await facade.fetch('/api/v1/nothing', { headers })).status, 404)
 })
 
-test('65: an access token that is refused is 401; wrong ones count like wrong keys, and those that were good do not', async () => {
+test('65: a refused access token is 401; wrong tokens count like wrong keys, expired ones do not', async () => {
   await using facade = await openFacade()
   const ask = (token: string) =>
     facade.fetch('/api/v1/responses', { method: 'POST', headers: { authorization: `Bearer ${token}` } })

@@ -32,7 +32,7 @@ async function walk(portico: Portico, path: string, query: Readonly<Record<strin
   return ids(there)
 }
 
-test('every cursor of the list of sessions is taken back, whatever the filters were', async () => {
+test('every cursor of the list of sessions is accepted, with all filters', async () => {
   await using portico = await openPortico()
   const strange = join(
     portico.project,

@@ -337,7 +337,7 @@ test('the real services answer each provocation with the error that is declared'
   }
 })
 
-test('what only a service that is away or behind rejects with is shown as declared', async () => {
+test('rejections of a service that is away or behind are shown as declared', async () => {
   let reason: AnyReason = 'PEER_UNAVAILABLE'
   const reject = (): never => {
     throw new Rejection(reason)

@@ -93,7 +93,7 @@ test('each reason of a service has its own public error on the instance API', as
 /** When to come back after one of Portico's own limits, in seconds, if the service does not say. */
 const OWN_LIMITS: Readonly<Record<string, string>> = { WRONG_KEYS: '60', TOO_MANY_EXCHANGES: '60', RATE_LIMITED: '1' }
 
-test('every 503 of every family says in whole seconds when to come back: as the service said, else after one', () => {
+test('every 503 has a Retry-After in whole seconds: the one of the service, else one second', () => {
   const families = {
     ...{ instance: instanceErrors, gateway: gatewayErrors, messages: messagesErrors, oauth: oauthErrors },
   }
@@ -125,7 +125,7 @@ function valuesOf(name: string, headers: readonly string[]): string[] {
   return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === name)
 }
 
-test('what a service did not plan is 500 with a reference, and only the log has the cause', async () => {
+test('an unplanned error of a service is 500 with a reference, and only the log has the cause', async () => {
   await using facade = await openFacade({
     session: {
       getSession: () => {

@@ -66,7 +66,7 @@ forEachTransport((name, connect) => {
     stream.destroy()
   })
 
-  test(`${name}: a catalog that comes and goes leaves the stream alone, and the client is sent a resync`, async () => {
+  test(`${name}: an outage of the catalog does not end the stream, and the client gets a resync`, async () => {
     let opened = 0
     const events = Promise.withResolvers<void>()
     const stubs: Stubs = {

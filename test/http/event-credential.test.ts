@@ -49,7 +49,7 @@ for (const path of PATHS) {
     assert.equal((await facade.fetch(path, { headers: HEADERS })).status, 401)
   })
 
-  test(`${path} goes on while nobody can say whether its key is valid`, async () => {
+  test(`${path} goes on while the identity service cannot tell whether its key is valid`, async () => {
     const error: { now?: Error | undefined } = {}
     const { stubs, asked } = streams(error)
     await using facade = await openFacade(stubs, ENV)
@@ -65,7 +65,7 @@ for (const path of PATHS) {
   })
 }
 
-test('where nobody needs a key, a stream authenticates its client only once', async () => {
+test('without required keys, a stream authenticates its client only once', async () => {
   const { stubs, asked } = streams({})
   await using facade = await openFacade(stubs, { PORTICO_HEARTBEAT_MS: '10' })
   const stream = await openStream(`${facade.url}/api/event`)

@@ -25,7 +25,7 @@ test('a stream of one session has its events and no other', async () => {
   stream.destroy()
 })
 
-test('a stream of a session has the permission requests of those that work for it', async () => {
+test('a stream of a session has the permission requests of its child sessions', async () => {
   await using portico = await openPortico()
   const permissions = [{ action: 'bash', resource: '*', effect: 'ask' }]
   assert.equal((await portico.post('/api/session', { id: 'ses_1', permissions })).status, 200)
@@ -43,7 +43,7 @@ test('a stream of a session has the permission requests of those that work for i
   stream.destroy()
 })
 
-test('a stream of a session has the removals of those below it, live and when it is resumed', async () => {
+test('a stream of a session has the removals of its child sessions, live and after a resume', async () => {
   await using portico = await openPortico()
   const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } }
   const parents = { ses_1: undefined, ses_a: 'ses_1', ses_aa: 'ses_a', ses_b: 'ses_1', ses_2: undefined }
@@ -71,7 +71,7 @@ test('a stream of a session has the removals of those below it, live and when it
   again.destroy()
 })
 
-test('a stream of one directory has the events of its sessions, by whatever path it is named; a position is one for every filter', async (context) => {
+test('a stream of one directory has the events of its sessions, whatever path names it; positions are the same for every filter', async (context) => {
   await using portico = await openPortico()
   const folder = await mkdtemp(join(tmpdir(), 'portico-filters-'))
   context.after(() => rm(folder, { recursive: true }))
@@ -93,7 +93,7 @@ test('a stream of one directory has the events of its sessions, by whatever path
   again.destroy()
 })
 
-test('what a session did in a directory is not replayed there once it has moved away and was removed', async (context) => {
+test('the events of a session in a directory are not replayed there after it moved away and was removed', async (context) => {
   await using portico = await openPortico()
   const folder = await mkdtemp(join(tmpdir(), 'portico-filters-'))
   context.after(() => rm(folder, { recursive: true }))
@@ -116,7 +116,7 @@ test('what a session did in a directory is not replayed there once it has moved 
   for (const each of [stream, again]) each.destroy()
 })
 
-test('what is no session, no directory or no filter is refused', async () => {
+test('refuses an invalid session, directory or filter', async () => {
   await using portico = await openPortico()
   const cases: [string, number, object][] = [
     [

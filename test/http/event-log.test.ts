@@ -71,7 +71,7 @@ test('a run is reported from its admission to its end, durable events numbered i
   for (const { type, data } of events) if (type !== 'server.resync') assert.equal(data.sessionID, id, type)
 })
 
-test('whoever comes back with the last id gets everything since, once, also over a restart of the connection', async () => {
+test('a client that reconnects with the last id gets all later events once', async () => {
   await using portico = await openPortico()
   const first = new EventSource(`${portico.url}/api/event`)
   await collect(first, ({ type }) => type === 'server.connected')
@@ -91,7 +91,7 @@ test('whoever comes back with the last id gets everything since, once, also over
   assert.deepEqual(sessions, ids)
 })
 
-test('a position nobody knows gets a resync, then live events', async () => {
+test('an unknown position gets a resync, then live events', async () => {
   await using portico = await openPortico()
   const source = new EventSource(`${portico.url}/api/event?after=unknown`)
   const events = collect(source, ({ type }) => type === 'session.created')

@@ -97,7 +97,7 @@ forEachTransport((name, connect) => {
     for (const stream of [first, ...others]) stream.destroy()
   })
 
-  test(`${name}: one that comes back reads what it missed alone, then goes on with the others`, async () => {
+  test(`${name}: a client that reconnects reads the missed events by itself, then shares with the others`, async () => {
     let live = (): void => {}
     const asked: (string | undefined)[] = []
     await using facade = await openFacade(

@@ -56,7 +56,7 @@ test('session.export of a session without messages has none, and HEAD says only 
   assert.deepEqual([head.status, await head.text()], [200, ''])
 })
 
-test('session.export with sanitize=true says nothing that was said', async () => {
+test('session.export with sanitize=true contains no content', async () => {
   await using portico = await openPortico()
   await conversation(portico)
   const answer = await portico.fetch(exported('ses_1', '?sanitize=true'))

@@ -81,7 +81,7 @@ test('a token is exchanged for one that acts as the key of the policy, until the
   assert.equal((await exchange(portico, policyId)).json.error, 'invalid_grant')
 })
 
-test('an access token may do whatever its target key may below /api/v1, and what it uses is used by that key', async () => {
+test('an access token has the rights of its target key below /api/v1, and its usage counts for that key', async () => {
   const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
   await using stub = await startStub(answers(200, { id: 'c', object: 'chat.completion', created: 1, choices, usage }))
@@ -132,7 +132,7 @@ test('an access token may do whatever its target key may below /api/v1, and what
   assert.equal(Number(cost.toFixed(9)), 2.1e-5)
 })
 
-test('56, 64: what is not accepted gets one answer, and a policy that is paused, changed or gone refuses at once', async () => {
+test('56, 64: every refusal has the same answer, and a policy that is paused, changed or removed refuses at once', async () => {
   await using portico = await openPortico()
   const { admin, policyId, issuerId } = await register(portico)
   const refused = { error: 'invalid_grant', error_description: 'The subject token was not accepted.' }
@@ -197,7 +197,7 @@ test('issuers and policies are listed by offset and limit, with how many there a
   assert.equal((await admin('GET', '/issuers?limit=x')).status, 400)
 })
 
-test('what cannot be saved is 400 and names the member; another organization is 404', async () => {
+test('an invalid issuer or policy is 400 and names the member; another organization is 404', async () => {
   await using portico = await openPortico()
   const { admin, issuerId, keyId } = await register(portico)
   const policy = { name: 'P', issuer_id: issuerId, audience: 'a', key_id: keyId }
@@ -240,7 +240,7 @@ test('of a member that is given twice the last one counts, as the answer and the
   assert.equal(entry.after.name, 'CI')
 })
 
-test('the audit log says what happened, newest first, in pages and by filters', async () => {
+test('the audit log lists events newest first, in pages and by filters', async () => {
   await using portico = await openPortico()
   const { admin, policyId, issuerId, keyId } = await register(portico)
   await exchange(portico, policyId)
@@ -283,7 +283,7 @@ test('the audit log says what happened, newest first, in pages and by filters', 
   }
 })
 
-test('a rehearsal says of each check what was expected and found, of a policy that is saved or not', async () => {
+test('a test of a policy, saved or not, shows for each check the expected and the actual value', async () => {
   await using portico = await openPortico()
   const { admin, policyId, issuerId, keyId } = await register(portico)
   const rehearse = async (body: object) => (await admin('POST', '/policies/test', body)).json.data

@@ -64,7 +64,7 @@ test('models are listed, filtered, sorted and counted, page by page, through the
   assert.deepEqual(ids, all)
 })
 
-test('a model says what is known of it; an unknown price is never 0, and a bundled list fills in', async () => {
+test('a model shows its known properties; an unknown price is never 0, and a bundled list fills gaps', async () => {
   using folder = scratchDirectory()
   await using portico = await openWithModels(folder.path)
   const { models, endpoints, providers } = openRouterClient(portico)

@@ -30,7 +30,7 @@ test('a client that hangs up aborts the call it waits for, and the log says that
   )
 })
 
-test('a client that hangs up in the middle of its body is no error, and nothing is called', async () => {
+test('a client that hangs up in the middle of its body is not logged as an error, and calls no service', async () => {
   let called = false
   await using facade = await openFacade({
     session: {

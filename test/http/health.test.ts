@@ -32,7 +32,7 @@ const away = () => {
   throw new ConnectError('x', Code.Unavailable)
 }
 
-test('it is ready while it can authenticate, whatever the other services do, and reports their state', async () => {
+test('is ready while it can authenticate, whatever the state of the other services, which it reports', async () => {
   const stubs: Stubs = {
     ...well,
     health: {
@@ -213,7 +213,7 @@ test('a server that stops lets a request end, and is not ready meanwhile', async
   await facade[Symbol.asyncDispose]()
 })
 
-test('a server that stops answers what does not end in time, and aborts it', async () => {
+test('a server that stops answers requests that do not end in time, and aborts them', async () => {
   const entered = Promise.withResolvers<void>()
   const aborted = Promise.withResolvers<void>()
   const facade = await openFacade({

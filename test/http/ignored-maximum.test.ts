@@ -35,7 +35,7 @@ async function ask(portico: Portico, stream: boolean, maximum = MAXIMUM): Promis
   return { text, row: row.json.data }
 }
 
-test('what it did not report is charged for up to the maximum, which was held', async () => {
+test('unreported output is charged for up to the maximum, which was reserved', async () => {
   const whole = { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] }
   await using stub = await startStub((response) => {
     const { stream } = Object(stub.seen.at(-1)?.body) as Json
@@ -61,7 +61,7 @@ async function streamed(text: string, maximum?: number) {
 
 const endOf = (tokens: number) => chatEnd('stop', { prompt_tokens: 3, completion_tokens: tokens })
 
-test('a stream that is far longer ends because of its length, its provider is cut off, and what came is charged for', async () => {
+test('a stream far longer than the maximum ends by length, its provider is cut off, and the output so far is charged for', async () => {
   await using stub = await startStub(endless)
   await using portico = await openPriced(stub)
   const { text, row } = await ask(portico, true)
@@ -85,7 +85,7 @@ test('tokens may be long: an answer of many spaces is not cut', async () => {
   assert.deepEqual([length, reason, row.tokens_completion], [60_000, 'stop', 610])
 })
 
-test('thoughts of which no usage says anything are charged for beyond the maximum', async () => {
+test('reasoning without reported usage is charged for beyond the maximum', async () => {
   const thought = chunk({ reasoning_content: content }).repeat(10)
   const { row } = await streamed(`${thought}${chunk({ content })}${chunk({}, {}, 'stop')}data: [DONE]\n\n`)
   assert.equal(row.tokens_completion, 10 * 1_000 + MAXIMUM)

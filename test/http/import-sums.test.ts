@@ -41,7 +41,7 @@ async function statsOf(portico: Portico): Promise<Stats> {
   return ((await answer.json()) as { data: Stats }).data
 }
 
-test('what nothing can have cost or used is refused by its member, in a session and in each of its messages', async () => {
+test('refuses an impossible cost or usage by its member, in a session and in each message', async () => {
   await using portico = await openPortico()
   const tooMany = { ...NO_TOKENS, input: MOST_TOKENS + 1 }
   const compaction = { type: 'compaction', status: 'completed', reason: 'auto', summary: '', recent: '' }

@@ -88,7 +88,7 @@ test('an export that is imported elsewhere is exported the same, but for its pla
   assert.deepEqual(again, { messages: out.messages, info: { ...out.info, location, time } })
 })
 
-test('what is sanitized can be imported, too', async () => {
+test('a sanitized export can be imported, too', async () => {
   await using portico = await openPortico()
   await portico.post(IMPORT, { info, messages })
   const sanitized = await portico.fetch('/api/experimental/session/ses_1/export?sanitize=true')
@@ -139,7 +139,7 @@ test('members that are null are absent, `native` is the state of the provider, a
   ])
 })
 
-test('what an import leaves out stays left out, and what it gives as empty stays empty', async () => {
+test('members that an import omits stay absent, and empty ones stay empty', async () => {
   await using portico = await openPortico()
   const head = { time: { created: 1 } }
   const step = { agent: 'a', model: { id: 'a', providerID: 'b' }, time: { created: 1, completed: 2 } }

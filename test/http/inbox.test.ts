@@ -35,7 +35,7 @@ const noSession = {
   json: { _tag: 'SessionNotFoundError', message: 'Session not found: ses_none', sessionID: 'ses_none' },
 }
 
-test('what waits is listed as it was admitted, in order of admission', async () => {
+test('waiting inputs are listed as they were admitted, in order of admission', async () => {
   await using portico = await openPortico()
   const path = await open(portico)
   assert.deepEqual(await call(portico, 'GET', `${path}/inbox`), { status: 200, json: { data: [] } })
@@ -108,7 +108,7 @@ test('an id admits once, and is a conflict where it names something of another t
   }
 })
 
-test('the delivery of what waits can be changed, which has the session run when it is steer', async () => {
+test('the delivery of a waiting input can be changed, and steer starts a run', async () => {
   await using portico = await openPortico()
   const path = await open(portico)
   await call(portico, 'POST', `${path}/prompt`, { id: 'msg_1', text: 'Hi', delivery: 'queue', resume: false })
@@ -143,7 +143,7 @@ test('the delivery of what waits can be changed, which has the session run when 
   assert.deepEqual(none, noSession)
 })
 
-test('what is cancelled never runs, and cancelling is repeated without effect', async () => {
+test('a cancelled input never runs, and cancelling it again has no effect', async () => {
   await using portico = await openPortico()
   const path = await open(portico)
   for (const id of ['msg_1', 'msg_2']) {
@@ -175,7 +175,7 @@ test('what is cancelled never runs, and cancelling is repeated without effect', 
   })
 })
 
-test('what was cancelled is refused when it is sent again, and not said to have been admitted', async () => {
+test('a cancelled input is refused when it is sent again', async () => {
   await using portico = await openPortico()
   const path = await open(portico)
   for (const [route, id] of [

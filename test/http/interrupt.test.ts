@@ -64,7 +64,7 @@ test('a prompt right behind a rejected permission is answered', async () => {
   }
 })
 
-test('a prompt that has run, sent again, wakes what an interrupt parked, and makes nothing where nothing waits', async () => {
+test('repeating a prompt that has run wakes parked inputs, and does nothing if none waits', async () => {
   await using portico = await openPortico()
   const id = await open(portico)
   const first = { id: 'msg_first', text: '/slow 60000\none two' }
@@ -85,7 +85,7 @@ test('a prompt that has run, sent again, wakes what an interrupt parked, and mak
   assert.deepEqual(await course(portico, id), all)
 })
 
-test('an interrupt with resume goes on with what was to steer, and queued prompts stay parked until a resume', async () => {
+test('an interrupt with resume runs the steering inputs, and queued prompts stay parked until a resume', async () => {
   await using portico = await openPortico()
   const id = await open(portico)
   await prompt(portico, id, { id: 'msg_first', text: '/slow 60000\none two' })
@@ -109,7 +109,7 @@ test('an interrupt with resume goes on with what was to steer, and queued prompt
   assert.deepEqual(await course(portico, id), [...before, 'msg_queued', 'succeeded'])
 })
 
-test('a resume goes on with a run that was interrupted or has failed, and ends where nothing is left', async () => {
+test('a resume continues an interrupted or failed run, and ends at once if nothing is left', async () => {
   await using portico = await openPortico()
   const id = await open(portico)
   const resume = async () => {

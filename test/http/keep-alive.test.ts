@@ -17,7 +17,7 @@ const json = (status: number, body: unknown) => (response: import('node:http').S
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 const failing = json(500, { error: { message: 'broken' } })
 
-test('who waits for JSON gets headers and white space, and then the whole answer', async () => {
+test('a client that waits for JSON gets headers and white space, and then the whole answer', async () => {
   const completion = { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }], usage: null }
   const { stub, release } = await heldProvider(json(200, completion))
   await using _ = stub

@@ -27,7 +27,7 @@ async function ask(portico: Portico, key: string, model: string) {
   return { status, cost: json.usage?.cost as number | undefined, message: json.error?.message as string | undefined }
 }
 
-test('a model that only the bundled list knows costs what it says, and keys show what they spent', async () => {
+test('a model of the bundled list costs its listed price, and keys show their spending', async () => {
   await using stub = await startStub(answers(200, COMPLETION))
   await using portico = await openUnpriced(stub)
   const terms = { limitNanos: 1_000_000_000n, limitReset: 2 }
@@ -50,7 +50,7 @@ test('a model that only the bundled list knows costs what it says, and keys show
   )
 })
 
-test('a key with a limit does not use a model whose price nobody knows; a change of its limit counts at once', async () => {
+test('a key with a limit cannot use a model of unknown price; a change of its limit takes effect at once', async () => {
   await using stub = await startStub(answers(200, COMPLETION))
   await using portico = await openUnpriced(stub)
   const { apiKeys } = openRouterClient(portico, PORTICO_KEYS.management)

@@ -56,7 +56,7 @@ test('a key is created, used, changed, disabled and deleted by its hash, through
   await assert.rejects(keys.delete({ hash }), errors.NotFoundResponseError)
 })
 
-test('only management keys manage keys, and they are none of those that are managed', async () => {
+test('only management keys manage keys, and they cannot be managed themselves', async () => {
   await using portico = await openPortico()
   const { apiKeys } = openRouterClient(portico, PORTICO_KEYS.api)
   const forbidden = { statusCode: 403, message: 'Only management keys can perform this operation' }
@@ -118,7 +118,7 @@ test('the audit log shows a key and its changes by the names of the API', async 
   assert.ok(listed.some(({ key_id }: Json) => key_id === entry.resource_id))
 })
 
-test('a key sees itself, and what it may spend', async () => {
+test('a key can read itself and its limits', async () => {
   await using portico = await openPortico()
   const body = { name: 'a', limit: 0.5, limit_reset: 'daily', requests_per_minute: 7, allowed_models: ['portico/*'] }
   const made = await portico.fetch('/api/v1/keys', {
@@ -144,7 +144,7 @@ test('a key sees itself, and what it may spend', async () => {
   assert.deepEqual([own.data.isManagementKey, own.data.isProvisioningKey, own.data.limit], [true, true, null])
 })
 
-test('everything that OpenRouter’s client can say of a key is accepted; what has no meaning here changes nothing', async () => {
+test('accepts every setting of a key that OpenRouter’s client knows; those without meaning here change nothing', async () => {
   await using portico = await openPortico()
   const keys = manager(portico)
   const limits = { limit: 1, limitReset: 'daily', includeByokInLimit: false } as const
@@ -159,7 +159,7 @@ test('everything that OpenRouter’s client can say of a key is accepted; what h
   assert.deepEqual([changed.data.name, changed.data.disabled, changed.data.limit], ['b', true, 1])
 })
 
-test('what cannot be said of a key is refused by the member that says it', async () => {
+test('refuses invalid settings of a key by their member', async () => {
   await using portico = await openPortico()
   const send = async (method: string, path: string, body: object) => {
     const headers = { authorization: `Bearer ${PORTICO_KEYS.management}`, 'content-type': 'application/json' }

@@ -73,7 +73,7 @@ const FOREIGN: Readonly<Record<string, { body: object; names: string[]; rows: st
   },
 }
 
-test('what is left out is named by its path in the body, also after a preset added to the conversation and the tools', async () => {
+test('content that is left out is named by its path in the body, also after a preset added messages and tools', async () => {
   await using stub = await startStub(answers(200, fixture('openai-text.json')))
   await using portico = await openPortico({ PORTICO_CONFIG: chatConfig(stub) })
   await created(portico, 'p', 'responses', {
@@ -158,7 +158,7 @@ const films = {
   responses: { type: 'input_video', video_url: 'https://a.test/b.mp4' },
 }
 
-test('sound, films and pictures that a provider does not take are named by their path, those in results of tools among them', async () => {
+test('sound, films and pictures that a provider does not take are named by their path, also in results of tools', async () => {
   await using chat = await startStub(answers(200, fixture('openai-text.json')))
   await using responses = await startStub(answers(200, fixture('responses-text.json')))
   const shared = { apiKey: 'k', models: [{ id: 'gpt-5.5' }] }

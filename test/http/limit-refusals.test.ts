@@ -83,7 +83,7 @@ function assertLimit(headers: Headers, most: number): void {
 }
 
 for (const dialect of Object.keys(DIALECTS)) {
-  test(`${dialect}: 402 says what may be spent, in the envelope of the dialect and with no other headers, whole and streamed`, async () => {
+  test(`${dialect}: 402 names the amount left, in the envelope of the dialect and without other headers, whole and streamed`, async () => {
     await using stub = await startStub(answers(200, COMPLETION))
     await using portico = await openPriced(stub)
     const poor = await clientWith(portico, dialect, { limitNanos: 100_000n })
@@ -143,7 +143,7 @@ for (const dialect of Object.keys(DIALECTS)) {
   })
 }
 
-test('a request with more tokens than its key may use a minute is 400, and names what is too long', async () => {
+test('a request with more tokens than its key may use a minute is 400, and names the member that is too long', async () => {
   await using stub = await startStub(answers(200, COMPLETION))
   await using portico = await openPriced(stub)
   for (const [dialect, more, member] of [

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { scriptedServer } from '#test/support/mcp.ts'
 import { openPortico } from '#test/support/portico.ts'
 
-test('mcp.list answers the location and its servers, with what is wrong with them', async () => {
+test('mcp.list answers the location and its servers, with their errors', async () => {
   const { entry } = scriptedServer('/tmp/no-such-folder', 'hostile')
   const mcp = { off: { ...entry, enabled: false }, wrong: { type: 'x' }, s: entry }
   await using portico = await openPortico(

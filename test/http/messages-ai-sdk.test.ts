@@ -32,7 +32,7 @@ test('the AI SDK’s provider for Anthropic generates and streams', async () => 
   for (const type of ['reasoning-start', 'reasoning-delta', 'reasoning-end', 'finish']) assert.ok(types.has(type), type)
 })
 
-test('what Anthropic streams comes to the AI SDK in parts that it knows', async () => {
+test('a stream of Anthropic reaches the AI SDK in parts that it knows', async () => {
   await using stub = await startStub(streams(fixture('anthropic-tools.sse')))
   await using portico = await openAnthropic(stub)
   const tool = (name: string) => ({ type: 'function' as const, name, inputSchema: { type: 'object' as const } })

@@ -52,7 +52,7 @@ test('a stream yields its events, and the helper follows it to the final message
   assert.equal(received, 'the quick brown')
 })
 
-test('a tool is called, its result sent back with what the model said, and the answer comes', async () => {
+test('a tool is called, its result goes back with the message of the model, and the answer comes', async () => {
   await using portico = await openPortico()
   const client = anthropicClient(portico)
   const { messages } = say('/tool weather {"city":"Rome"}')

@@ -13,7 +13,7 @@ async function count(portico: Portico, body: object): Promise<[number, unknown]>
   return [answer.status, await answer.json()]
 }
 
-test('Anthropic is asked how many tokens a message has, with what counts as input and nothing else', async () => {
+test('asks Anthropic for the number of tokens of a message, and sends only the members that count as input', async () => {
   await using stub = await startStub(answers(200, { input_tokens: 42 }))
   await using portico = await openAnthropic(stub)
   const request = { ...hello, model: 'anthropic/claude-sonnet-5-5', max_tokens: 9, temperature: 1, tools }
@@ -49,7 +49,7 @@ test('a provider that does not come back is not waited for: the estimate is ther
   await stub.hungUp
 })
 
-test('what the provider says of the request itself is no reason to estimate', async () => {
+test('returns an error of the provider about the request instead of an estimate', async () => {
   await using stub = await startStub(answers(400, { type: 'error', error: { message: 'roles must alternate' } }))
   await using portico = await openAnthropic(stub)
   const [status, body] = await count(portico, { ...hello, model: 'anthropic/claude-sonnet-5-5' })

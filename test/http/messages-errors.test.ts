@@ -17,7 +17,7 @@ const envelope = (type: string, message: string, error_type: string, request_id:
   request_id,
 })
 
-test('who shows no key, a wrong one or two learns so as of Anthropic, and how to authenticate', async () => {
+test('a missing key, a wrong one, and two keys are 401 in the form of Anthropic that says how to authenticate', async () => {
   await using facade = await openFacade()
   const post = async (headers: Record<string, string>) => {
     const answer = await facade.fetch(path, { method: 'POST', headers: { ...json, ...headers }, body: '{}' })
@@ -56,7 +56,7 @@ test('x-api-key is no credential elsewhere', async () => {
   assert.deepEqual(await answer.json(), generationError(401, 'Missing Authentication header'))
 })
 
-test('what lies below the path, and what is no HTTP, is refused in the same envelope', async () => {
+test('unknown paths below, and bytes that are not HTTP, are refused in the same envelope', async () => {
   await using facade = await openFacade()
   const unknown = await facade.fetch(`${path}/nothing`, { headers: key })
   assert.equal(unknown.status, 404)
@@ -237,7 +237,7 @@ test('an error is sent with how far the request came when the request wants that
   }
 })
 
-test('what is refused before its body is read says so, too, and has its id', async () => {
+test('a refusal before the body is read has the envelope and an id, too', async () => {
   const countTokens = (): never => {
     throw new Rejection('MODEL_NOT_FOUND', { model: 'a/b' })
   }

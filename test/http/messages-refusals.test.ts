@@ -82,7 +82,7 @@ const REQUESTS: readonly (readonly [Json, string])[] = [
   [{ trace: { span_name: 1 } }, 'trace.span_name: must be a string'],
 ]
 
-test('400: what is wrong is named by its path, whole and streamed, and settings in a preset as well', async () => {
+test('400 names a wrong member by its path, whole and streamed, also in a preset', async () => {
   await using portico = await openPortico()
   for (const [more, problem] of [...SETTINGS, ...REQUESTS]) {
     const message = `Invalid request parameters: ${problem}`

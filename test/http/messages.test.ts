@@ -71,7 +71,7 @@ test('a message, streamed, in exact wire form', async () => {
 })
 
 for (const name of ['anthropic-tools', 'anthropic-sources']) {
-  test(`${name}: what Anthropic says comes out as it went in, whole and streamed`, async () => {
+  test(`${name}: an answer of Anthropic comes out unchanged, whole and streamed`, async () => {
     const given = JSON.parse(fixture(`${name}.json`))
     await using whole = await startStub(answers(200, given))
     await using streamed = await startStub(streams(fixture(`${name}.sse`)))
@@ -97,7 +97,7 @@ for (const name of ['anthropic-tools', 'anthropic-sources']) {
   })
 }
 
-test('what only Anthropic says of an answer comes out as it said it, whole and streamed, and what belongs in the history goes back', async () => {
+test('members of an answer that only Anthropic has come out unchanged, whole and streamed, and go back as history', async () => {
   const caller = { type: 'code_execution_20260120', tool_id: 'srvtoolu_1' }
   const own = {
     cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 },
@@ -155,7 +155,7 @@ test('what only Anthropic says of an answer comes out as it said it, whole and s
   assert.deepEqual([seen.container, seen.messages[1]?.content], ['container_1', content])
 })
 
-test('what instructions between turns say besides goes to Anthropic, also where they say nothing else', async () => {
+test('further members of instructions between turns go to Anthropic, also without text', async () => {
   const message = { content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn' }
   await using stub = await startStub(answers(200, message))
   await using portico = await openAnthropic(stub)

@@ -30,7 +30,7 @@ test('the first of `models` is used where no model is named, in every dialect', 
   }
 })
 
-test('a key uses the models that its terms allow, by whatever name they are called, from the next request on', async () => {
+test('a key uses only the models that its terms allow, under any name, from the next request on', async () => {
   await using portico = await openPortico()
   const { identity, operator } = portico
   const terms = { allowedModels: ['openai/*'] }
@@ -46,7 +46,7 @@ test('a key uses the models that its terms allow, by whatever name they are call
   for (const path of Object.keys(ASKED)) assert.equal((await ask(portico, path, {}, secret)).status, 200, path)
 })
 
-test('what the one endpoint cannot meet is not found, and what it meets is served', async () => {
+test('demands that the only endpoint does not meet are 404, and others are served', async () => {
   await using portico = await openPortico()
   for (const path of Object.keys(ASKED)) {
     for (const [provider, demand] of [
@@ -98,7 +98,7 @@ test('the routing object is closed, and the one of a request replaces that of it
   }
 })
 
-test('variants are served without what they would choose, and named', async () => {
+test('variants of models are ignored and named', async () => {
   await using portico = await openPortico()
   const variants = ['nitro', 'floor', 'free', 'online', 'thinking', 'extended', 'exacto']
   for (const path of Object.keys(ASKED)) {

@@ -12,7 +12,7 @@ const model = {
 }
 const provider = { api: { type: 'native', settings: {} }, request: { headers: {}, body: {} } }
 
-test('models and providers of a location are those that are configured, and the built-in ones', async () => {
+test('lists the configured models and providers of a location, and the built-in ones', async () => {
   await using portico = await openPortico({ OPENAI_API_KEY: 'sk-upstream' })
   const location = { directory: portico.project }
   const models = await portico.fetch('/api/model')

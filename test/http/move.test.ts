@@ -128,7 +128,7 @@ test('a directory that is not there, is not one, or may not be used is refused',
   assert.deepEqual((await call(portico, 'GET', '/api/session/ses_a/inbox')).json, { data: [] })
 })
 
-test('a session at rest whose directory is gone moves at once; its older moves are cancelled, and the rest runs there', async () => {
+test('an idle session whose directory is gone moves at once; its older moves are cancelled, and its other inputs run there', async () => {
   await using portico = await openPortico()
   const gone = join(portico.project, 'gone')
   await mkdir(gone)

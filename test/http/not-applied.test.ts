@@ -34,7 +34,7 @@ test('max_tool_calls reaches providers that have it, by every dialect, a preset 
   }
 })
 
-test('max_tool_calls is named where the provider has no such member, whether the request says it or a preset', async () => {
+test('max_tool_calls is named as not applied if the provider does not have it, in a request and in a preset', async () => {
   await using stub = await startStub(answers(200, fixture('openai-text.json')))
   const models = [{ id: 'gpt-5.5' }]
   const openai = { id: 'openai', protocol: 'openai', baseURL: `${stub.url}/v1`, apiKey: 'sk-upstream', models }
@@ -49,7 +49,7 @@ test('max_tool_calls is named where the provider has no such member, whether the
   }
 })
 
-test('maximum prices of what has no price of its own are named as not applied', async () => {
+test('maximum prices of units that a model does not price are named as not applied', async () => {
   await using portico = await openPortico()
   const prices = { request: 0.01, image: '0.02', audio: 1 }
   const provider = { max_price: { ...prices, prompt: 1 } }

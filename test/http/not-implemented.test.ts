@@ -46,7 +46,7 @@ const OF_SERVERS = ['pty', 'command', 'fs/list', 'reference', 'credential', 'int
   'tool',
 ])
 
-test('what README says that clients of the gateway will miss is refused as it says', async () => {
+test('refuses features of the gateway that README lists as missing as it says', async () => {
   await using portico = await openPortico()
   const headers = { authorization: `Bearer ${PORTICO_KEYS.api}`, 'content-type': 'application/json' }
   for (const [status, method, path, body] of MISSING) {
@@ -57,7 +57,7 @@ test('what README says that clients of the gateway will miss is refused as it sa
   }
 })
 
-test('what README says that clients of OpenCode will miss is refused as it says', async () => {
+test('refuses features of OpenCode that README lists as missing as it says', async () => {
   await using portico = await openPortico()
   const { data } = (await (await portico.post('/api/session', { title: 'Test' })).json()) as { data: { id: string } }
   const paths = [...OF_SESSIONS.map((path) => `session/${data.id}/${path}`), ...OF_SERVERS]
@@ -76,7 +76,7 @@ test('what README says that clients of OpenCode will miss is refused as it says'
     assert.match(said, new RegExp(`The tool ${tool} is not available`))
 })
 
-test('a password in the query lets nobody in', async () => {
+test('refuses a password in the query', async () => {
   await using portico = await openPortico({ PORTICO_AUTH: 'basic', PORTICO_BASIC_PASSWORD: 'correct horse' })
   const token = Buffer.from('portico:correct horse').toString('base64')
   const known = await portico.fetch('/api/info', { headers: { authorization: `Basic ${token}` } })

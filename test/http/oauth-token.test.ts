@@ -100,7 +100,7 @@ test('48: a parameter that is given twice is invalid_request, known or not; so a
   expectError(await postToken(exchange.url, `${tokenForm()}&subject_token[0]=a`), [400, 'invalid_request'], 'brackets')
 })
 
-test('58: the grant is checked first, then what is missing, then what is requested, then the form of the token', async () => {
+test('58: checks the grant first, then missing parameters, then the scope, then the form of the token', async () => {
   await using exchange = await openExchange()
   const cases: [string, Record<string, string | undefined>, [number, string, RegExp?]][] = [
     ['all wrong', { grant_type: 'password', subject_token: '', scope: 'x' }, [400, 'unsupported_grant_type']],
@@ -127,7 +127,7 @@ test('58: the grant is checked first, then what is missing, then what is request
   assert.equal(exchange.seen.length, 0, 'all before identity is asked')
 })
 
-test('9: what has not three parts in base64url is not a JWT; a newline at the end is none of it', async () => {
+test('9: refuses a token that is not three parts in base64url, also one with a newline at the end', async () => {
   await using exchange = await openExchange()
   const [header, payload, signature] = TOKEN_FORM.subject_token.split('.')
   const forms = [
@@ -196,7 +196,7 @@ test('53: bad percent escapes and NUL are text, and fit nothing', async () => {
   )
 })
 
-test('54: another method is 405 with Allow; nothing of CORS, whatever origins are configured', async () => {
+test('54: another method is 405 with Allow; no CORS header is sent, whatever origins are configured', async () => {
   await using exchange = await openExchange({ PORTICO_CORS_ORIGINS: 'https://app.example' })
   const ask = (method: string, headers: Record<string, string> = {}) =>
     rawRequest(exchange.url, { path: TOKEN_PATH, method, headers: { origin: 'https://app.example', ...headers } })
@@ -244,7 +244,7 @@ test('55: keys that could not be fetched say when they will be tried again', asy
   assert.deepEqual([status, headers['retry-after']], [503, '47'])
 })
 
-test('59: beyond the limit of an address it is 429 before anything is read; other addresses go on', async () => {
+test('59: beyond the limit of an address requests are 429 before their body is read; other addresses are served', async () => {
   await using exchange = await openExchange({ PORTICO_EXCHANGES_PER_MINUTE: '3', PORTICO_TRUSTED_PROXIES: '127.0.0.1' })
   const from = (address: string, body = tokenForm()) => postToken(exchange.url, body, { 'x-forwarded-for': address })
   expectError(await from('192.0.2.1', 'x'), [400, 'invalid_request'], 'a malformed one counts')
@@ -261,7 +261,7 @@ test('59: beyond the limit of an address it is 429 before anything is read; othe
   assert.equal(exchange.seen.at(-1)?.clientNetwork, '2001:db8:0:0::/64')
 })
 
-test('59: two gateways let through together at most the limit, and what arrives in 250 ms', async () => {
+test('59: two gateways together admit at most the limit, and the requests between two reports', async () => {
   const counts = new MemoryExchangeCounts()
   const env = { PORTICO_EXCHANGES_PER_MINUTE: '20' }
   await using one = await openExchange(env, counts)

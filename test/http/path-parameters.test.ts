@@ -10,7 +10,7 @@ const VALID: Readonly<Record<string, string>> = {
   policyID: '6f1d64c3-3a53-4a0e-9a2e-0f6a1c1f6a4e',
 }
 
-test('an invalid path parameter is refused with its name and what it must be, by every operation', async () => {
+test('every operation refuses an invalid path parameter with its name and its rule', async () => {
   await using facade = await openFacade()
   for (const { id, method, path, family, credentials } of ALL_OPERATIONS) {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
@@ -29,7 +29,7 @@ test('an invalid path parameter is refused with its name and what it must be, by
   }
 })
 
-test('what a slug may consist of is part of the message', async () => {
+test('the message names the characters that a slug may have', async () => {
   await using facade = await openFacade()
   const headers = { authorization: `Bearer ${TEST_KEYS.management}` }
   const answer = await facade.fetch('/api/v1/presets/Bad%20Slug/responses', { method: 'POST', headers })

@@ -61,7 +61,7 @@ test('once lets the call run, and the request is gone', async () => {
   assert.deepEqual(body, { _tag: 'PermissionNotFoundError', requestID: id })
 })
 
-test('reject refuses the call and the run goes on with what was said', async () => {
+test('reject refuses the call, and the run goes on with the message of the reply', async () => {
   await using portico = await openPortico()
   const { id, sessionID } = await asking(portico)
   const reply = { reply: 'reject', message: 'Not there' }
@@ -70,7 +70,7 @@ test('reject refuses the call and the run goes on with what was said', async () 
   assert.equal((await toolState(portico, sessionID)).status, 'error')
 })
 
-test('a reply that is none of the three is 400; an unknown request is 404', async () => {
+test('a reply other than the three is 400; an unknown request is 404', async () => {
   await using portico = await openPortico()
   const made = await portico.post('/api/session', {})
   const { id } = ((await made.json()) as { data: { id: string } }).data
@@ -82,7 +82,7 @@ test('a reply that is none of the three is 400; an unknown request is 404', asyn
   assert.equal((await portico.fetch(path)).status, 404)
 })
 
-test('what was allowed for good is listed by project, and needs permission again once it is taken back', async () => {
+test('permanent approvals are listed by project, and ask again once they are revoked', async () => {
   await using portico = await openPortico()
   const { id, sessionID } = await asking(portico)
   await portico.post(`/api/session/${sessionID}/permission/${id}/reply`, { reply: 'always' })
@@ -106,7 +106,7 @@ test('what was allowed for good is listed by project, and needs permission again
   await asking(portico)
 })
 
-test('the request of a session below another reaches whoever watches that one, and is answered there as well', async () => {
+test('the request of a child session reaches those who watch its parent, and can be answered there', async () => {
   await using portico = await openPortico()
   const permissions = [{ action: 'edit', resource: '*', effect: 'ask' }]
   await portico.post('/api/session', { id: 'ses_root', permissions })

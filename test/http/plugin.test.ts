@@ -18,7 +18,7 @@ const SHOUT = `export default {
   },
 }`
 
-test('plugins are listed, those that are not trusted with what to do; one changes a prompt before it is admitted', async () => {
+test('plugins are listed, those that are not trusted with a hint; one changes a prompt before it is admitted', async () => {
   const files = { '.opencode/plugins/shout.js': SHOUT }
   const trusted = { PORTICO_TRUSTED_DIRECTORIES: JSON.stringify([realpathSync(tmpdir())]) }
   for (const [settings, isTrusted] of [

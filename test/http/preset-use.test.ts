@@ -205,7 +205,7 @@ test('a response repeats the settings of its request, its preset included, whole
   }
 })
 
-test('a response repeats what the model was sent: tools of one namespace of both, and the instructions of the preset', async () => {
+test('a response repeats the tools and instructions that the model got: namespaces are merged, the instructions are those of the preset', async () => {
   await using portico = await openPortico()
   const fn = (name: string) => ({ type: 'function', name, parameters: { type: 'object' } })
   const group = (...names: string[]) => ({ type: 'namespace', name: 'crm', description: 'CRM', tools: names.map(fn) })
@@ -277,7 +277,7 @@ for (const dialect of ['responses', 'chat/completions'] as const) {
   })
 }
 
-test('a preset hides thoughts, and what a request says of them counts', async () => {
+test('a preset hides reasoning, and the setting of a request overrides it', async () => {
   await using portico = await openPortico()
   const hiding = { hidden: { reasoning: { exclude: true } }, left: { include_reasoning: false } }
   const prompt = '/reasoning so be it\n/length 1'
@@ -301,7 +301,7 @@ test('a preset hides thoughts, and what a request says of them counts', async ()
   }
 })
 
-test('what a request switches off is off, also where its preset switches it on', async () => {
+test('a setting that a request turns off is off, even if its preset turns it on', async () => {
   await using both = await openBoth()
   const { portico, stub } = both
   const settings = { model: 'openai/a', logprobs: true, top_logprobs: 2, stop: ['X'], logit_bias: { 1: 2 } }

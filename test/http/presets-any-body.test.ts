@@ -71,7 +71,7 @@ const body = fc.oneof(
   { weight: 1, arbitrary: fc.jsonValue() },
 )
 
-test('whatever a preset is made of, it is created and can be read and used, or refused', async () => {
+test('any body of a preset is refused, or creates a preset that can be read and used', async () => {
   await using portico = await openPortico()
   let made = 0
   await fc.assert(

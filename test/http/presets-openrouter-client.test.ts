@@ -91,7 +91,7 @@ test('presets.createPresetsMessages keeps every setting of the specification, as
   assert.equal(status, 200, JSON.stringify(json))
 })
 
-test('presets of responses and chats, and what is read of them', async () => {
+test('creates presets of responses and chats, and reads them', async () => {
   await using portico = await openPortico()
   const { presets } = openRouterClient(portico, PORTICO_KEYS.management)
   const responsesRequest = { model, input: 'Hi', instructions: 'Be brief.', temperature: 0.5 }

@@ -77,7 +77,7 @@ for (const [dialect, { system, limit, ignored }] of Object.entries(DIALECTS)) {
     assert.deepEqual([number, empty, none], [2, {}, null])
   })
 
-  test(`${dialect}: what the specification closes is refused with the path of the member`, async () => {
+  test(`${dialect}: refuses unknown members of closed objects with their path`, async () => {
     await using portico = await openPortico()
     const refused = async (body: unknown): Promise<string> => {
       const { status, json } = await create(portico, 'a', dialect, body)
@@ -123,7 +123,7 @@ for (const [dialect, { system, limit, ignored }] of Object.entries(DIALECTS)) {
   })
 }
 
-test('settings that carry a secret are refused: whoever may use a preset can read it', async () => {
+test('refuses settings that contain a secret, since every user of a preset can read it', async () => {
   await using portico = await openPortico()
   const server = { type: 'url', name: 'docs', url: 'https://mcp.test/' }
   const tool = { type: 'mcp', server_label: 'docs', server_url: 'https://mcp.test/' }
@@ -253,7 +253,7 @@ test('presets and versions are listed in pages, and found by slug and number', a
     assert.equal((await get(path)).status, 400, path)
 })
 
-test('what a preset says stands in no log, whatever becomes of it; presets are below /v1 as well', async () => {
+test('no log contains the content of a preset; presets are below /v1 as well', async () => {
   await using portico = await openPortico()
   const marked = {
     instructions: 'MARKER',

@@ -50,7 +50,7 @@ test('both forms at once are 400, whichever member it is, and so is neither; not
   assert.equal(await inbox(portico), 0)
 })
 
-test('what is said of a file, and where, has limits; a path of megabytes is not repeated', async () => {
+test('the descriptions and ranges of a file have limits; a path of megabytes is not repeated in the error', async () => {
   await using portico = await openPortico()
   await portico.post('/api/session', { id: 'ses_1' })
   const uri = 'data:,a'

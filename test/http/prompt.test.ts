@@ -140,7 +140,7 @@ test('files are read, agents are kept, and a mention stays where it is', async (
   assert.deepEqual(inline, { data: 'aGk=', mime: 'text/plain', source: { type: 'inline' }, name: 'hi.txt' })
 })
 
-test('skills are kept with what they say, shown to the model, exported, redacted and imported', async () => {
+test('skills are kept with their text, shown to the model, exported, redacted and imported', async () => {
   const skill = '---\nname: Release it\n---\n/tool list {}'
   await using portico = await openPortico({}, { '.claude/skills/release/SKILL.md': skill })
   const id = await session(portico)
@@ -173,7 +173,7 @@ test('skills are kept with what they say, shown to the model, exported, redacted
   assert.deepEqual(((await messages(portico, id)) as readonly { skills?: unknown }[])[0]?.skills, kept)
 })
 
-test('an attachment that cannot be read, and a skill nobody has, are 400 of their field', async () => {
+test('an unreadable attachment, and an unknown skill, are 400 of their field', async () => {
   await using portico = await openPortico()
   const id = await session(portico)
   const refused = async (body: object, field: string | undefined) => {

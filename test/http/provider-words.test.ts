@@ -65,7 +65,7 @@ function ask(portico: Portico, dialect: string, more: object = {}): Promise<Resp
   return send(portico, 'POST', `/api/v1/${dialect}`, body, { key: PORTICO_KEYS.api })
 }
 
-test('what a provider says of a request has its canonical type and status, in each dialect, before and after the first byte', async () => {
+test('an error of a provider has its canonical type and status, in each dialect, before and after the first byte', async () => {
   let answer = answers(500, '')
   await using stub = await startStub((response) => answer(response))
   const provider = {

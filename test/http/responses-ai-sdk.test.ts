@@ -81,7 +81,7 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
     assert.ok(parts.some(({ type }) => type === 'error') || (last?.type === 'finish' && last.finishReason === 'error'))
   })
 
-  test(`${name}: who aborts ends the generation`, async () => {
+  test(`${name}: an abort ends the generation`, async () => {
     await using portico = await openPortico()
     const controller = new AbortController()
     const prompt = '/slow 20\n/length 1000'

@@ -96,7 +96,7 @@ test('@ai-sdk/openai: a thought of another kind of provider survives between two
   )
 })
 
-test('a request that wants to know learns how its answer was made, and what was not applied, whole and streamed', async () => {
+test('a request for metadata gets the pipeline and what was not applied, whole and streamed', async () => {
   await using stub = await startStub((response) => {
     if (stub.seen.length === 1) answers(200, fixture('openai-text.json'))(response)
     else streams(fixture('openai-text.sse'))(response)

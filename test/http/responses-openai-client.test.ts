@@ -46,7 +46,7 @@ test('responses.stream() follows thought and text to the final response', async 
   )
 })
 
-test('a tool is called, its output sent back with what the model said, and the answer comes', async () => {
+test('a tool is called, its output goes back with the items of the model, and the answer comes', async () => {
   await using portico = await openPortico()
   const client = openAiClient(portico)
   const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: '/tool weather {"city":"Rome"}' }]

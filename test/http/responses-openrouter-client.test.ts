@@ -103,7 +103,7 @@ test('an answer follows a schema', async () => {
   assert.deepEqual(JSON.parse(String(response.outputText)), { city: '' })
 })
 
-test('who leaves a stream, or aborts a request, ends the generation', async () => {
+test('leaving a stream, or aborting a request, ends the generation', async () => {
   await using stub = await startStub((response) => {
     if (stub.seen.length > 1) return
     response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -93,7 +93,7 @@ test('400: values beyond their bounds are reported by their path', async () => {
   for (const [more, problem] of cases) await refuses(portico, more, problem)
 })
 
-test('400: what would change the answer and cannot be done is refused, not passed over', async () => {
+test('400: refuses settings that would change the answer and cannot be applied', async () => {
   await using portico = await openPortico()
   const cases: [Json, string][] = [
     [{ background: true }, 'background: background responses are not supported'],

@@ -80,7 +80,7 @@ test('specification: only its events, with exactly the members it names', async 
   ])
 })
 
-test('both: what the specification names comes in its order, with its members among them', async () => {
+test('both: the events of the specification come in its order, with its members among them', async () => {
   await using portico = await openPortico()
   const request = { model: 'portico/echo', input: '/reasoning so it is\n/length 5' }
   const specified = await stream(portico, request, 'specification')
@@ -148,7 +148,7 @@ test('an answer that met its limit ends with response.incomplete, and response.d
   ])
 })
 
-test('a provider that fails in the middle ends the stream with response.failed, and what came stays', async () => {
+test('a provider that fails in the middle ends the stream with response.failed, and the output so far stays', async () => {
   await using portico = await openPortico()
   const request = { model: 'portico/echo', input: '/fail 429 after 1\n/length 9' }
   const events = await stream(portico, request)

@@ -93,7 +93,7 @@ test('a history with tools and pictures reaches the provider, and its answer the
   assert.equal(response.model, 'openai/gpt-x')
 })
 
-test('what another Portico refuses, as a provider, is said to be refused once', async () => {
+test('a refusal of another Portico that serves as provider is reported once', async () => {
   const message = 'Invalid request parameters: model: There is no model "a"'
   await using stub = await startStub(answers(400, { error: { code: 400, message, param: 'model' } }))
   await using portico = await openWith(stub)
@@ -146,7 +146,7 @@ test("a provider's refusal becomes the client's status, with its message and whe
   }
 })
 
-test('usage says what it cost in dollars, and the ledger has it under the id of the generation', async () => {
+test('usage contains the cost in dollars, and the ledger has it under the id of the generation', async () => {
   const usage = { prompt_tokens: 1_000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 400 } }
   const details = { completion_tokens_details: { reasoning_tokens: 4 } }
   await using stub = await startStub(streams(chunk({ content: 'x' }) + chatEnd('stop', { ...usage, ...details })))

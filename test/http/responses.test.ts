@@ -19,7 +19,7 @@ test('200: a text is answered with the whole response object, and its ids go tog
   assert.deepEqual(response, whole(response, { output, output_text: text, usage: usage(1, 13) }))
 })
 
-test('200: what the request set is echoed, and what the model thought, called and said are items of their own', async () => {
+test('200: settings of the request are echoed, and thoughts, calls and text are separate items', async () => {
   await using portico = await openPortico()
   const parameters = { type: 'object', properties: { city: { type: 'string' } } }
   const request = {
@@ -99,7 +99,7 @@ test('200: an answer that met its limit is incomplete, and so is its last item',
   )
 })
 
-test('/settings shows what the built-in model was asked for, and nothing of how it arrived', async () => {
+test('/settings shows the request to the built-in model, the same in every dialect', async () => {
   await using portico = await openPortico()
   const asked = { reasoning: { effort: 'low', summary: 'auto', max_tokens: 9 }, temperature: 0.5 }
   const { output_text: text } = await ask(portico, { model: 'portico/echo', input: '/settings', ...asked })

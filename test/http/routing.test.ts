@@ -37,7 +37,7 @@ test('an unknown route is 404 in the body of its API family', async () => {
   assert.deepEqual(await oauth.json(), { error: 'invalid_request', error_description: 'No such route' })
 })
 
-test('the routes of OpenCode that are not built are 404, whatever is sent to them', async () => {
+test('the routes of OpenCode that are not implemented are 404 for every request', async () => {
   await using facade = await openFacade()
   const ofSession = [
     'revert',

@@ -42,7 +42,7 @@ test('session.remove answers 204, and the session is nowhere afterwards', async 
   )
 })
 
-test('session.remove of an id that is used again leaves the new session alone', async () => {
+test('session.remove of a reused id does not touch the new session', async () => {
   await using portico = await openPortico()
   for (const round of [1, 2, 3]) {
     const client = await talked(portico, 'ses_1', { title: `round ${round}` })
@@ -104,7 +104,7 @@ test('session.fork copies the history under new ids, and the two go on by themse
   assert.deepEqual(empty.fork, { sessionID: id, boundary: { type: 'before', messageID: copied[0]?.id } })
 })
 
-test('session.fork names what it cannot fork', async () => {
+test('session.fork names the reason of a refusal', async () => {
   await using portico = await openPortico()
   assert.deepEqual(await call(portico, 'POST', '/api/session/ses_1/fork', {}), notFound('ses_1'))
   await portico.post('/api/session', { id: 'ses_1' })

@@ -93,7 +93,7 @@ test('with follow, later events come after log.synced; only durable ones', async
   await waitFor('no stream', () => portico.listener.lifecycle.openStreams === 0)
 })
 
-test('an event as long as a picture is read and encoded once for all who follow the log', async (t) => {
+test('an event as long as a picture is read and encoded once for all followers of the log', async (t) => {
   await using portico = await openPortico()
   const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), randomBytes(100_000)])
   await writeFile(join(portico.project, 'picture.png'), picture)
@@ -113,7 +113,7 @@ test('an event as long as a picture is read and encoded once for all who follow 
   await waitFor('no stream', () => portico.listener.lifecycle.openStreams === 0)
 })
 
-test('what is no session, no number or no boolean is refused', async () => {
+test('refuses an invalid session, number or boolean', async () => {
   await using portico = await openPortico()
   const refused = async (path: string): Promise<unknown[]> => {
     const answer = await portico.fetch(path)

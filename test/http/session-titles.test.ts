@@ -41,7 +41,7 @@ test('a title that cannot be generated changes nothing, and is not tried again',
   assert.equal(stub.seen.length, 1)
 })
 
-test('a title that takes long delays no step, and nobody waits for it', async () => {
+test('a slow title delays neither a step nor a waiting request', async () => {
   await using stub = await startStub(() => {})
   {
     await using portico = await openWith(stub, false)

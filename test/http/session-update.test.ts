@@ -22,7 +22,7 @@ function patch(portico: Portico, body: unknown, id = 'ses_1'): Promise<Response>
   return portico.fetch(`/api/session/${id}`, { method: 'PATCH', headers, body: JSON.stringify(body) })
 }
 
-test('session.update replaces what is given, and null and absent members change nothing', async () => {
+test('session.update replaces given members; null and absent members change nothing', async () => {
   await using portico = await openPortico()
   const permissions = [{ action: 'bash', resource: '*', effect: 'ask' }]
   await portico.post('/api/session', { id: 'ses_1', title: 'One', metadata: { a: 1, b: 2 }, permissions })
@@ -139,7 +139,7 @@ test('an empty title requests a generated one: at once, or after the first input
   assert.equal(await titled(fork.id, fork.title), 'Count the files')
 })
 
-test('what has no words uses up no title', async () => {
+test('inputs without text generate no title', async () => {
   await using portico = await openPortico({}, TITLES)
   const say = async (path: string, body: object) => {
     assert.equal((await portico.post(`/api/session/ses_1${path}`, body)).status, 200)

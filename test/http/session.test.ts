@@ -33,7 +33,7 @@ test('session.create makes a session of the default directory, with an id of its
   assert.deepEqual(rest, { projectID: 'global', cost: 0, tokens: none, location: { directory }, subpath: '' })
 })
 
-test('session.create keeps what it was given, and session.get answers the same', async () => {
+test('session.create keeps its members, and session.get answers the same', async () => {
   await using portico = await openPortico()
   const body = {
     id: 'ses_of_a_client',
@@ -121,7 +121,7 @@ test('switchAgent and switchModel answer 204, select for the next steps and leav
   )
 })
 
-test('a body without what is required is 400', async () => {
+test('a body without a required member is 400', async () => {
   await using portico = await openPortico()
   const agent = await portico.post('/api/session/ses_1/agent', {})
   assert.equal(agent.status, 400)

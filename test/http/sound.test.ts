@@ -11,7 +11,7 @@ const FORMATS = ['wav', 'mp3', 'flac', 'm4a', 'ogg', 'aac', 'aiff', 'opus', 'pcm
 /** By provider, the formats that its dialect has. */
 const TAKEN = { openai: ['wav', 'mp3'], openrouter: FORMATS, somebody: FORMATS }
 
-test('sound reaches a provider as the format that it is; what its dialect lacks is left out and named', async () => {
+test('sound reaches a provider in its format; sound that its dialect cannot carry is left out and named', async () => {
   await using stub = await startStub(answers(200, { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }))
   const shared = { protocol: 'openai', baseURL: stub.url, apiKey: 'sk-upstream', models: [{ id: 'm' }] }
   const providers = Object.keys(TAKEN).map((id) => ({ id, ...shared }))

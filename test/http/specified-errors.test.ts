@@ -77,7 +77,7 @@ const notFound = (sessionID: string) => ({
   sessionID,
 })
 
-test('every operation: 401 without credentials, and 400 for a request that is none', async () => {
+test('every operation: 401 without credentials, and 400 for an invalid request', async () => {
   await using portico = await openPortico(BASIC)
   for (const [id, asked] of Object.entries(operations('ses_none'))) {
     const refused = await ask(portico, asked, undefined)

@@ -52,7 +52,7 @@ async function read(portico: Portico, path: string, key: string): Promise<Json> 
   return (await call(portico, 'GET', `/api/v1/${path}`, undefined, { key })).json.data
 }
 
-test('a request without a maximum is sent with the output that the rest of the limit pays for, and shows what it cost', async () => {
+test('a request without a maximum is sent with the output that the rest of the limit pays for, and shows its cost', async () => {
   const { stub, portico } = await openPriced()
   await using _stub = stub
   await using _ = portico
@@ -116,7 +116,7 @@ test('the limit of the workspace holds for all of its keys together, and credits
   }
 })
 
-test('what an access token uses is the usage of its target key, by whose limit it is bound', async () => {
+test('the usage of an access token counts for its target key, and is bound by its limit', async () => {
   const { stub, portico } = await openPriced()
   await using _stub = stub
   await using _ = portico
@@ -151,7 +151,7 @@ test('a provider learns of a session only a hash: the same one for each request 
   assert.doesNotMatch(JSON.stringify(stub.seen), /ses_private/)
 })
 
-test('a request whose thoughts need more than the rest of a limit pays for is 402, and with more it is sent', async () => {
+test('a request whose reasoning needs more than the rest of a limit is 402, and is sent with a higher limit', async () => {
   const answer = { content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', usage: { input_tokens: 3 } }
   const stub = await startStub((response) => {
     answers(200, stub.seen.at(-1)?.path.endsWith('/messages') ? answer : WHOLE)(response)

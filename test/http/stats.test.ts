@@ -37,7 +37,7 @@ test('where nothing happened there is nothing, in a given range and in one that 
   assert.equal(now.from, now.to)
 })
 
-test('what ran is counted whole, by time, project, model and tool', async () => {
+test('runs are counted in all, and by time, project, model and tool', async () => {
   await using portico = await openPortico({}, { 'README.md': '# Lighthouse' })
   const client = new InstanceClient(portico.url)
   const id = await client.createSession({ id: 'ses_a' })

@@ -3,14 +3,14 @@ import { assertSums, startMixedProvider } from '#test/support/mixed-usage.ts'
 import { dropDatabase, freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
 import { openPortico } from '#test/support/portico.ts'
 
-test('SQLite: what keys, activity and credits show equals the sums of the rows after a mixed load', async () => {
+test('SQLite: keys, activity and credits equal the sums of the rows after a mixed load', async () => {
   const { stub, env } = await startMixedProvider()
   await using _ = stub
   await using portico = await openPortico(env)
   await assertSums(stub, [portico])
 })
 
-test('MongoDB: what keys, activity and credits show equals the sums of the rows after a mixed load through two processes', {
+test('MongoDB: keys, activity and credits equal the sums of the rows after a mixed load through two processes', {
   skip: skipWithoutMongo,
 }, async (t) => {
   const database = freshDatabaseName()

@@ -90,7 +90,7 @@ test("OpenRouter's SDK reads a generation, the activity and the credits", async 
 })
 
 for (const [path, ask] of DIALECTS) {
-  test(`${path}: a limit refuses what it does not pay for, before the provider is called`, async () => {
+  test(`${path}: a limit refuses a request that it cannot pay for, before the provider is called`, async () => {
     await using stub = await startStub(answers(200, COMPLETION))
     await using portico = await openPriced(stub)
     const poor = await postTo(portico, path, ask(5_000), await keyWith(portico, { limitNanos: 1_000_000n }))
@@ -127,7 +127,7 @@ for (const [path, ask] of DIALECTS) {
     assert.equal(stub.seen.length, 1)
   })
 
-  test(`${path}: who has the last byte finds the generation, whole and streamed`, async () => {
+  test(`${path}: the generation can be read once the last byte has arrived, whole and streamed`, async () => {
     const sse = streams(chunk({ role: 'assistant', content: 'Hi' }) + chatEnd())
     await using stub = await startStub((response) => {
       const { stream } = (stub.seen.at(-1)?.body ?? {}) as Json
@@ -185,7 +185,7 @@ test('of 200 requests at once as many reach the provider as a limit of 50 reserv
   assert.equal((await next).status, 200)
 })
 
-test('what broke off counts at least what the client got, as an estimate', async () => {
+test('an answer that broke off counts at least the output that the client got, as an estimate', async () => {
   await using stub = await startStub((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(chunk({ role: 'assistant', content: 'x'.repeat(300) }))

@@ -13,7 +13,7 @@ interface Message {
   readonly content?: readonly { readonly state?: { readonly error?: { readonly message: string } } }[]
 }
 
-test('whoever uses a session whose directory has vanished learns that, and which it was', async () => {
+test('requests for a session whose directory has vanished name that directory in their error', async () => {
   await using portico = await openPortico()
   const gone = join(portico.project, 'gone')
   await mkdir(gone)

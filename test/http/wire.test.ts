@@ -18,7 +18,7 @@ function expectJson(answer: WireAnswer, status: number, body: object, what: stri
   assert.deepEqual(JSON.parse(answer.body), body, what)
 }
 
-test('what is no HTTP is 400 in JSON, and the connection is closed', async () => {
+test('bytes that are not HTTP are 400 in JSON, and the connection is closed', async () => {
   await using facade = await openFacade()
   const host = new URL(facade.url).host
   const post = `POST /api/session HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n`
@@ -64,7 +64,7 @@ test('headers and addresses that are too large are 431', async () => {
   expectJson(await sendBytes(facade.url, `GET /api/${long} HTTP/1.1\r\n${host}\r\n\r\n`), 431, TOO_LARGE, 'address')
 })
 
-test('each API family has its own body for what is no HTTP', async () => {
+test('each API family has its own body for requests that are not HTTP', async () => {
   await using facade = await openFacade()
   const gateway = await sendBytes(facade.url, 'POST /api/v1/responses?x HTTP/1.1\r\nContent-Length: x\r\n\r\n')
   const message = 'Invalid request parameters: the request is not valid HTTP'

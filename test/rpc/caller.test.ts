@@ -44,7 +44,7 @@ class TestCaller implements Caller {
 const canceled = (error: unknown) => error instanceof ConnectError && error.code === Code.Canceled
 
 forEachTransport((name, connect) => {
-  test(`${name}: a call, and what its handler calls, end when the caller is gone, and nobody listens to it then`, async () => {
+  test(`${name}: a call and the calls of its handler end when the caller hangs up, and leave no listener on its signal`, async () => {
     const [begun, ended] = [gate(), gate()]
     await using inner = await connect(
       probe({
@@ -74,7 +74,7 @@ forEachTransport((name, connect) => {
     assert.equal(caller.listening.size, 0)
   })
 
-  test(`${name}: who is gone before it calls is not served`, async () => {
+  test(`${name}: a caller that hung up before its call is not served`, async () => {
     let calls = 0
     await using connection = await connect(
       probe({
@@ -91,7 +91,7 @@ forEachTransport((name, connect) => {
     assert.equal(calls, 0)
   })
 
-  test(`${name}: a stream ends when its caller is gone`, async () => {
+  test(`${name}: a stream ends when its caller hangs up`, async () => {
     const ended = gate()
     await using connection = await connect(
       probe({
@@ -111,7 +111,7 @@ forEachTransport((name, connect) => {
     await ended.promise
   })
 
-  test(`${name}: after a call nobody listens to its caller, of whom in one process no signal is made`, async () => {
+  test(`${name}: a call leaves no listener on the signal of its caller, and needs no signal of its own within one process`, async () => {
     await using connection = await connect(
       probe({
         async getSession() {

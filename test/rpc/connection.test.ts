@@ -31,7 +31,7 @@ function flaky(failures: number) {
   return { state, routes }
 }
 
-test('a call free of side effects, or idempotent, is tried again while the service is unavailable', async () => {
+test('repeats a call without side effects, or an idempotent one, while the service is unavailable', async () => {
   for (const method of ['getSession', 'createSession'] as const) {
     const { state, routes } = flaky(3)
     await using server = await serveRoutes(routes)
@@ -41,7 +41,7 @@ test('a call free of side effects, or idempotent, is tried again while the servi
   }
 })
 
-test('after four tries the call fails', async () => {
+test('fails a call after four tries', async () => {
   const { state, routes } = flaky(9)
   await using server = await serveRoutes(routes)
   await using transport = dial(server)
@@ -49,7 +49,7 @@ test('after four tries the call fails', async () => {
   assert.equal(state.calls, 4)
 })
 
-test('neither a call that may not be repeated, nor a stream that has begun, is tried again', async () => {
+test('repeats neither a call with side effects nor a stream that has begun', async () => {
   const { state, routes } = flaky(9)
   await using server = await serveRoutes(routes)
   await using transport = dial(server)
@@ -64,7 +64,7 @@ test('neither a call that may not be repeated, nor a stream that has begun, is t
   assert.equal(state.calls, 3)
 })
 
-test('a service that gives the reason why it is not available is not called again', async () => {
+test('does not repeat a call if the service gives the reason why it is unavailable', async () => {
   let calls = 0
   const routes = probe({
     getSession: () => {
@@ -79,7 +79,7 @@ test('a service that gives the reason why it is not available is not called agai
   assert.equal(calls, 1)
 })
 
-test('no attempt outlives the deadline of the call', async () => {
+test('ends each attempt at the deadline of the call', async () => {
   const { routes } = flaky(Number.POSITIVE_INFINITY)
   await using server = await serveRoutes(routes)
   await using transport = dial(server)
@@ -87,7 +87,7 @@ test('no attempt outlives the deadline of the call', async () => {
   await assert.rejects(call, (error) => hasCode(Code.DeadlineExceeded)(error) || hasCode(Code.Unavailable)(error))
 })
 
-test('a peer that nobody runs is UNAVAILABLE', async () => {
+test('a call to a peer that does not run is UNAVAILABLE', async () => {
   const server = await serveRoutes(probe({}))
   await server[Symbol.asyncDispose]()
   await using transport = dial(server)
@@ -96,7 +96,7 @@ test('a peer that nobody runs is UNAVAILABLE', async () => {
   await assert.rejects(client.streamEvents({})[Symbol.asyncIterator]().next(), hasCode(Code.Unavailable))
 })
 
-test('after its peer was restarted a transport connects again', async () => {
+test('connects again after a restart of its peer', async () => {
   const routes = probe({ replyPermissionRequest: () => ({}) })
   const first = await serveRoutes(routes)
   await using transport = dial(first)
@@ -108,7 +108,7 @@ test('after its peer was restarted a transport connects again', async () => {
   await client.replyPermissionRequest({})
 })
 
-test('a message above 64 MiB is refused in both directions', async () => {
+test('refuses a message above 64 MiB in both directions', async () => {
   const text = 'x'.repeat(65 * 1024 * 1024)
   await using server = await serveRoutes(
     probe({
@@ -124,7 +124,7 @@ test('a message above 64 MiB is refused in both directions', async () => {
   await client.replyPermissionRequest({})
 })
 
-test('once it is disposed a transport makes no connection, neither for a call that is tried again nor for a new one', async () => {
+test('opens no connection after its disposal, neither for a repeated call nor for a new one', async () => {
   const entered = Promise.withResolvers<void>()
   const routes = probe({
     getSession: (_, { signal }) => {

@@ -86,7 +86,7 @@ for (const [name, create] of [
   })
 }
 
-test('reflection, where it is turned on, gives the schema of what is served to callers with the secret', async () => {
+test('reflection, if it is turned on, gives callers with the secret the schema of the services', async () => {
   await using server = await serveRoutes(probe({}), { reflection: true })
   await using silent = await serveRoutes(probe({}))
   const ask = async (url: string, headers: Record<string, string>) => {

@@ -57,7 +57,7 @@ async function failTimes(times: number, call: () => Promise<unknown>): Promise<v
   for (let i = 0; i < times; i++) await assert.rejects(call())
 }
 
-test('an address where nobody is: one line that names the setting, and one when somebody is there', async () => {
+test('an address without a server is one line that names the setting, and one when a server answers there', async () => {
   const first = await serveSession()
   await first[Symbol.asyncDispose]()
   await using client = caller('session', first.url)
@@ -72,7 +72,7 @@ test('an address where nobody is: one line that names the setting, and one when 
   assert.deepEqual(client.levels, ['error', 'warn'])
 })
 
-test('a peer that has not responded since the start is an error after half a minute, and one that went away is at once', async () => {
+test('logs a peer that never answered as an error after half a minute, and one that went away at once', async () => {
   const first = await serveSession()
   await first[Symbol.asyncDispose]()
   const again = () => serveSession(Number(new URL(first.url).port))
@@ -99,7 +99,7 @@ test('a peer that has not responded since the start is an error after half a min
   assert.deepEqual(late.seen, [away, away, `The session service responds at ${first.url}`, away])
 })
 
-test('a peer that is used by streams alone: one line when it is away and one when it is back, at every outage', async () => {
+test('a peer that only streams use is one line when it is away and one when it is back, at every outage', async () => {
   const first = await serveSession()
   const port = Number(new URL(first.url).port)
   await using client = caller('session', first.url)
@@ -120,7 +120,7 @@ test('a peer that is used by streams alone: one line when it is away and one whe
   }
 })
 
-test('an address where something else speaks: one line that names the setting', async () => {
+test('an address of a server of another protocol is one line that names the setting', async () => {
   const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
   await once(other, 'listening')
   const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
@@ -132,7 +132,7 @@ test('an address where something else speaks: one line that names the setting', 
   other.close()
 })
 
-test('an address where another service is: one line on each side that names the setting', async () => {
+test('an address of another service is one line on each side that names the setting', async () => {
   await using server = await serveSession()
   await using client = caller('identity', server.url)
   await failTimes(3, () => createClient(IdentityService, client.transport).checkApiKey({}))
@@ -144,7 +144,7 @@ test('an address where another service is: one line on each side that names the 
   ])
 })
 
-test('another secret: one line on each side that names the setting, and never the secret', async () => {
+test('a wrong secret is one line on each side that names the setting, and never the secret', async () => {
   await using server = await serveSession()
   await using client = caller('session', server.url, { secret: 'another-secret-of-somebody' })
   const session = createClient(SessionService, client.transport)
@@ -160,7 +160,7 @@ test('another secret: one line on each side that names the setting, and never th
   assert.deepEqual(server.seen, ['Calls with another internal secret are refused; see PORTICO_INTERNAL_SECRET'])
 })
 
-test('what others do wrong is over when it has not happened for a while', async () => {
+test('a mistake of a caller counts as over when it has not happened for a while', async () => {
   const { seen, logger } = lines()
   const complaint = new Complaint(logger, 'They do it', 10)
   complaint.happened()
@@ -171,7 +171,7 @@ test('what others do wrong is over when it has not happened for a while', async 
   assert.equal(seen.length, 3)
 })
 
-test('an address that cannot work is refused at the start, by its setting', () => {
+test('refuses an impossible address at the start, and names its setting', () => {
   const env = { PORTICO_INTERNAL_SECRET: testSecret, PORTICO_MONGODB_URI: 'mongodb://127.0.0.1' }
   for (const url of [
     'https://identity:4104',

@@ -38,7 +38,7 @@ function answer(stream: ServerHttp2Stream): void {
 // Its second try could answer a permission request that somebody else has made since.
 const method = 'replyPermissionRequest'
 
-test('a call that the peer refused to take is sent again, whatever it does', async () => {
+test('sends a call again that the peer refused to take, whether or not it may be repeated', async () => {
   using server = await peer((stream, number) => {
     if (number < 3) stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else answer(stream)
@@ -48,7 +48,7 @@ test('a call that the peer refused to take is sent again, whatever it does', asy
   assert.equal(server.taken(), 3)
 })
 
-test('a call above the last one that a GOAWAY lets stand is sent again, on another connection', async () => {
+test('sends calls that a GOAWAY excludes again, on another connection', async () => {
   const connections = new Set<unknown>()
   using server = await peer((stream, number) => {
     connections.add(stream.session)
@@ -62,7 +62,7 @@ test('a call above the last one that a GOAWAY lets stand is sent again, on anoth
   assert.deepEqual([server.taken(), connections.size], [3, 2])
 })
 
-test('a call that the peer may have begun is not sent again', async () => {
+test('does not send a call again that the peer may have begun', async () => {
   for (const cut of [
     (stream: ServerHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL),
     (stream: ServerHttp2Stream) => stream.session?.destroy(),
@@ -75,14 +75,14 @@ test('a call that the peer may have begun is not sent again', async () => {
   }
 })
 
-test('a peer that refuses for ever is given up after four tries', async () => {
+test('gives a peer up that refuses four times', async () => {
   using server = await peer((stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM))
   await using transport = dial(server)
   await assert.rejects(createClient(SessionService, transport)[method]({}), isUnavailable)
   assert.equal(server.taken(), 4)
 })
 
-test('an answer that ends well without headers is an error, whatever ends it', async () => {
+test('treats an answer without headers as an error, even if its stream ends without one', async () => {
   for (const end of [
     (stream: ServerHttp2Stream) => stream.close(constants.NGHTTP2_NO_ERROR),
     (stream: ServerHttp2Stream) => stream.destroy(),

@@ -32,7 +32,7 @@ for (const secret of ['', 'secret-of-the-test', 'secret-of-the-tests2', 'SECRET-
   })
 }
 
-test('health is open to everybody: it knows each service and the process, and no others', async () => {
+test('health needs no secret, and knows each service and the process, and no others', async () => {
   await using server = await serveRoutes(probe({}))
   await using transport = dial(server, 'unknown')
   const health = createClient(Health, transport)

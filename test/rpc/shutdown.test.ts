@@ -12,7 +12,7 @@ import { dial, serveRoutes } from './server.ts'
 
 const isUnavailable = (error: unknown) => error instanceof ConnectError && error.code === Code.Unavailable
 
-test('a server that shuts down lets calls finish, takes no new ones, and notifies the watchers of its health', async () => {
+test('at shutdown a server lets calls finish, takes no new ones, and notifies the watchers of its health', async () => {
   const started = gate()
   const finish = gate()
   const server = await serveRoutes(
@@ -40,7 +40,7 @@ test('a server that shuts down lets calls finish, takes no new ones, and notifie
   await closed
 })
 
-test('calls within the process are notified of the drain of their service, and it leaves the context of their caller alone', async () => {
+test('the drain of a service aborts calls within the process, and does not change the context of their caller', async () => {
   const closing = new AbortController()
   const began = gate()
   const routes = probe({
@@ -94,7 +94,7 @@ test('a subscription ends when the server begins to drain; a generation goes on 
   await closed
 })
 
-test('calls that are left when the time is over are aborted and fail as UNAVAILABLE', async () => {
+test('aborts calls that are still open after the drain time, as UNAVAILABLE', async () => {
   const aborted = gate()
   const server = await serveRoutes(
     probe({
@@ -115,7 +115,7 @@ test('calls that are left when the time is over are aborted and fail as UNAVAILA
   await closed
 })
 
-test('a handler that does not listen is cut off, and its caller fails as UNAVAILABLE', async () => {
+test('cuts a handler off that ignores its signal; its caller fails as UNAVAILABLE', async () => {
   const started = gate()
   const never = gate()
   const server = await serveRoutes(

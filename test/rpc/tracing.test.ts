@@ -107,7 +107,7 @@ forEachTransport((name, connect) => {
     )
   })
 
-  test(`${name}: a span carries the reason of a rejection, which is no fault of the service`, async () => {
+  test(`${name}: a span carries the reason of a rejection, without the status of an error`, async () => {
     await using spans = await recordSpans()
     await using connection = await connect(
       probe({
@@ -153,6 +153,6 @@ forEachTransport((name, connect) => {
   })
 })
 
-test('while tracing is off a traced port is the port itself', () => {
+test('without tracing a traced port is the port itself', () => {
   assert.equal(tracedPort(store, 'SessionStore'), store)
 })

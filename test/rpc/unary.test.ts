@@ -29,7 +29,7 @@ async function failureOf(promise: Promise<unknown>): Promise<ConnectError> {
 }
 
 forEachTransport((name, connect) => {
-  test(`${name}: what a handler waits for its store counts together, for each call`, async () => {
+  test(`${name}: the store calls of one handler share a time limit, and each call has its own`, async () => {
     const options = { name: 'session', clock: systemClock, logger: silentLogger, probeMs: 1_000_000 }
     using watch = new StoreWatch({ ...options, probe: async () => {}, problemOf: () => undefined, limitMs: 1_000_000 })
     await using connection = await connect(
@@ -212,7 +212,7 @@ forEachTransport((name, connect) => {
     release.resolve()
   })
 
-  test(`${name}: a caller stops to wait for a handler that does not look at its signal`, async () => {
+  test(`${name}: a deadline or an abort ends a call whose handler ignores its signal`, async () => {
     const { promise, resolve } = gate()
     await using connection = await connect(probe({ getSession: () => promise.then(() => ({})) }))
     const client = createClient(SessionService, connection.transport)
@@ -227,7 +227,7 @@ forEachTransport((name, connect) => {
     resolve()
   })
 
-  test(`${name}: a handler that has answered sees its signal fire, so that what it left behind ends`, async () => {
+  test(`${name}: the signal of a handler fires after its answer, so that work it left behind ends`, async () => {
     const aborted = gate()
     await using connection = await connect(
       probe({
@@ -274,7 +274,7 @@ forEachTransport((name, connect) => {
     await Promise.all(calls.flat())
   })
 
-  test(`${name}: a method that nobody serves is UNIMPLEMENTED`, async () => {
+  test(`${name}: a method without a handler is UNIMPLEMENTED`, async () => {
     await using connection = await connect(probe({}))
     const error = await failureOf(createClient(SessionService, connection.transport).getSession({}))
     assert.equal(error.code, Code.Unimplemented)

@@ -22,7 +22,7 @@ const noHurry = { timeoutMs: 3_600_000 }
 // At once, because each waits for seconds.
 describe('a peer whose packets vanish', { concurrency: true }, () => {
   for (const direction of ['to the peer', 'from the peer'] as const) {
-    test(`an open connection whose packets vanish ${direction} is given up, with its calls and streams`, async () => {
+    test(`gives an open connection up whose packets vanish ${direction}, with its calls and streams`, async () => {
       const [entered, ended] = [gate(), gate()]
       await using server = await serveRoutes(
         probe({
@@ -54,7 +54,7 @@ describe('a peer whose packets vanish', { concurrency: true }, () => {
     })
   }
 
-  test('a connection that was idle when its packets vanished is given up before, or soon after, it is used', async () => {
+  test('gives an idle connection up whose packets vanished, before or soon after it is used', async () => {
     await using server = await serveRoutes(probe({ getSession: () => ({}) }))
     await using proxy = await startProxy(server.url)
     await using transport = createHttp2Transport({ url: proxy.url, secret: testSecret })
@@ -64,7 +64,7 @@ describe('a peer whose packets vanish', { concurrency: true }, () => {
     await givenUp(client.getSession({}, noHurry))
   })
 
-  test('a peer that accepts connections and says nothing is given up', async () => {
+  test('gives a peer up that accepts connections and says nothing', async () => {
     await using server = await serveRoutes(probe({}))
     await using proxy = await startProxy(server.url)
     proxy.swallow('to the peer', 'from the peer')
@@ -77,7 +77,7 @@ describe('a peer whose packets vanish', { concurrency: true }, () => {
     ])
   })
 
-  test('a machine that takes no connections, and does not say so, is given up', async () => {
+  test('gives a machine up that neither accepts nor refuses connections', async () => {
     // Once its short queue is full, a sleeping listener lets packets drop.
     const code = `require('net').createServer().listen({port: 0, host: '127.0.0.1', backlog: 1}, function () {
       console.log(this.address().port) })`
@@ -94,7 +94,7 @@ describe('a peer whose packets vanish', { concurrency: true }, () => {
     }
   })
 
-  test('who waits for a connection still has a deadline, and may hang up', async () => {
+  test('ends a call that waits for a connection at its deadline, and when its caller aborts it', async () => {
     await using server = await serveRoutes(probe({}))
     await using proxy = await startProxy(server.url)
     proxy.swallow('to the peer')
