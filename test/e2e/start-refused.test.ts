@@ -189,7 +189,7 @@ test('a data folder that cannot be created, or cannot be written, is one line', 
   }
 })
 
-test('unknown settings are one line of the log that suggests similar names; variables that a start tells to export are known', async () => {
+test('unknown settings are one line of the log that suggests similar names; variables that a start asks to export are known', async () => {
   using data = scratchDirectory()
   const environment = {
     PORTICO_DATADIR: '/x',

@@ -49,7 +49,7 @@ for (const path of PATHS) {
     assert.equal((await facade.fetch(path, { headers: HEADERS })).status, 401)
   })
 
-  test(`${path} goes on while the identity service cannot tell whether its key is valid`, async () => {
+  test(`${path} goes on while the identity service cannot say whether its key is valid`, async () => {
     const error: { now?: Error | undefined } = {}
     const { stubs, asked } = streams(error)
     await using facade = await openFacade(stubs, ENV)
