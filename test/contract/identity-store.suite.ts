@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
-import { NO_TERMS } from '#services/identity/domain/key-terms.ts'
+import { NO_TERMS } from '#services/identity/domain/api-key.ts'
 import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { Stores } from '#services/identity/ports/stores.ts'
 import { randomId } from '#shared/ids.ts'

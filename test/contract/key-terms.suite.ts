@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
-import { type KeyTerms, NO_TERMS } from '#services/identity/domain/key-terms.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  KeyTerms_ResponsesDialect as Dialect,
+  KeyTermsSchema,
+  KeyTerms_Reset as Reset,
+} from '#gen/portico/identity/v1/identity_pb.js'
+import { NO_TERMS } from '#services/identity/domain/api-key.ts'
 import type { KeyQuery } from '#services/identity/ports/identity-store.ts'
 import {
   byAdmin,
@@ -12,17 +18,17 @@ import {
   suiteOf,
 } from './identity-store.support.ts'
 
-const ALL: KeyTerms = {
+const ALL = create(KeyTermsSchema, {
   limitNanos: 9_223_372_036_854_775_807n,
-  limitReset: 'weekly',
+  limitReset: Reset.WEEKLY,
   requestsPerMinute: 1,
-  tokensPerMinute: 1_000_000_000_000,
+  tokensPerMinute: 1_000_000_000_000n,
   concurrentRequests: 2_147_483_647,
   allowedModels: ['openai/*', 'näme "☂"'],
   limitIncludesOwnKeys: true,
-  responsesDialect: 'specification',
+  responsesDialect: Dialect.SPECIFICATION,
   historyIds: false,
-}
+})
 
 const query = (more: Partial<KeyQuery>): KeyQuery => {
   return { after: 0, offset: 0, limit: 10, kinds: [], enabledOnly: false, ...more }
@@ -37,7 +43,7 @@ export function keyTermsSuite(name: string, make: MakePlace, options: SuiteOptio
         ALL,
         NO_TERMS,
         { ...NO_TERMS, limitNanos: 0n },
-        { ...NO_TERMS, limitReset: 'monthly' } as const,
+        { ...NO_TERMS, limitReset: Reset.MONTHLY },
         { ...NO_TERMS, allowedModels: ['a'] },
       ]) {
         const key = newKey({ terms })

@@ -1,4 +1,5 @@
-import type { KeyTerms } from './key-terms.ts'
+import { create } from '@bufbuild/protobuf'
+import { type KeyTerms, KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 
 /** What a key authenticates as. */
 export type ApiKeyKind = (typeof API_KEY_KINDS)[number]
@@ -25,6 +26,9 @@ export interface ApiKey {
   /** When it stops working, in milliseconds since the epoch; undefined: never. */
   readonly timeExpires: number | undefined
 }
+
+/** The terms of a key for which none were set. */
+export const NO_TERMS: KeyTerms = create(KeyTermsSchema)
 
 /**
  * How the secrets that Portico generates begin, so that people see what they are, and scanners for leaked secrets find

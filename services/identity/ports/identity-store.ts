@@ -1,6 +1,6 @@
+import type { KeyTerms } from '#gen/portico/identity/v1/identity_pb.js'
 import type { ApiKey, ApiKeyKind } from '../domain/api-key.ts'
 import type { By } from '../domain/audit.ts'
-import type { KeyTerms } from '../domain/key-terms.ts'
 
 /** A key to be written; the secret never reaches a store, only its hash. */
 export interface NewApiKey extends Omit<ApiKey, 'workspaceId' | 'disabled' | 'terms' | 'creatorKeyId' | 'timeUpdated'> {

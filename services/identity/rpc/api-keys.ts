@@ -1,7 +1,14 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type ApiKeySchema, KeyTermsSchema, Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
+import {
+  type ApiKeySchema,
+  KeyTerms_ResponsesDialect as Dialect,
+  type KeyTerms,
+  KeyTermsSchema,
+  Principal_Kind,
+  KeyTerms_Reset as Reset,
+} from '#gen/portico/identity/v1/identity_pb.js'
 import {
   CreateApiKeyRequestSchema,
   type IdentityService,
@@ -18,20 +25,21 @@ import { Rejection } from '#shared/rejection.ts'
 import { type Principal, principalOf } from '#shared/rpc/call-context.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import { checkLimits } from '#shared/rpc/field-limits.ts'
-import { check, MAX_TIME } from '#shared/rpc/parse.ts'
-import { API_KEY_KINDS, type ApiKey, type ApiKeyKind, prefixOf } from '../domain/api-key.ts'
-import { NO_TERMS } from '../domain/key-terms.ts'
+import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
+import { API_KEY_KINDS, type ApiKey, type ApiKeyKind, NO_TERMS, prefixOf } from '../domain/api-key.ts'
 import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
 import { hashOf, newSecret } from '../run/secret.ts'
 import { byOf, managerOf, operatorOf } from './callers.ts'
-import { parseTerms, termsToProto } from './key-terms.ts'
 import { requireMask, withFields } from './update-mask.ts'
 
 const checkCreate = checkLimits(CreateApiKeyRequestSchema)
 const checkUpdate = checkLimits(UpdateApiKeyRequestSchema)
+const checkTermLimits = checkLimits(KeyTermsSchema)
 const checkLimit = checkLimits(SetWorkspaceLimitRequestSchema)
 const parsePageSize = pageSizeParser(ListApiKeysRequestSchema)
 
+/** Maximum length of a pattern for models. */
+const MAX_PATTERN_LENGTH = 512
 const IN_TERMS = 'terms.'
 const TERMS = KeyTermsSchema.fields.map(({ name }) => name).filter((name) => name !== 'workspace_limit_nanos')
 const FIELDS = ['disabled', 'name', 'expire_time', ...TERMS.map((name) => `${IN_TERMS}${name}`)]
@@ -166,9 +174,26 @@ function changesOf(request: UpdateApiKeyRequest, now: number): (key: ApiKey) => 
   if (ofTerms.length === 0) return (key) => ({ ...key, ...changes })
   const terms = request.terms ?? create(KeyTermsSchema)
   return (key) => {
-    const current = termsToProto(key.terms, undefined)
-    return { ...key, ...changes, terms: parseTerms(withFields(KeyTermsSchema, current, terms, ofTerms)) }
+    return { ...key, ...changes, terms: parseTerms(withFields(KeyTermsSchema, key.terms, terms, ofTerms)) }
   }
+}
+
+/** The terms without what is ignored in requests; rejects with REQUEST_INVALID if they are invalid. */
+function parseTerms(terms: KeyTerms): KeyTerms {
+  checkTermLimits(terms, 'terms')
+  const { limitReset: reset, responsesDialect: dialect } = terms
+  check(reset === undefined || (reset > 0 && reset in Reset), 'terms.limit_reset', 'is not known')
+  check(dialect === undefined || (dialect > 0 && dialect in Dialect), 'terms.responses_dialect', 'is not known')
+  for (const [i, pattern] of terms.allowedModels.entries()) {
+    parseText(`terms.allowed_models[${i}]`, pattern, 1, MAX_PATTERN_LENGTH)
+  }
+  const { workspaceLimitNanos: _, ...parsed } = terms
+  return parsed
+}
+
+/** The terms of a key in a workspace that may have a limit; callers must not change them. */
+export function termsIn({ key: { terms }, workspaceLimitNanos }: Omit<OwnedApiKey, 'organizationId'>): KeyTerms {
+  return workspaceLimitNanos === undefined ? terms : { ...terms, workspaceLimitNanos }
 }
 
 function isSeq(payload: unknown): payload is number {
@@ -182,7 +207,10 @@ function keyKindOf(kind: Principal_Kind): ApiKeyKind | undefined {
 }
 
 /** Converts a key, without its secret. `workspaceLimitNanos` is that of its workspace, if it was read with it. */
-function apiKeyToProto(key: ApiKey, workspaceLimitNanos?: bigint): MessageInitShape<typeof ApiKeySchema> {
+function apiKeyToProto(
+  key: ApiKey,
+  workspaceLimitNanos: bigint | undefined = undefined,
+): MessageInitShape<typeof ApiKeySchema> {
   return {
     keyId: key.id,
     workspaceId: key.workspaceId,
@@ -191,7 +219,7 @@ function apiKeyToProto(key: ApiKey, workspaceLimitNanos?: bigint): MessageInitSh
     prefix: key.prefix,
     disabled: key.disabled,
     hash: key.hash,
-    terms: termsToProto(key.terms, workspaceLimitNanos),
+    terms: termsIn({ key, workspaceLimitNanos }),
     createTime: timestampFromMs(key.timeCreated),
     updateTime: timestampFromMs(key.timeUpdated),
     creatorKeyId: key.creatorKeyId,

@@ -13,8 +13,7 @@ import { isUsable } from '../domain/api-key.ts'
 import type { IdentityStore, OwnedApiKey } from '../ports/identity-store.ts'
 import type { AccessTokens } from '../run/access-token/access-tokens.ts'
 import { hashOf } from '../run/secret.ts'
-import { kinds, parseKeyId } from './api-keys.ts'
-import { termsToProto } from './key-terms.ts'
+import { kinds, parseKeyId, termsIn } from './api-keys.ts'
 
 /** Metadata for a token that was made here: it was not guessed. */
 const OURS = { ours: 'true' }
@@ -73,15 +72,16 @@ export function authentication(dependencies: {
     async checkApiKey({ keyId }, context) {
       const found = await store.getKey(principalOf(context).workspaceId, parseKeyId(keyId))
       if (found === undefined || !isUsable(found.key, clock.now())) throw new Rejection('CREDENTIAL_REFUSED')
-      return { terms: termsToProto(found.key.terms, found.workspaceLimitNanos) }
+      return { terms: termsIn(found) }
     },
   } satisfies Partial<ServiceImpl<typeof IdentityService>>
 }
 
-function answerOf({ key, organizationId, workspaceLimitNanos }: OwnedApiKey): AuthenticateResponse {
-  const { id: apiKeyId, kind, workspaceId } = key
+function answerOf(found: OwnedApiKey): AuthenticateResponse {
+  const { organizationId } = found
+  const { id: apiKeyId, kind, workspaceId } = found.key
   return create(AuthenticateResponseSchema, {
     principal: { organizationId, workspaceId, apiKeyId, kind: kinds.toProto(kind) },
-    terms: termsToProto(key.terms, workspaceLimitNanos),
+    terms: termsIn(found),
   })
 }

@@ -42,7 +42,6 @@ forEachTransport((name, connect) => {
     assert.deepEqual(shown(checked.terms), expected)
     const other = await client.authenticate({ credential: { case: 'apiKey', value: testKeys.workspace } })
     assert.deepEqual(shown(other.terms), {
-      limitReset: KeyTerms_Reset.NEVER,
       allowedModels: [],
       limitIncludesOwnKeys: false,
       workspaceLimitNanos: 7n,

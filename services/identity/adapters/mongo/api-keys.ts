@@ -1,14 +1,15 @@
+import { toJson } from '@bufbuild/protobuf'
 import type { ClientSession } from 'mongodb'
-import type { ApiKey } from '#services/identity/domain/api-key.ts'
+import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
+import { type ApiKey, NO_TERMS } from '#services/identity/domain/api-key.ts'
 import type { By } from '#services/identity/domain/audit.ts'
-import { NO_TERMS } from '#services/identity/domain/key-terms.ts'
 import type { Plan } from '#services/identity/domain/organization.ts'
 import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { NewOrganization } from '#services/identity/ports/organization-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
+import { creatorOf } from '../stored/records.ts'
 import { keySnapshot, organizationSnapshot } from '../stored/snapshots.ts'
-import { creatorOf, toStoredTerms } from '../stored/terms.ts'
 import { logChange } from './audit-entries.ts'
 import { type ApiKeyDocument, type Collections, toKey } from './documents.ts'
 import type { OrganizationChange } from './organization-changes.ts'
@@ -46,7 +47,7 @@ export async function insertKey(
     name,
     prefix,
     disabled: false,
-    terms: toStoredTerms(terms) ?? null,
+    terms: toJson(KeyTermsSchema, terms),
     creatorKeyId: creatorOf(change.by) ?? null,
     timeCreated,
     timeUpdated: timeCreated,
@@ -61,7 +62,7 @@ export async function insertKey(
 /** Writes the mutable members of a key. */
 export async function updateKey({ apiKeys }: Collections, { session }: KeyChange, key: ApiKey): Promise<void> {
   const { workspaceId: workspace, id, name, disabled, terms, timeUpdated, timeExpires = null } = key
-  const $set = { name, disabled, terms: toStoredTerms(terms) ?? null, timeUpdated, timeExpires }
+  const $set = { name, disabled, terms: toJson(KeyTermsSchema, terms), timeUpdated, timeExpires }
   await apiKeys.updateOne({ _id: { workspace, id } }, { $set }, { session, ...LIMIT })
 }
 

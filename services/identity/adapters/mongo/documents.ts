@@ -1,11 +1,12 @@
+import { fromJson, type JsonValue } from '@bufbuild/protobuf'
 import type { Collection, Db } from 'mongodb'
+import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
 import type { TokenTarget } from '#services/identity/domain/access-token.ts'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { AuditEvent } from '#services/identity/domain/audit.ts'
 import type { Organization, Plan } from '#services/identity/domain/organization.ts'
 import type { OwnedApiKey } from '#services/identity/ports/identity-store.ts'
-import type { EntryKeys, StoredHealth } from '../stored/records.ts'
-import { type StoredTerms, toNanos, toTerms } from '../stored/terms.ts'
+import { type EntryKeys, type StoredHealth, toNanos } from '../stored/records.ts'
 
 /** Names the workspace that the deployment started with; the only document in its collection. */
 export interface DeploymentDocument {
@@ -41,7 +42,7 @@ export interface ApiKeyDocument extends Omit<ApiKey, 'id' | 'workspaceId' | 'ter
   readonly _id: { readonly workspace: string; readonly id: string }
   readonly organizationId: string
   readonly seq: number
-  readonly terms: StoredTerms | null
+  readonly terms: JsonValue
   readonly creatorKeyId: string | null
   readonly timeExpires: number | null
   readonly workspaceLimitNanos: string | null
@@ -148,7 +149,7 @@ export function toKey(document: ApiKeyDocument): ApiKey {
     hash,
     prefix,
     disabled,
-    terms: toTerms(terms ?? undefined),
+    terms: fromJson(KeyTermsSchema, terms),
     creatorKeyId: creatorKeyId ?? undefined,
     timeCreated,
     timeUpdated,

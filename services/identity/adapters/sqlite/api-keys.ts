@@ -1,12 +1,13 @@
-import type { ApiKey, ApiKeyKind } from '#services/identity/domain/api-key.ts'
+import { fromJsonString, toJsonString } from '@bufbuild/protobuf'
+import { KeyTermsSchema } from '#gen/portico/identity/v1/identity_pb.js'
+import { type ApiKey, type ApiKeyKind, NO_TERMS } from '#services/identity/domain/api-key.ts'
 import type { By } from '#services/identity/domain/audit.ts'
-import { type KeyTerms, NO_TERMS } from '#services/identity/domain/key-terms.ts'
 import type { NewApiKey } from '#services/identity/ports/identity-store.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { creatorOf } from '../stored/records.ts'
 import { changeEntry, keySnapshot } from '../stored/snapshots.ts'
-import { creatorOf, toStoredTerms, toTerms } from '../stored/terms.ts'
 import { writeEntry } from './audit-entries.ts'
 
 export interface KeyRow {
@@ -17,7 +18,7 @@ export interface KeyRow {
   readonly prefix: string
   readonly disabled: number
   readonly hash: string
-  readonly terms: string | null
+  readonly terms: string
   readonly creator_key_id: string | null
   readonly time_created: number
   readonly time_updated: number | null
@@ -40,7 +41,7 @@ export function toKey(row: KeyRow): ApiKey {
     hash: row.hash,
     prefix: row.prefix,
     disabled: row.disabled === 1,
-    terms: toTerms(row.terms === null ? undefined : JSON.parse(row.terms)),
+    terms: fromJsonString(KeyTermsSchema, row.terms),
     creatorKeyId: row.creator_key_id ?? undefined,
     timeCreated: row.time_created,
     timeUpdated: row.time_updated ?? row.time_created,
@@ -60,7 +61,7 @@ export function insertKey(file: SqliteFile, workspaceId: string, newKey: NewApiK
     .statement(INSERT_KEY)
     .run(
       ...[workspaceId, id, owner.last_seq, hash, kind, name, prefix],
-      termsText(terms),
+      toJsonString(KeyTermsSchema, terms),
       creator,
       timeCreated,
       expires,
@@ -74,12 +75,8 @@ export function insertKey(file: SqliteFile, workspaceId: string, newKey: NewApiK
 /** Writes the mutable members of a key, in a job of the file. */
 export function updateKey(file: SqliteFile, key: ApiKey): void {
   const { workspaceId, id, name, disabled, terms, timeUpdated, timeExpires = null } = key
-  file.statement(UPDATE_KEY).run(name, disabled ? 1 : 0, termsText(terms), timeUpdated, timeExpires, workspaceId, id)
-}
-
-function termsText(terms: KeyTerms): string | null {
-  const stored = toStoredTerms(terms)
-  return stored === undefined ? null : JSON.stringify(stored)
+  const changes = [name, disabled ? 1 : 0, toJsonString(KeyTermsSchema, terms), timeUpdated, timeExpires]
+  file.statement(UPDATE_KEY).run(...changes, workspaceId, id)
 }
 
 /** Writes the audit entry of a change to a key, in a job of the file. */

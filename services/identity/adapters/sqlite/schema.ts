@@ -30,8 +30,7 @@ const CREATE = [
     name TEXT NOT NULL,
     prefix TEXT NOT NULL,
     disabled INTEGER NOT NULL,
-    -- JSON; null: none.
-    terms TEXT,
+    terms TEXT NOT NULL,
     creator_key_id TEXT,
     time_created INTEGER NOT NULL,
     -- Null: never.

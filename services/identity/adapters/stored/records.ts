@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
+import type { AuditEntry, AuditEvent, By } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings, KeyHealth } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { FetchAttempt } from '#services/identity/ports/issuer-health.ts'
@@ -84,4 +84,14 @@ const OPTIONAL: Readonly<Record<AuditEvent['type'], readonly string[]>> = {
 export function toEntry(organizationId: string, time: number, event: AuditEvent): AuditEntry {
   const absent = Object.fromEntries(OPTIONAL[event.type].map((name) => [name, undefined]))
   return { organizationId, time, event: { ...absent, ...event } }
+}
+
+/** The key that makes a change; undefined if the operator makes it. */
+export function creatorOf({ actor }: By): string | undefined {
+  return actor.kind === 'operator' ? undefined : actor.keyId
+}
+
+/** Nano-dollars from their stored digits; null: no limit. */
+export function toNanos(digits: string | null): bigint | undefined {
+  return digits === null ? undefined : BigInt(digits)
 }

@@ -1,11 +1,19 @@
 import { hash } from 'node:crypto'
+import {
+  KeyTerms_ResponsesDialect as Dialect,
+  type KeyTerms,
+  KeyTerms_Reset as Reset,
+} from '#gen/portico/identity/v1/identity_pb.js'
 import type { ApiKey } from '#services/identity/domain/api-key.ts'
 import type { Actor, AuditEntry, AuditedResource } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings, KeySource } from '#services/identity/domain/issuer.ts'
-import type { KeyTerms } from '#services/identity/domain/key-terms.ts'
 import type { Organization } from '#services/identity/domain/organization.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { enumTable } from '#shared/rpc/enum-table.ts'
+
+const resets = enumTable({ daily: Reset.DAILY, weekly: Reset.WEEKLY, monthly: Reset.MONTHLY })
+const dialects = enumTable({ both: Dialect.BOTH, openai: Dialect.OPENAI, specification: Dialect.SPECIFICATION })
 
 /** A key as shown in the audit log: all its mutable members. Terms are included if they limit something. */
 export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, terms }: ApiKey): JsonObject {
@@ -20,17 +28,19 @@ export function keySnapshot({ workspaceId, kind, name, disabled, timeExpires, te
 }
 
 function termsSnapshot(terms: KeyTerms): JsonObject {
-  const { limitNanos, limitReset, requestsPerMinute, tokensPerMinute, concurrentRequests, allowedModels } = terms
+  const { limitNanos, requestsPerMinute, tokensPerMinute, concurrentRequests, allowedModels, historyIds } = terms
+  const reset = resets.fromProto(terms.limitReset)
+  const dialect = dialects.fromProto(terms.responsesDialect)
   return {
     ...(limitNanos !== undefined && { limit_nanos: String(limitNanos) }),
-    ...(limitReset !== 'never' && { limit_reset: limitReset }),
+    ...(reset !== undefined && { limit_reset: reset }),
     ...(requestsPerMinute !== undefined && { requests_per_minute: requestsPerMinute }),
-    ...(tokensPerMinute !== undefined && { tokens_per_minute: tokensPerMinute }),
+    ...(tokensPerMinute !== undefined && { tokens_per_minute: Number(tokensPerMinute) }),
     ...(concurrentRequests !== undefined && { concurrent_requests: concurrentRequests }),
     ...(allowedModels.length > 0 && { allowed_models: [...allowedModels] }),
     ...(terms.limitIncludesOwnKeys && { limit_includes_own_keys: true }),
-    ...(terms.responsesDialect !== undefined && { responses_dialect: terms.responsesDialect }),
-    ...(terms.historyIds !== undefined && { history_ids: terms.historyIds }),
+    ...(dialect !== undefined && { responses_dialect: dialect }),
+    ...(historyIds !== undefined && { history_ids: historyIds }),
   }
 }
 
