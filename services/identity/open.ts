@@ -13,7 +13,7 @@ import { watchStore } from '#shared/stores/watch-store.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { tracedPort } from '#shared/telemetry/traced-port.ts'
 import { CelConditions } from './adapters/cel/cel-conditions.ts'
-import { encryptionKeyPath, folderEncryptionKey } from './adapters/files/encryption-key.ts'
+import { encryptionKeyPath, folderEncryptionKey } from './adapters/encryption-key.ts'
 import { FetchedIssuerKeys } from './adapters/issuer-keys/fetched-issuer-keys.ts'
 import { JoseSignatures } from './adapters/jose-signatures.ts'
 import { SCHEMA as MONGO } from './adapters/mongo/schema.ts'
@@ -31,7 +31,6 @@ import { AuditRetention } from './run/audit-retention.ts'
 import { type BootstrapResult, bootstrap } from './run/bootstrap.ts'
 import { Exchange } from './run/exchange/exchange.ts'
 import { ExchangeSteps } from './run/exchange/exchange-steps.ts'
-import type { Exchanges } from './run/exchange/exchanges.ts'
 import { RefusalLog } from './run/exchange/refusal-log.ts'
 
 /** The services of this process. */
@@ -118,7 +117,7 @@ interface ExchangesOptions {
 }
 
 /** Opens the part that exchanges tokens; it ends with the resources. */
-function openExchanges(options: ExchangesOptions, resources: AsyncDisposableStack): Exchanges {
+function openExchanges(options: ExchangesOptions, resources: AsyncDisposableStack) {
   const { config, stores, signatures, tokens, issuer, clock, logger } = options
   const { federation, auditLog: audit, issuerHealth: health } = stores
   const keySettings = { networks: config.federationNetworks, ownOrigin: issuer }

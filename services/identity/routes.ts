@@ -3,7 +3,9 @@ import { IdentityService } from '#gen/portico/identity/v1/identity_service_pb.js
 import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { SharedIssuers } from './domain/shared-issuer.ts'
+import type { Conditions } from './ports/conditions.ts'
 import type { IdentityStore } from './ports/identity-store.ts'
+import type { IssuerKeys } from './ports/issuer-keys.ts'
 import type { Ports } from './ports/stores.ts'
 import { reasons } from './reasons.ts'
 import { apiKeys } from './rpc/api-keys.ts'
@@ -17,11 +19,16 @@ import { rehearsals } from './rpc/rehearsals.ts'
 import { signingKeys } from './rpc/signing-keys.ts'
 import type { AccessTokens } from './run/access-token/access-tokens.ts'
 import type { KeyRing } from './run/access-token/key-ring.ts'
-import type { Exchanges } from './run/exchange/exchanges.ts'
+import type { Exchange } from './run/exchange/exchange.ts'
+import type { ExchangeSteps } from './run/exchange/exchange-steps.ts'
 
 /** What the handlers need. */
-export interface HandlerDependencies extends Omit<Ports, 'identity'>, Exchanges {
+export interface HandlerDependencies extends Omit<Ports, 'identity'> {
   readonly store: IdentityStore
+  readonly issuerKeys: IssuerKeys
+  readonly conditions: Conditions
+  readonly exchange: Exchange
+  readonly steps: ExchangeSteps
   readonly sharedIssuers: SharedIssuers
   readonly ring: KeyRing
   readonly tokens: AccessTokens

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MemoryExchangeCounts } from '#services/identity/adapters/memory/exchange-counts.ts'
+import { MemoryExchangeCounts } from '#services/identity/adapters/exchange-counts.ts'
 import { exchangeCountsSuite } from './exchange-counts.suite.ts'
 
 exchangeCountsSuite('memory', async () => {

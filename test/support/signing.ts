@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { folderEncryptionKey } from '#services/identity/adapters/files/encryption-key.ts'
+import { folderEncryptionKey } from '#services/identity/adapters/encryption-key.ts'
 import { JoseSignatures } from '#services/identity/adapters/jose-signatures.ts'
 import { MongoSigningKeys } from '#services/identity/adapters/mongo/signing-keys.ts'
 import { SCHEMA } from '#services/identity/adapters/sqlite/schema.ts'

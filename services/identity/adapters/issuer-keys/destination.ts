@@ -1,8 +1,12 @@
 import { isIP } from 'node:net'
 import type { FederationNetwork } from '#services/identity/domain/issuer-keys/address.ts'
-import { FetchProblem } from './fetch-problem.ts'
 import type { Networks } from './networks.ts'
 import type { ResolveName } from './resolve-name.ts'
+
+/** Why keys could not be fetched: one line for admins, which repeats nothing of what was fetched. */
+export class FetchProblem extends Error {
+  override readonly name = 'FetchProblem'
+}
 
 /** Where to connect: addresses that were checked, all of the public internet or all of one network. */
 export interface Destination {

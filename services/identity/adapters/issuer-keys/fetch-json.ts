@@ -4,8 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { type RequestOptions, request as startRequest } from 'node:https'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { secretIn } from '#shared/config/secret-file.ts'
-import { codeOf, type Destination, type DestinationRules, destinationOf } from './destination.ts'
-import { FetchProblem } from './fetch-problem.ts'
+import { codeOf, type Destination, type DestinationRules, destinationOf, FetchProblem } from './destination.ts'
 
 /** The response of a URL. */
 export interface FetchedJson {

@@ -2,9 +2,8 @@ import type { Issuer } from '#services/identity/domain/issuer.ts'
 import { addressProblem } from '#services/identity/domain/issuer-keys/address.ts'
 import { type KeySet, readKeySet } from '#services/identity/domain/issuer-keys/key-set.ts'
 import { isObject } from '#shared/json.ts'
-import type { DestinationRules } from './destination.ts'
+import { type DestinationRules, FetchProblem } from './destination.ts'
 import { fetchJson, shown } from './fetch-json.ts'
-import { FetchProblem } from './fetch-problem.ts'
 
 /** An issuer's fetched keys. */
 export interface FetchedKeySet {

@@ -3,7 +3,6 @@ import type { FetchAttempt } from '#services/identity/ports/issuer-health.ts'
 import type { IssuerKeyAnswer, KeyHint } from '#services/identity/ports/issuer-keys.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { FetchedKeySet } from './fetch-key-set.ts'
-import { settleWithin } from './settle-within.ts'
 
 /** How long keys are fresh; an issuer may set less, but not less than the first value. */
 const LEAST_FRESH_MS = 60_000
@@ -123,4 +122,17 @@ export class IssuerEntry {
 
 function found(set: KeySet, hint: KeyHint, waited: boolean): IssuerKeyAnswer {
   return { kind: 'found', keys: candidatesOf(set, hint), waited }
+}
+
+/**
+ * Waits for a promise that never rejects, for at most this many milliseconds; returns whether it was settled by then.
+ */
+async function settleWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const late = Promise.withResolvers<false>()
+  const timer = setTimeout(late.resolve, milliseconds, false)
+  try {
+    return await Promise.race([promise.then(() => true), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -148,12 +148,12 @@ export class MongoIdentityStore implements IdentityStore {
   }
 
   async #isDeleted(hash: string, session?: ClientSession): Promise<boolean> {
-    const options = { ...LIMIT, ...(session && { session }) }
+    const options = { ...LIMIT, session }
     return (await this.#collections.deletedKeys.findOne({ _id: hash }, options)) !== null
   }
 
   #deployment(session?: ClientSession): Promise<DeploymentDocument | null> {
-    return this.#collections.deployment.findOne({ _id: 'bootstrap' }, { ...LIMIT, ...(session && { session }) })
+    return this.#collections.deployment.findOne({ _id: 'bootstrap' }, { ...LIMIT, session })
   }
 
   /** Creates the deployment; if another process has done so meanwhile, a later bootstrap finds its keys. */

@@ -56,7 +56,7 @@ export class RecordCollection<S> {
   }
 
   find({ organizationId, id }: Place, session?: ClientSession): Promise<RecordDocument | null> {
-    return this.#documents.findOne({ _id: id, organizationId }, { ...LIMIT, ...(session && { session }) })
+    return this.#documents.findOne({ _id: id, organizationId }, { ...LIMIT, session })
   }
 
   async list(filter: { readonly [field: string]: string }, { offset, limit }: Slice): Promise<Page<RecordDocument>> {

@@ -1,7 +1,7 @@
 import type { Stores } from '#services/identity/ports/stores.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SqliteFile } from '#shared/stores/sqlite.ts'
-import { MemoryExchangeCounts } from '../memory/exchange-counts.ts'
+import { MemoryExchangeCounts } from '../exchange-counts.ts'
 import { SqliteAuditLog } from './audit-log.ts'
 import { SqliteFederationStore } from './federation-store.ts'
 import { SqliteIdentityStore } from './identity-store.ts'

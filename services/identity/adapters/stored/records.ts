@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto'
 import type { AuditEntry, AuditEvent, By } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings, KeyHealth } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
+import type { TokenUse } from '#services/identity/ports/audit-log.ts'
 import type { FetchAttempt } from '#services/identity/ports/issuer-health.ts'
 
 /** As in JSON: undefined members are missing, or null. */
@@ -94,4 +96,12 @@ export function creatorOf({ actor }: By): string | undefined {
 /** Nano-dollars from their stored digits; null: no limit. */
 export function toNanos(digits: string | null): bigint | undefined {
   return digits === null ? undefined : BigInt(digits)
+}
+
+/** How long a claim is kept after its token has expired: a day, plus the difference between the clocks of processes. */
+export const CLAIM_KEPT_MS = 86_400_000 + 120_000
+
+/** Identifies a token of an issuer by a few bytes, however long its `jti` is. */
+export function useHash(organizationId: string, { issuerId, jti }: TokenUse): string {
+  return hash('sha256', JSON.stringify([organizationId, issuerId, jti]), 'base64url')
 }

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { expiryOf } from '../access-token.ts'
-import { checkLifetime } from './lifetime.ts'
 import { stepOf } from './step.ts'
-import { checkExpiry } from './times.ts'
+import { checkExpiry, checkLifetime } from './times.ts'
 
 const NOW = 1_800_000_000
 const passes = (claims: JsonObject, maxAge?: number, now = NOW * 1000): boolean =>

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '#shared/json.ts'
-import { claimOf, shown, type Verdict, verdict } from './step.ts'
+import { expiryOf } from '../access-token.ts'
+import { claimOf, SKIPPED, shown, type Verdict, verdict } from './step.ts'
 
 /**
  * How far `nbf` and `iat` may be in the future, in seconds, since issuers' clocks may be fast. `exp` has no tolerance.
@@ -37,6 +38,20 @@ export function checkExpiry(claims: JsonObject, now: number, maxAgeSeconds: numb
     const expected = `exp after ${Math.floor(now / 1000)}, nbf and iat not after ${Math.floor(now / 1000) + SKEW}${age}`
     return [expected, shown({ exp, iat, nbf } as JsonObject)]
   })
+}
+
+/**
+ * Whether an access token would live long enough to be useful. `keyExpires` (undefined: never) and `now` are
+ * milliseconds since the epoch.
+ */
+export function checkLifetime(claims: JsonObject, keyExpires: number | undefined, now: number): Verdict {
+  const times = timesOf(claims)
+  if (times === undefined) return SKIPPED
+  const expires = expiryOf({ subjectExpires: times.expires, keyExpires }, now)
+  return verdict(expires !== undefined, () => [
+    'at least 1 second left of the token and of the key',
+    expires === undefined ? 'less than 1 second' : `${Math.floor(expires - now / 1000)} seconds`,
+  ])
 }
 
 function isCurrent({ expires, issued, notBefore }: TokenTimes, now: number, maxAge: number | undefined): boolean {

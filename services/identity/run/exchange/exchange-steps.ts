@@ -3,7 +3,6 @@ import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { PublicKey } from '#services/identity/domain/public-key.ts'
 import { checkClaims, requiredClaims, scopesOf, tokenTypeOf } from '#services/identity/domain/subject-token/claims.ts'
 import { checkHeader, keyChoiceOf } from '#services/identity/domain/subject-token/header.ts'
-import { checkLifetime } from '#services/identity/domain/subject-token/lifetime.ts'
 import {
   type ClaimRules,
   checkAudience,
@@ -23,7 +22,7 @@ import {
   type Verdict,
   verdict,
 } from '#services/identity/domain/subject-token/step.ts'
-import { checkExpiry } from '#services/identity/domain/subject-token/times.ts'
+import { checkExpiry, checkLifetime } from '#services/identity/domain/subject-token/times.ts'
 import type { Conditions } from '#services/identity/ports/conditions.ts'
 import type { IssuerKeys } from '#services/identity/ports/issuer-keys.ts'
 import type { TokenSignatures } from '#services/identity/ports/token-signatures.ts'
