@@ -82,7 +82,7 @@ async function progressOf(url: string, sessionId: string): Promise<{ readonly se
 }
 
 /**
- * Sends requests until the signal aborts; returns how many were answered, each in time. Throws at the first that is not.
+ * Sends requests until the signal aborts; returns how many were answered. Throws at the first that is not.
  */
 async function answersMeanwhile(url: string, over: AbortSignal): Promise<number> {
   for (let answers = 0; ; answers++) {

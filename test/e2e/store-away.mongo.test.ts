@@ -13,8 +13,8 @@ const STORED = /services\/(session|identity|inference)\//
 const ENDED = 'session.execution.succeeded'
 const S = '/api/session/ses_routes'
 /**
- * Limits of 4 s see to the 5 s that docs/architecture.md names; the deadline of a call, which would end it as well, comes
- * after 30 s.
+ * Limits of 4 s see to the 5 s that docs/architecture.md names; the deadline of a call, which would end it as well,
+ * comes after 30 s.
  */
 const SOON_MS = 28_000
 /** How often a process may lose the store in one outage: on a busy machine a probe may fail after one that succeeds. */

@@ -50,7 +50,7 @@ export async function call<T = Json>(
   return { status: answer.status, json: (text === '' ? undefined : JSON.parse(text)) as T }
 }
 
-/** Posts JSON, and returns the answer as soon as its headers have arrived; nothing of it is read before the test does. */
+/** Posts JSON, and returns the answer as soon as its headers have arrived, unread. */
 export async function sendUnread(
   { url }: { readonly url: string },
   path: string,
