@@ -11,8 +11,7 @@ import { promptHandlers } from './rpc/prompts.ts'
 import { runHandlers } from './rpc/runs.ts'
 import { sessionHandlers } from './rpc/sessions.ts'
 import { statsHandlers } from './rpc/stats.ts'
-import { exportSession } from './rpc/transfer/export-session.ts'
-import { importSession } from './rpc/transfer/import-session.ts'
+import { transferHandlers } from './rpc/transfer.ts'
 
 /** The routes of the session service. */
 export function createRoutes(dependencies: SessionDependencies): Routes {
@@ -26,8 +25,7 @@ export function createRoutes(dependencies: SessionDependencies): Routes {
     ...permissionHandlers(dependencies),
     ...eventHandlers(dependencies),
     ...statsHandlers(dependencies),
-    exportSession: exportSession(dependencies),
-    importSession: importSession(dependencies),
+    ...transferHandlers(dependencies),
   }
   return { domain: 'session', reasons, services: [route(SessionService, handlers)] }
 }

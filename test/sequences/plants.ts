@@ -249,7 +249,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'what is denied runs',
-    file: 'services/session/run/permission/step-permissions.ts',
+    file: 'services/session/run/step-permissions.ts',
     from: "judgement.effect === 'deny')) return DENIED",
     to: "judgement.effect === 'deny')) return undefined",
     does: [prompt('steer', 'denied')],

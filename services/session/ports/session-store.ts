@@ -1,3 +1,4 @@
+import { Rejection } from '#shared/rejection.ts'
 import type { StepReads } from '../domain/begin-step.ts'
 import type { ChangeKind } from '../domain/change.ts'
 import type { CompactionReads } from '../domain/inbox/inputs.ts'
@@ -123,3 +124,8 @@ export interface SessionStore extends SessionLists, SessionRemoval, SessionStagi
 
 /** For decisions that need only the state. */
 export const nothing = (): undefined => undefined
+
+/** The refusal of a session that the workspace does not have. */
+export function sessionNotFound(sessionId: string): Rejection {
+  return new Rejection('SESSION_NOT_FOUND', { session_id: sessionId })
+}

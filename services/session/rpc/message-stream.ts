@@ -3,8 +3,8 @@ import { type Message as MessageProto, MessageSchema } from '#gen/portico/sessio
 import type { StoredMessage } from '../domain/message.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
-import { sessionNotFound } from '../ports/session-not-found.ts'
 import type { SessionStore } from '../ports/session-store.ts'
+import { sessionNotFound } from '../ports/session-store.ts'
 import { BY_HASH, blobsOf, missingBlob } from './blob-contents.ts'
 import { messageToProto } from './message-to-proto.ts'
 

@@ -1,11 +1,11 @@
+import type { Agent } from '../domain/agent.ts'
 import type { GenerationRequest, ModelMessage } from '../domain/generation/generation.ts'
-import { instructions } from '../domain/generation/instructions.ts'
 import { modelMessages } from '../domain/generation/model-messages.ts'
 import { absenceDelay, isAway, retryDelay } from '../domain/generation/retry.ts'
 import type { BlobRef, Message } from '../domain/message.ts'
-import { CUT, type Failure, toFailure } from './loop/failure.ts'
-import type { RunContext } from './run-context.ts'
-import { RunFailure } from './run-context.ts'
+import type { SessionLocation } from '../domain/session.ts'
+import { CUT, type Failure, toFailure } from './failure.ts'
+import { type RunContext, RunFailure } from './run-context.ts'
 import type { StepPlan } from './step-plan.ts'
 import type { StepRecorder } from './step-recorder.ts'
 
@@ -119,4 +119,21 @@ function mediaOf({ parts }: ModelMessage): BlobRef[] {
     const contents = part.type === 'tool-result' ? part.content : [part]
     return contents.flatMap((content) => (content.type === 'media' ? [content.blob] : []))
   })
+}
+
+const DEFAULT =
+  'You work on a software project together with its developer. Look into the files with your tools before you answer ' +
+  'questions about them or change them; do what was asked, no more, and say plainly what you did and what you could not do.'
+
+const LAST_STEP =
+  'This is the last step before you have to stop: no tools can be called any more. Say what was done, what is left, and ' +
+  'what you would do next.'
+
+/**
+ * The instructions of a step: the agent's own or the default ones, where it works, those for every agent there, and
+ * whether it has to stop.
+ */
+export function instructions(agent: Agent, { directory }: SessionLocation, lastStep: boolean): string {
+  const parts = [agent.system ?? DEFAULT, `The project directory is ${directory}.`, ...agent.instructions]
+  return (lastStep ? [...parts, LAST_STEP] : parts).join('\n\n')
 }

@@ -1,7 +1,7 @@
 import { isLeaseLive } from '#services/session/domain/session-state.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
-import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionView } from '#services/session/ports/session-store.ts'
+import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 

@@ -1,4 +1,4 @@
-import { moneyAsText } from '#services/session/domain/message/money-as-text.ts'
+import { moneyAsText } from '#services/session/domain/message/size.ts'
 import {
   type AssistantMessage,
   type AssistantPart,

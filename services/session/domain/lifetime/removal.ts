@@ -35,7 +35,7 @@ export function deletedEvent(
     seq: state.seq + 1,
     directory: state.directory,
     timeCreated: now,
-    data: { type: 'session-deleted', ...(ancestors.length === 0 ? {} : { above: ancestors }) },
+    data: { type: 'session-deleted', above: ancestors.length === 0 ? undefined : ancestors },
     part: undefined,
   }
 }

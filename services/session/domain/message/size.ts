@@ -1,5 +1,3 @@
-import { moneyAsText } from './money-as-text.ts'
-
 /**
  * Most bytes of a message as JSON, beside its files: each step from the wire to the store, and back, has all of it at
  * one go, and none is to keep others waiting for more than 50 ms (`bench/large-messages.ts`). The longest prompt, all
@@ -30,4 +28,13 @@ export function fitsAsJson(value: unknown, bytes: number): boolean {
 /** How many bytes a value has as JSON; 0: undefined. */
 export function jsonBytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(moneyAsText(value)) ?? '')
+}
+
+/**
+ * A message with its money as text, since JSON has no int64. A replacer for JSON.stringify would take twice as long.
+ */
+export function moneyAsText<T>(message: T): T | (Omit<T, 'costNanos'> & { readonly costNanos: string }) {
+  if (typeof message !== 'object' || message === null) return message
+  const { costNanos } = message as { readonly costNanos?: unknown }
+  return typeof costNanos === 'bigint' ? { ...message, costNanos: costNanos.toString() } : message
 }

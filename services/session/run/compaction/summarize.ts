@@ -13,7 +13,7 @@ import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-error
 import type { StructuredError } from '#services/session/domain/message.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { CUT, type Failure, toFailure } from '../loop/failure.ts'
+import { CUT, type Failure, toFailure } from '../failure.ts'
 import { type RunContext, runCall, tryPeer } from '../run-context.ts'
 
 /** The agent that summarizes. */

@@ -2,10 +2,10 @@ import type { VolatileEvent } from '#services/session/domain/event.ts'
 import type { LostEvent, TailItem } from '#services/session/ports/event-log.ts'
 import type { BroadcastReader } from '#shared/broadcast/broadcast.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
-import type { Mark } from './pending-events.ts'
+import type { Mark } from './event-merge.ts'
 import { type FeedItem, type FeedStore, WorkspaceFeed } from './workspace-feed.ts'
 
-export type { Mark } from './pending-events.ts'
+export type { Mark } from './event-merge.ts'
 
 /**
  * What a subscriber receives: `ready` first; `missed` where events are lost; after a resume, `caught-up` once it has

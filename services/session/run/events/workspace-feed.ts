@@ -5,7 +5,7 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { Broadcast } from '#shared/broadcast/broadcast.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { Ancestors } from './ancestors.ts'
-import { PendingEvents } from './pending-events.ts'
+import { PendingEvents } from './event-merge.ts'
 
 /** The overhead of an event, in characters. */
 const BASE = 300

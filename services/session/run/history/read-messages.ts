@@ -1,6 +1,6 @@
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
+import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { ownTurn } from '#shared/own-turn.ts'
 import { withStoreTime } from '#shared/telemetry/request-scope.ts'
 
@@ -28,7 +28,7 @@ export async function* readMessages(
 ): AsyncGenerator<StoredMessage> {
   let anchor = beyond === undefined ? undefined : ({ seq: beyond, direction: 'next' } as const)
   for (let limit = PAGE; ; ) {
-    const query = { limit, bytes: PAGE_BYTES, order, ...(anchor && { anchor }) }
+    const query = { limit, bytes: PAGE_BYTES, order, anchor }
     const page = await withStoreTime(() => store.listMessages(workspace, sessionId, query))
     if (page === undefined) throw sessionNotFound(sessionId)
     same.incarnation ??= page.incarnation

@@ -3,11 +3,11 @@ import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { systemClock } from '#shared/clock.ts'
+import { Rejection } from '#shared/rejection.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { detached } from '#shared/telemetry/tracing.ts'
 import type { Pause } from '../pause.ts'
-import { endLeftTools } from './end-left-tools.ts'
 
 export interface RemoverOptions {
   readonly store: Pick<SessionStore, 'removeBelow' | 'takeRemoval' | 'continueRemoval' | 'endRemoval'>
@@ -121,5 +121,31 @@ export class Remover implements AsyncDisposable {
     while ((await store.removeBelow(removal)).length > 0) await pause(REST_MS, signal)
     while (await store.continueRemoval(removal, TAKEN_MS)) await pause(REST_MS, signal)
     if (await ended) await store.endRemoval(removal)
+  }
+}
+
+const PATIENCE_MS = 3_500
+
+/**
+ * Ends the tool calls that a removed session has left, whichever process started them, and waits a short time for that.
+ * Returns whether none is left. Afterwards, no lease of the session can start another call.
+ */
+export async function endLeftTools(
+  { catalog, logger }: { readonly catalog: Pick<Catalog, 'endTools'>; readonly logger: Logger },
+  { sessionId, tools }: Removal,
+  closing: AbortSignal,
+): Promise<boolean> {
+  if (tools === undefined) return true
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(PATIENCE_MS)])
+  try {
+    await catalog.endTools({ principal: tools.admitter, signal }, sessionId, tools.fence)
+    return true
+  } catch (error) {
+    // A new session with the same id has a newer token, so everything older has ended.
+    if (error instanceof Rejection && error.reason === 'TOOL_FENCED') return true
+    if (!closing.aborted) {
+      logger.warn({ err: error, sessionId }, 'The tool calls of a removed session could not be ended yet')
+    }
+    return false
   }
 }

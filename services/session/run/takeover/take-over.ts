@@ -1,6 +1,6 @@
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
-import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
+import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { RunContext } from '../run-context.ts'
 import { isLeaseLost } from '../stopped.ts'

@@ -4,7 +4,6 @@ import { newSessionRecord } from '#services/session/adapters/tables/sessions.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
-import { sessionNotFound } from '#services/session/ports/session-not-found.ts'
 import {
   type SessionStaging,
   STAGED_MS,
@@ -12,6 +11,7 @@ import {
   type StagedSession,
   type StagedSource,
 } from '#services/session/ports/session-staging.ts'
+import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
 import type { MongoBatch } from '../batch.ts'

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { PermissionAnswer, PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import type { RunContext } from '../run-context.ts'
-import { SessionWatchers } from '../session-watchers.ts'
-import type { StepPlan } from '../step-plan.ts'
+import type { RunContext } from './run-context.ts'
+import { SessionWatchers } from './session-watchers.ts'
 import { StepPermissions } from './step-permissions.ts'
+import type { StepPlan } from './step-plan.ts'
 
 const HOUR_MS = 3_600_000
 const CALLS = 500

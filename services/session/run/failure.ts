@@ -1,6 +1,6 @@
-import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
-import type { StructuredError } from '#services/session/domain/message.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { CONTEXT_OVERFLOW } from '../domain/generation/step-errors.ts'
+import type { StructuredError } from '../domain/message.ts'
 
 /** How a call of a provider failed. */
 export interface Failure {

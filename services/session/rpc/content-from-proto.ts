@@ -10,6 +10,7 @@ import type {
   Mention as MentionMessage,
   Prompt as PromptMessage,
 } from '#gen/portico/session/v1/session_pb.js'
+import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
 import type {
   AssistantPart,
   BlobRef,
@@ -19,10 +20,8 @@ import type {
   StructuredError,
   ToolContent,
   ToolPart,
-} from '#services/session/domain/message.ts'
-import { check, MAX_TIME, parseText } from '#shared/rpc/parse.ts'
-import { defined } from '../defined.ts'
-import { states } from '../message-to-proto.ts'
+} from '../domain/message.ts'
+import { states } from './message-to-proto.ts'
 
 const MAX_TOOL_NAME_LENGTH = 256
 
@@ -31,7 +30,8 @@ export function promptFromProto({ text, files, agents, skills, metadata }: Promp
   const known = skills.map(({ skillId: id, name, text, mention }) => ({
     id,
     name,
-    ...defined({ text, mention: toMention(mention) }),
+    text,
+    mention: toMention(mention),
   }))
   return {
     text,
@@ -44,7 +44,7 @@ export function promptFromProto({ text, files, agents, skills, metadata }: Promp
 
 /** An imported error. */
 export function errorFromProto({ type, message, status, responseBody }: ErrorMessage): StructuredError {
-  return { type, message, ...defined({ status, response: responseBody }) }
+  return { type, message, status, response: responseBody }
 }
 
 /** Milliseconds since the epoch. */
@@ -59,7 +59,7 @@ export function timeFromProto(at: Timestamp | undefined): number | undefined {
 export function partFromProto({ part }: PartMessage): AssistantPart {
   switch (part.case) {
     case 'text':
-      return { type: 'text', text: part.value.text, ...defined({ state: part.value.state }) }
+      return { type: 'text', text: part.value.text, state: part.value.state }
     case 'reasoning': {
       const { text, state, createTime, completeTime } = part.value
       return {
@@ -95,7 +95,9 @@ function toTool(call: AssistantTool): ToolPart {
     timeCreated,
     timeRan: timeFromProto(call.runTime),
     timeCompleted: timeFromProto(call.completeTime),
-    ...defined({ executed, providerState: call.providerState, providerResultState: call.providerResultState }),
+    executed,
+    providerState: call.providerState,
+    providerResultState: call.providerResultState,
   }
 }
 

@@ -1,32 +1,114 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import type {
-  Compaction,
-  Message as MessageProto,
-  ShellCommand,
-  AssistantMessage as StepMessage,
+import { ToolFileSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  AssistantMessageSchema,
+  AssistantToolSchema,
+  type Compaction,
+  type Message as MessageProto,
+  type ShellCommand,
+  type AssistantMessage as StepMessage,
 } from '#gen/portico/session/v1/message_pb.js'
-import type {
-  SessionLocation as LocationMessage,
-  TokenUsage as TokensMessage,
+import {
+  FileAttachmentSchema,
+  type SessionLocation as LocationMessage,
+  type TokenUsage as TokensMessage,
 } from '#gen/portico/session/v1/session_pb.js'
-import type { AssistantMessage, Finish, Message } from '#services/session/domain/message.ts'
+import { Rejection } from '#shared/rejection.ts'
+import { checkLimits, limitOf } from '#shared/rpc/field-limits.ts'
+import { check, invalid } from '#shared/rpc/parse.ts'
+import { fitsAsJson, MAX_MESSAGE_BYTES } from '../domain/message/size.ts'
+import { type AssistantMessage, type BlobRef, type Finish, isSettled, type Message } from '../domain/message.ts'
 import {
   MOST_COST_NANOS,
   MOST_TOKENS,
   type ModelRef,
   type SessionLocation,
   type TokenUsage,
-} from '#services/session/domain/session.ts'
-import { check } from '#shared/rpc/parse.ts'
-import { defined } from '../defined.ts'
-import { outcomes } from '../enums.ts'
-import { compactionStatuses, shellStatuses } from '../message-to-proto.ts'
-import { parseMessageId, parseModel } from '../parse.ts'
+} from '../domain/session.ts'
 import { errorFromProto, partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
+import { outcomes } from './enums.ts'
+import { compactionStatuses, shellStatuses } from './message-to-proto.ts'
+import { parseMessageId, parseModel } from './parse.ts'
+
+/** Keeps the content of a file. */
+export type KeepContent = (data: Uint8Array) => Promise<BlobRef>
+
+const checkStep = checkLimits(AssistantMessageSchema)
+const checkTool = checkLimits(AssistantToolSchema)
+const checkFile = checkLimits(FileAttachmentSchema)
+const checkToolFile = checkLimits(ToolFileSchema)
+/** The lists of a user's message may be as long as those of a step. */
+const { most: MOST_ITEMS } = limitOf(AssistantMessageSchema.field.parts)
+
+/**
+ * The message to import, whose content is kept; undefined: it was still running in the exporting server, and is left
+ * out. It must be no larger than what can be read in one go; `field` names it. Rejects with REQUEST_INVALID.
+ */
+export async function importedMessage(
+  given: MessageProto,
+  field: string,
+  keep: KeepContent,
+): Promise<Message | undefined> {
+  await keepFiles(given, field, keep)
+  const message = converted(given, field)
+  if (!isSettled(message)) return undefined
+  const { kind } = given
+  if (kind.case === 'assistant') {
+    checkStep(kind.value, `${field}.assistant`)
+    for (const [i, { part }] of kind.value.parts.entries()) {
+      if (part.case === 'tool') checkTool(part.value, `${field}.assistant.parts.${i}.tool`)
+    }
+  } else if (kind.case === 'user') {
+    for (const list of ['files', 'agents', 'skills'] as const) {
+      const fits = kind.value[list].length <= MOST_ITEMS
+      check(fits, `${field}.user.${list}`, `must have at most ${MOST_ITEMS} items`)
+    }
+  }
+  const fits = fitsAsJson(message, MAX_MESSAGE_BYTES)
+  check(fits, field, `must have at most ${MAX_MESSAGE_BYTES} bytes, not counting its files`)
+  return message
+}
+
+/** Puts the hash of kept content in its place. */
+async function keepFiles({ kind }: MessageProto, field: string, keep: KeepContent): Promise<void> {
+  if (kind.case === 'user') {
+    for (const [i, file] of kind.value.files.entries()) {
+      checkFile(file, `${field}.user.files.${i}`)
+      await keepContent(file, keep)
+    }
+  } else if (kind.case === 'assistant') {
+    for (const [i, { part }] of kind.value.parts.entries()) {
+      const contents = part.case === 'tool' ? part.value.content : []
+      for (const [j, { content }] of contents.entries()) {
+        if (content.case !== 'file') continue
+        checkToolFile(content.value, `${field}.assistant.parts.${i}.tool.content.${j}`)
+        if (content.value.uri === undefined) await keepContent(content.value, keep)
+      }
+    }
+  }
+}
+
+async function keepContent(
+  file: { data: Uint8Array; contentHash?: string; contentSize: bigint },
+  keep: KeepContent,
+): Promise<void> {
+  const { hash, size } = await keep(file.data)
+  file.contentHash = hash
+  file.contentSize = BigInt(size)
+}
+
+function converted(given: MessageProto, field: string): Message {
+  try {
+    return messageFromProto(given)
+  } catch (error) {
+    if (!(error instanceof Rejection) || error.reason !== 'REQUEST_INVALID') throw error
+    throw invalid(`${field}.${error.metadata.field}`, error.metadata.problem ?? 'is not valid')
+  }
+}
 
 /** An imported message, whose files name content in the blob store. Rejects with REQUEST_INVALID. */
 export function messageFromProto({ messageId, createTime, metadata, kind }: MessageProto): Message {
-  const head = { id: parseMessageId(messageId), timeCreated: requireTime(createTime), ...defined({ metadata }) }
+  const head = { id: parseMessageId(messageId), timeCreated: requireTime(createTime), metadata }
   const { id, timeCreated } = head
   switch (kind.case) {
     case 'user':
@@ -59,7 +141,7 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
     }
     case 'system': {
       const { text, description } = kind.value
-      return { ...head, type: 'system', text, ...defined({ description }) }
+      return { ...head, type: 'system', text, description }
     }
     case 'skill': {
       const { skillId: skill, name, text } = kind.value
@@ -92,7 +174,7 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
     retry: retryFromProto(retry),
     timeStreamed: timeFromProto(step.streamTime),
     timeCompleted: timeFromProto(step.completeTime),
-    ...defined({ providerState }),
+    providerState,
     ...(snapshot && { snapshot: snapshotFromProto(snapshot) }),
   }
 }
@@ -105,7 +187,7 @@ function retryFromProto(retry: StepMessage['retry']): AssistantMessage['retry'] 
 }
 
 function snapshotFromProto({ start, end, files }: NonNullable<StepMessage['snapshot']>) {
-  return { ...defined({ start, end }), files }
+  return { start, end, files }
 }
 
 function shellFromProto(shell: ShellCommand): Headless<'shell'> {
@@ -117,7 +199,8 @@ function shellFromProto(shell: ShellCommand): Headless<'shell'> {
     shellId,
     command,
     status,
-    ...defined({ exit, timeCompleted: timeFromProto(shell.completeTime) }),
+    exit,
+    timeCompleted: timeFromProto(shell.completeTime),
     ...(output && {
       output: {
         output: output.output,
@@ -137,9 +220,14 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
     type: 'compaction',
     status,
     manual,
-    ...defined({ summary, recent, providerState, providerContext, model: model && parseModel(model) }),
-    ...defined({ costNanos: costFromProto(costNanos) }),
-    ...defined({ tokens: tokens && tokensFromProto(tokens), error: error && errorFromProto(error) }),
+    summary,
+    recent,
+    providerState,
+    providerContext,
+    model: model && parseModel(model),
+    costNanos: costFromProto(costNanos),
+    tokens: tokens && tokensFromProto(tokens),
+    error: error && errorFromProto(error),
   }
 }
 

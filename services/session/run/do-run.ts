@@ -1,22 +1,27 @@
-import type { StepStart } from '#services/session/domain/begin-step.ts'
-import { COMPACTION_EMPTY } from '#services/session/domain/compaction/compaction.ts'
-import type { Admitter } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
-import type { Outcome } from '#services/session/domain/session.ts'
-import { isTitleInput } from '#services/session/domain/title.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
-import { compact } from '../compaction/compact.ts'
-import type { Mark } from '../events/event-hub.ts'
-import { type Conversation, checkSize, extended, isTooLarge, replaced } from '../history/conversation.ts'
-import { readConversation } from '../history/read-conversation.ts'
-import { StoreFault } from '../patient-port.ts'
-import type { RunContext } from '../run-context.ts'
-import { RunFailure } from '../run-context.ts'
-import { INTERNAL, resumeStep, runStep, type StepEnd } from '../run-step.ts'
-import { isLeaseLost, Stopped } from '../stopped.ts'
-import { interruptDelegates } from '../subagents/task-call.ts'
-import { atStep, type Drain } from '../takeover/take-over.ts'
+import type { StepStart } from '../domain/begin-step.ts'
+import { COMPACTION_EMPTY } from '../domain/compaction/compaction.ts'
+import type { Admitter } from '../domain/inbox.ts'
+import type { AssistantMessage, StructuredError } from '../domain/message.ts'
+import type { Outcome } from '../domain/session.ts'
+import { isTitleInput } from '../domain/title.ts'
+import { compact } from './compaction/compact.ts'
+import type { Mark } from './events/event-hub.ts'
+import {
+  type Conversation,
+  checkSize,
+  extended,
+  isTooLarge,
+  readConversation,
+  replaced,
+} from './history/conversation.ts'
+import { StoreFault } from './patient-port.ts'
+import { type RunContext, RunFailure } from './run-context.ts'
+import { INTERNAL, resumeStep, runStep, type StepEnd } from './run-step.ts'
+import { isLeaseLost, Stopped } from './stopped.ts'
+import { interruptDelegates } from './subagents/task-call.ts'
+import { atStep, type Drain } from './takeover/take-over.ts'
 
 /** How a run ended. */
 interface RunEnd {

@@ -1,16 +1,12 @@
-import type { PermissionNeed } from '#services/session/domain/agent.ts'
-import type { StructuredError } from '#services/session/domain/message.ts'
-import type {
-  PermissionAnswer,
-  PermissionRequest,
-  PermissionRule,
-} from '#services/session/domain/permission/permission.ts'
-import { isApproved, judgeAccess } from '#services/session/domain/permission/permission-rules.ts'
-import { refusalOf, UNANSWERED } from '#services/session/domain/permission/refusals.ts'
 import { Places } from '#shared/places.ts'
-import type { RunContext } from '../run-context.ts'
-import type { SharedWatch } from '../shared-watch.ts'
-import type { StepPlan } from '../step-plan.ts'
+import type { PermissionNeed } from '../domain/agent.ts'
+import type { StructuredError } from '../domain/message.ts'
+import type { PermissionAnswer, PermissionRequest, PermissionRule } from '../domain/permission/permission.ts'
+import { isApproved, judgeAccess } from '../domain/permission/permission-rules.ts'
+import { refusalOf, UNANSWERED } from '../domain/permission/refusals.ts'
+import type { RunContext } from './run-context.ts'
+import type { SharedWatch } from './shared-watch.ts'
+import type { StepPlan } from './step-plan.ts'
 
 const DENIED: StructuredError = { type: 'permission.denied', message: 'The permission rules do not allow this call' }
 

@@ -1,0 +1,172 @@
+import { fromBinary } from '@bufbuild/protobuf'
+import { BinaryReader } from '@bufbuild/protobuf/wire'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
+import type { Session as SessionMessage } from '#gen/portico/session/v1/session_pb.js'
+import type { SessionService } from '#gen/portico/session/v1/session_service_pb.js'
+import { ownTurn } from '#shared/own-turn.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { check } from '#shared/rpc/parse.ts'
+import { withStoreTime } from '#shared/telemetry/request-scope.ts'
+import { type ImportedSession, importedSession } from '../domain/lifetime/imported-session.ts'
+import { bytesOf } from '../domain/message/size.ts'
+import { isSettled, type Message, type StoredMessage } from '../domain/message.ts'
+import { NO_TOKENS, type Session } from '../domain/session.ts'
+import { type SessionStore, sessionNotFound } from '../ports/session-store.ts'
+import { readMessages, type SameSession } from '../run/history/read-messages.ts'
+import { holdingBlobs } from '../run/lifetime/holding-blobs.ts'
+import { writeStaged } from '../run/lifetime/staged.ts'
+import { timeFromProto } from './content-from-proto.ts'
+import type { SessionDependencies } from './dependencies.ts'
+import { outcomes } from './enums.ts'
+import { costFromProto, importedMessage, type KeepContent, requireTime, tokensFromProto } from './imported-messages.ts'
+import { checkReadable, readContent, toMessage } from './message-stream.ts'
+import {
+  parseAgentName,
+  parseDirectory,
+  parseMetadata,
+  parseModel,
+  parseRules,
+  parseSessionId,
+  parseTitle,
+} from './parse.ts'
+import { peerCallOf } from './peer-call.ts'
+import { sessionToProto } from './session-to-proto.ts'
+
+/** Maximum number of ancestors of a session: each removal, and each reader of events, goes through all of them. */
+const MOST_ANCESTORS = 100
+/** How many messages are appended in one transaction, and about how many bytes together. */
+const MOST_MESSAGES = 100
+const MOST_BYTES = 524_288
+/** Decoding, checking or writing a larger message takes a turn of the event loop of its own. */
+const LARGE = 262_144
+
+/** The handlers of exports and imports. */
+export function transferHandlers(dependencies: SessionDependencies) {
+  const { store, blobs, catalog } = dependencies
+  return {
+    /**
+     * Streams a session and its settled messages, each followed by the content of its files. Before anything is sent,
+     * every message is read once and encoded, and its files are looked for, so that one that cannot be read rejects the
+     * call as a whole.
+     */
+    async *exportSession({ sessionId, withoutContent }, context) {
+      const { workspaceId: workspace } = principalOf(context)
+      const same: SameSession = {}
+      let last = 0
+      for await (const stored of settled(store, workspace, sessionId, same)) {
+        await checkReadable(dependencies, { workspace, sessionId }, stored, withoutContent)
+        last = stored.seq
+      }
+      // The last message may have taken long.
+      await ownTurn()
+      // Between the two readings: if another session has the id by now, the second reading finds that out.
+      const session = await store.getSession(workspace, sessionId)
+      if (session === undefined) throw sessionNotFound(sessionId)
+      yield { item: { case: 'session', value: sessionToProto(session) } }
+      for await (const stored of settled(store, workspace, sessionId, same)) {
+        if (stored.seq > last) break
+        yield { item: { case: 'message', value: toMessage(stored) } }
+        if (withoutContent) continue
+        for await (const value of readContent(dependencies, { workspace, sessionId }, stored))
+          yield { item: { case: 'content', value } }
+      }
+    },
+    /** Imports a session, all or nothing. If the caller leaves, nothing of it remains. */
+    async importSession({ session: given, directory, messages }, context) {
+      const call = peerCallOf(context)
+      const { workspaceId: workspace } = call.principal
+      const imported = parseImportedSession(given)
+      if (imported.parentId !== undefined) await checkParent(store, workspace, imported.parentId)
+      const location = await catalog.resolveLocation(call, parseDirectory(directory))
+      const staged = await store.stageSession(workspace, imported.id, 'import')
+      const session = await writeStaged(dependencies, staged, () =>
+        holdingBlobs(blobs, async (hold) => {
+          const keep: KeepContent = (data) => withStoreTime(() => blobs.put(workspace, data, hold))
+          for await (const batch of batches(messages, keep)) {
+            call.signal.throwIfAborted()
+            await withStoreTime(() => store.appendStaged(staged, batch))
+          }
+          return await withStoreTime(() => store.commitStaged(staged, importedSession(imported, location)))
+        }),
+      )
+      return { session: sessionToProto(session) }
+    },
+  } satisfies Partial<ServiceImpl<typeof SessionService>>
+}
+
+async function* settled(
+  store: SessionStore,
+  workspace: string,
+  sessionId: string,
+  same: SameSession,
+): AsyncGenerator<StoredMessage> {
+  for await (const stored of readMessages(store, workspace, sessionId, 'ascending', { same })) {
+    if (isSettled(stored.message)) yield stored
+  }
+}
+
+async function checkParent(store: SessionStore, workspace: string, parentId: string): Promise<void> {
+  let id: string | undefined = parentId
+  for (let count = 0; id !== undefined; count++) {
+    check(count < MOST_ANCESTORS, 'parent_id', `must have fewer than ${MOST_ANCESTORS} ancestors`)
+    const session: Session | undefined = await store.getSession(workspace, id)
+    if (session === undefined && id === parentId) throw sessionNotFound(parentId)
+    id = session?.parentId
+  }
+}
+
+/** The settled messages, a few at a time; their content is kept first. */
+async function* batches(messages: Uint8Array, keep: KeepContent): AsyncGenerator<readonly Message[]> {
+  let batch: Message[] = []
+  let size = 0
+  let place = 0
+  for await (const given of decoded(messages)) {
+    const message = await importedMessage(given, `messages.${place++}`, keep)
+    if (message === undefined) continue
+    const bytes = bytesOf(message)
+    if (bytes > LARGE) await ownTurn()
+    if (batch.length === MOST_MESSAGES || (batch.length > 0 && size + bytes > MOST_BYTES)) {
+      yield batch
+      batch = []
+      size = 0
+    }
+    batch.push(message)
+    size += bytes
+  }
+  if (batch.length > 0) yield batch
+}
+
+async function* decoded(messages: Uint8Array): AsyncGenerator<MessageProto> {
+  const reader = new BinaryReader(messages)
+  while (reader.pos < reader.len) {
+    const bytes = reader.bytes()
+    if (bytes.length > LARGE) await ownTurn()
+    yield fromBinary(MessageSchema, bytes)
+  }
+}
+
+/** The parts of an imported session that are stored. */
+export function parseImportedSession(given: SessionMessage | undefined): ImportedSession {
+  check(given !== undefined, 'session', 'is required')
+  const { title, agent, model, parentId, costNanos, tokens } = given
+  const timeIdle = timeFromProto(given.idleTime)
+  const viewed = timeFromProto(given.viewTime)
+  return {
+    id: parseSessionId(given.sessionId),
+    parentId: parentId === undefined ? undefined : parseSessionId(parentId),
+    title: title === undefined ? undefined : parseTitle(title),
+    agent: agent === undefined ? undefined : parseAgentName('agent', agent),
+    model: model === undefined ? undefined : parseModel(model),
+    metadata: parseMetadata(given.metadata),
+    permissions: parseRules(given.permissions),
+    costNanos: costFromProto(costNanos),
+    tokens: tokens === undefined ? NO_TOKENS : tokensFromProto(tokens),
+    // Only if its time is known (instance facts 3.7).
+    outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
+    timeCreated: requireTime(given.createTime),
+    timeIdle,
+    timeViewed: timeIdle === undefined || viewed === undefined ? undefined : Math.min(viewed, timeIdle),
+    timeArchived: timeFromProto(given.archiveTime),
+  }
+}
