@@ -51,7 +51,7 @@ async function open(): Promise<FileFixture> {
 
 blobStoreSuite('files', open)
 
-test('what a crash left half written is gone after the next opening', async () => {
+test('a half-written file of a crash is removed at the next opening', async () => {
   await using fixture = await open()
   await fixture.store.put('wrk_one', Buffer.from('whole'), newHold())
   await writeFile(join(fixture.directory, 'unfinished', 'x'), 'hal')
@@ -149,7 +149,7 @@ test('content that is intact is not written again', async () => {
   assert.equal((await stat(path)).ino, ino)
 })
 
-test('what a crash kept from being used is deleted after a restart', async () => {
+test('content that a crash left unused is deleted after a restart', async () => {
   await using fixture = await open()
   const { hash } = await fixture.store.put('wrk_one', Buffer.from('whole'), newHold())
   await fixture.restart()

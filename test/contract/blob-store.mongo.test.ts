@@ -33,7 +33,7 @@ async function open(): Promise<BlobFixture> {
 
 blobStoreSuite('MongoDB', open, { skip: skipWithoutMongo })
 
-test('what a fork is about to use is not deleted with its source', { skip: skipWithoutMongo }, async () => {
+test('content that a fork is about to use is not deleted with its source', { skip: skipWithoutMongo }, async () => {
   await using fixture = await open()
   const { store, sessions } = fixture
   await sessions.createSession(W, newSession())
@@ -75,7 +75,9 @@ test('what a fork is about to use is not deleted with its source', { skip: skipW
   assert.ok(await store.get(W, hash))
 })
 
-test('what a process caches is held for ten minutes without being read again', { skip: skipWithoutMongo }, async () => {
+test('content that a process caches is held for ten minutes without being read again', {
+  skip: skipWithoutMongo,
+}, async () => {
   await using fixture = await open()
   const since = Date.now()
   await fixture.store.put('wrk_held', Buffer.from('held'), newHold())

@@ -32,14 +32,14 @@ export function exchangeCountsSuite(name: string, create: () => Promise<CountsPl
       return total === undefined ? undefined : short(total).counts
     }
 
-    test('what several processes let through is added up, by network and age', async () => {
+    test('adds up the exchanges of several processes by network and age', async () => {
       assert.deepEqual(await add(one, NOW, 'a', 3), [3])
       assert.deepEqual(await add(other, NOW, 'a', 2, 0, 5), [5, 0, 5])
       assert.deepEqual(await add(other, NOW, 'b', 1), [1])
       assert.deepEqual(await add(one, NOW + 2, 'a', 0, 1), [0, 1, 5, 0, 5])
     })
 
-    test('totals come in the order of the networks, also of one that nobody knows', async () => {
+    test('totals come in the order of the networks, also for an unknown one', async () => {
       await add(one, NOW, 'a', 3)
       const totals = await other.add(NOW, [
         { network: 'b', counts: [1] },
@@ -54,14 +54,14 @@ export function exchangeCountsSuite(name: string, create: () => Promise<CountsPl
       assert.deepEqual(await one.add(NOW, []), [])
     })
 
-    test('what is older than the steps that are kept does not count, and its place is used again', async () => {
+    test('exchanges older than the kept intervals do not count, and their place is used again', async () => {
       await add(one, NOW, 'a', 3)
       assert.deepEqual(await add(one, NOW + INTERVALS - 1, 'a', 1), [1, ...Array<number>(INTERVALS - 2).fill(0), 3])
       assert.deepEqual(await add(other, NOW + INTERVALS, 'a', 2), [2, 1])
       assert.deepEqual(await add(other, NOW + 10 * INTERVALS, 'a', 4), [4])
     })
 
-    test('of what is added at once nothing is lost', async () => {
+    test('concurrent additions are all counted', async () => {
       const many = Array.from({ length: 40 }, (_, i) => add(i % 2 === 0 ? one : other, NOW, 'a', 1))
       await Promise.all(many)
       assert.deepEqual(await add(one, NOW, 'a'), [40])

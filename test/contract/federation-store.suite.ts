@@ -97,31 +97,34 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       assert.equal((await changesOf(store, organizationId)).length, 2 + 3)
     })
 
-    rule('changes at once follow one another: each sees what the one before it left', async ({ store, other }) => {
-      const { organizationId } = await makeOrganization(store)
-      await store.federation.createPolicy(organizationId, 'p', () => policySettings({ name: '' }), byAdmin())
-      await Promise.all(
-        Array.from({ length: 8 }, (_, index) => {
-          const { federation } = index % 2 === 0 ? store : other
-          return federation.revisePolicy(
-            organizationId,
-            'p',
-            (now) => ({ ...now, name: `${now.name}x` }),
-            byAdmin(6_000),
-          )
-        }),
-      )
-      const policy = await other.federation.getPolicy(organizationId, 'p')
-      assert.deepEqual([policy?.name, policy?.revision], ['xxxxxxxx', 9])
-      assert.deepEqual([policy?.timeCreated, policy?.timeUpdated], [5_000, 6_000])
-      const names = (await changesOf(store, organizationId))
-        .slice(3)
-        .map(({ before, after }) => [before?.name, after?.name])
-      assert.deepEqual(
-        names,
-        Array.from({ length: 8 }, (_, index) => ['x'.repeat(index), 'x'.repeat(index + 1)]),
-      )
-    })
+    rule(
+      'concurrent changes follow one another, and each sees the result of the one before',
+      async ({ store, other }) => {
+        const { organizationId } = await makeOrganization(store)
+        await store.federation.createPolicy(organizationId, 'p', () => policySettings({ name: '' }), byAdmin())
+        await Promise.all(
+          Array.from({ length: 8 }, (_, index) => {
+            const { federation } = index % 2 === 0 ? store : other
+            return federation.revisePolicy(
+              organizationId,
+              'p',
+              (now) => ({ ...now, name: `${now.name}x` }),
+              byAdmin(6_000),
+            )
+          }),
+        )
+        const policy = await other.federation.getPolicy(organizationId, 'p')
+        assert.deepEqual([policy?.name, policy?.revision], ['xxxxxxxx', 9])
+        assert.deepEqual([policy?.timeCreated, policy?.timeUpdated], [5_000, 6_000])
+        const names = (await changesOf(store, organizationId))
+          .slice(3)
+          .map(({ before, after }) => [before?.name, after?.name])
+        assert.deepEqual(
+          names,
+          Array.from({ length: 8 }, (_, index) => ['x'.repeat(index), 'x'.repeat(index + 1)]),
+        )
+      },
+    )
 
     rule('a change that changes nothing, is refused or finds nothing writes nothing', async ({ store }) => {
       const { organizationId } = await makeOrganization(store)
@@ -224,7 +227,7 @@ export function federationStoreSuite(name: string, make: MakePlace, options: Sui
       assert.deepEqual(await other.federation.presentIssuers(organizationId, []), new Set())
     })
 
-    rule('the issuer and the key of another organization are nobody’s', async ({ store }) => {
+    rule('the issuer and the key of another organization are not found', async ({ store }) => {
       const [one, two] = [await makeOrganization(store), await makeOrganization(store)]
       await store.federation.createIssuer(two.organizationId, 'iss_1', () => issuerSettings(), byAdmin())
       const target = { workspaceId: two.workspaceId, keyId: two.keyId }

@@ -97,7 +97,7 @@ test('MongoDB: entries of exchanges that are appended at once go as one unordere
   for (const { command } of bulks) assert.deepEqual([command.ordered, command.writeConcern.w], [false, 'majority'])
 })
 
-test('MongoDB: a bootstrap that meets a duplicate, since another process was faster, finds what that one made', {
+test('MongoDB: a bootstrap that meets a duplicate of a faster process returns its records', {
   skip: skipWithoutMongo,
 }, async () => {
   const mongo = await emptied()

@@ -36,7 +36,7 @@ export function accountsSuite(
     })
   }
 
-  rule('of many at once as many are admitted as a limit pays for, whoever asks first', async (store, clock) => {
+  rule('of many concurrent requests as many are admitted as a limit pays for', async (store, clock) => {
     await using ledger = await store.open(clock)
     for (const terms of [
       { ...NO_TERMS, limitNanos: 5n * HIGHEST },
@@ -84,7 +84,7 @@ export function accountsSuite(
     },
   )
 
-  rule('a limit begins anew with its period, and what was spent counts in each of them', async (store, clock) => {
+  rule('a limit resets with its period, and spending counts in each period', async (store, clock) => {
     await using ledger = await store.open(clock)
     // A Saturday.
     clock.time = Date.UTC(2026, 0, 31, 12)

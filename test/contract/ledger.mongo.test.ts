@@ -28,7 +28,7 @@ async function makeStore() {
 ledgerSuite('MongoDB', makeStore, { skip: skipWithoutMongo })
 accountsSuite('MongoDB', makeStore, { skip: skipWithoutMongo })
 
-test('MongoDB: what nobody waits for any more is settled, whether it was opened by then or is opened late', {
+test('MongoDB: a row whose request was given up is settled, whether it was opened before or is opened late', {
   skip: skipWithoutMongo,
 }, async () => {
   await using store = await makeStore()
@@ -47,7 +47,7 @@ test('MongoDB: what nobody waits for any more is settled, whether it was opened 
   }
 })
 
-test('MongoDB: what a process refused is admitted once another one has ended what stood against it', {
+test('MongoDB: a refused request is admitted once another process has ended the requests before it', {
   skip: skipWithoutMongo,
 }, async () => {
   await using store = await makeStore()
@@ -64,7 +64,7 @@ test('MongoDB: what a process refused is admitted once another one has ended wha
   assert.equal(await ask(one, 'req_4'), true)
 })
 
-test('MongoDB: a row that is opened when what it holds was settled already is closed, and costs nothing', {
+test('MongoDB: a row that is opened after its reservation was settled is closed, and costs nothing', {
   skip: skipWithoutMongo,
 }, async () => {
   await using store = await makeStore()
@@ -80,7 +80,7 @@ test('MongoDB: a row that is opened when what it holds was settled already is cl
   await ledger.open({ ...opening, requestId: 'req_2' }, maxCost, undefined)
 })
 
-test('MongoDB: whoever starts takes nobody for dead whose lease may have run out while the store was away, but whoever has left', {
+test('MongoDB: a new process counts others as dead only if they left, not if their lease may have expired in an outage', {
   skip: skipWithoutMongo,
 }, async () => {
   await using store = await makeStore()

@@ -27,7 +27,7 @@ async function makeStore() {
 ledgerSuite('SQLite', makeStore, { skip: false })
 accountsSuite('SQLite', makeStore, { skip: false })
 
-test('SQLite: what cannot be written changes no account, nor what is written beside it', async () => {
+test('SQLite: a failed write changes no account and none of the other writes', async () => {
   await using store = await makeStore()
   await using ledger = await store.open(systemClock)
   for (const requestId of ['a', 'b']) await ledger.open({ ...opening, requestId }, maxCost, undefined)
@@ -104,7 +104,7 @@ test('SQLite: rows are summed by their metadata piece by piece, none twice', asy
   assert.deepEqual(await ledger.activity({ ...query, keyId: 'key_2' }), [])
 })
 
-test('SQLite: when its thread ends another one goes on; rows that run stay open, and what was under way may be given up', async () => {
+test('SQLite: when its thread ends another one goes on; open rows stay open, and writes under way may fail', async () => {
   const threads: Worker[] = []
   const note = (worker: Worker): unknown => threads.push(worker)
   process.on('worker', note)

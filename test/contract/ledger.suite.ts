@@ -162,7 +162,7 @@ export function ledgerSuite(
     assert.equal(await ledger.get('wrk_1', 'req_2'), undefined)
   })
 
-  rule('what was taken for lost is put right by its close, in the row and in the sums, once', async (store, clock) => {
+  rule('the close of a row that counted as lost corrects the row and the sums, once', async (store, clock) => {
     await using ledger = await store.open(clock)
     const query = { workspace: 'wrk_1', day: 0, keyId: undefined, metadataKey: undefined }
     for (const requestId of ['req_1', 'req_2']) await ledger.open({ ...opening, requestId }, maxCost, undefined)

@@ -28,7 +28,7 @@ presetStoreSuite(
   { skip: skipWithoutMongo },
 )
 
-test('MongoDB: who does not get its turn in time is refused as a conflict, and writes nothing, also later', {
+test('MongoDB: a write that does not get its turn in time is a conflict, and writes nothing, also later', {
   skip: skipWithoutMongo,
 }, async () => {
   const mongo = await emptied()

@@ -139,14 +139,14 @@ export function presetStoreSuite(
       assert.deepEqual(pages, [[1, 2, 3], [4, 5], [6]])
     })
 
-    rule('a preset changes its place in the list even where clocks go back', async (store) => {
+    rule('a preset moves in the list even if the clock goes back', async (store) => {
       await store.createVersion('wrk_1', 'a', draft({ createdAt: 5_000 }))
       await store.createVersion('wrk_1', 'a', draft({ createdAt: 4_000 }))
       const found = await store.get('wrk_1', 'a')
       assert.deepEqual([found?.preset.updatedAt, found?.designated.createdAt], [5_000, 4_000])
     })
 
-    rule('what was given comes back as it is, whatever its members are called', async (store) => {
+    rule('settings come back unchanged, whatever the names of their members', async (store) => {
       const config = { $set: { 'a.b': null }, '': [[], {}, 'ä\u0000'], n: [1, -0.5, 1e300], tools: [{ $ref: '#' }] }
       await store.createVersion('wrk_1', 'a', draft({ config, settings: config, systemPrompt: 'ö\n' }))
       const found = await store.get('wrk_1', 'a')

@@ -24,7 +24,7 @@ export function replayClaimsSuite(name: string, make: MakePlace, options: SuiteO
       assert.equal((await entriesOf(other, organizationId)).length, 1)
     })
 
-    rule('of entries at once only those are left out whose token was claimed before', async ({ store, other }) => {
+    rule('of concurrent entries only those are left out whose token was claimed before', async ({ store, other }) => {
       const { organizationId } = await makeOrganization(store)
       assert.equal(await claim(store, organizationId), true)
       const written = await Promise.all([

@@ -97,7 +97,7 @@ export function activityCases(test: StoreTest): void {
     assert.deepEqual(await timesOf({ to: 1_000 }), [])
   })
 
-  test('what an import brings counts once it is there, what a fork copies does not, and removal takes it away', async ({
+  test('the activity of an import counts after its commit, that of a fork does not, and a removal takes it away', async ({
     store,
   }) => {
     const step = assistant('msg_step', { timeCreated: 7, timeCompleted: 8 })

@@ -88,7 +88,7 @@ test('a step with 30 long results writes each of them once (MongoDB)', { skip: s
   assert.ok(bytes > LEAST_BYTES && bytes < MOST_BYTES, `${bytes} bytes`)
 })
 
-test('who reads many long events reads hardly more than their texts (MongoDB)', {
+test('reading many long events transfers hardly more than their texts (MongoDB)', {
   skip: skipWithoutMongo,
 }, async () => {
   const uri = `${mongoUri()}&monitorCommands=true`

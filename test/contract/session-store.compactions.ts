@@ -59,7 +59,7 @@ export function compactionCases(test: StoreTest): void {
     assert.deepEqual(await step(), [])
   })
 
-  test('a compaction begins a run, for the account of whoever asked, and ends it without going on with an older one', async (fixture) => {
+  test('a compaction begins a run on the account of its admitter, and ends it without continuing an older one', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     await store.recordStep(lease, { message: assistant('msg_step', { timeStreamed: 1, timeCompleted: 1 }), events: [] })

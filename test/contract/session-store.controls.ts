@@ -69,7 +69,7 @@ export function controlCases(test: StoreTest): void {
     assert.deepEqual(await ids({ projectId: 'prj_2', subpath: 'a/b' }), ['ses_1'])
   })
 
-  test('a move splits promotion: what was admitted before it, the move alone, what was admitted after it', async (fixture) => {
+  test('a move splits promotion: inputs before it, the move alone, inputs after it', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     await admit(store, 'queue', 'msg_q1')
@@ -116,7 +116,7 @@ export function controlCases(test: StoreTest): void {
     assert.equal(await store.acquireLease('own_1', longMs), undefined)
   })
 
-  test('what begins a run after a move begins it in the new location', async ({ store, longMs }) => {
+  test('an input that begins a run after a move begins it in the new location', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     await store.moveSession(W, moveAdmission('msg_1', { move: there }))
     await admit(store, 'steer', 'msg_2')

@@ -38,7 +38,7 @@ export function eventCases(test: StoreTest): void {
     )
   })
 
-  test('nothing written before is sent to one who asks from now on', async ({ store }) => {
+  test('a reader from now on gets no earlier events', async ({ store }) => {
     await store.createSession(W, newSession())
     await new Promise((resolve) => setTimeout(resolve, 50))
     const [event] = await eventsOf(store, 1, () => admit(store, 'steer', 'msg_1'))
@@ -191,7 +191,7 @@ export function eventCases(test: StoreTest): void {
 
 /** Notices of change. */
 export function changeCases(test: StoreTest): void {
-  test('a listener is notified of what changed for those who wait, until it is disposed', async (fixture) => {
+  test('a listener is notified of changes until it is disposed', async (fixture) => {
     const { store } = fixture
     const received: (readonly string[])[] = []
     const listener = store.onChange(({ workspace, sessionId, kinds }) => {
@@ -221,7 +221,7 @@ export function changeCases(test: StoreTest): void {
     assert.deepEqual(received, [])
   })
 
-  test('what a run writes while it gets on concerns nobody who waits', async (fixture) => {
+  test('the progress of a run notifies no waiting listener', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     const received: unknown[] = []
@@ -307,7 +307,7 @@ export function retentionCases(test: StoreTest): void {
     assert.deepEqual(texts(events), ['lost', 'kept'])
   })
 
-  test('what expires of other workspaces is missed by nobody', async ({ store, clock }) => {
+  test('expired events of other workspaces cause no missed notice', async ({ store, clock }) => {
     await using live = await tail(store)
     const [own] = await eventsOf(store, 1, () => store.createSession(W, newSession()))
     await live.events(1)

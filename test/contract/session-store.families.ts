@@ -47,7 +47,7 @@ export function familyCases(test: StoreTest): void {
     await removed
   })
 
-  test('a removed session is gone at once, and those below it follow, children first; each says so', async ({
+  test('a removed session is gone at once, and its descendants follow, children first, each with an event', async ({
     store,
   }) => {
     const below = { ses_a: 'ses_root', ses_b: 'ses_root', ses_aa: 'ses_a' }

@@ -27,7 +27,7 @@ async function waiting({ store }: StoreFixture): Promise<string[]> {
 
 /** Inbox items of all types: the list of them, their cancellation, and changes of their delivery. */
 export function inboxItemCases(test: StoreTest): void {
-  test('what waits is listed in order of admission, of all types and deliveries, from any place on', async (fixture) => {
+  test('waiting inputs of all types and deliveries are listed in order of admission, from any place', async (fixture) => {
     const { store, clock } = fixture
     await begin(fixture)
     const synthetic = { text: 'A build failed', description: 'CI', metadata: { $a: { 'b.c': [1] } } }
@@ -82,7 +82,7 @@ export function inboxItemCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1'])
   })
 
-  test('only what waits for the other boundary can have its delivery changed', async (fixture) => {
+  test('only an input that waits for the other boundary can change its delivery', async (fixture) => {
     const { store } = fixture
     await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
@@ -113,7 +113,7 @@ export function inboxItemCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), ['msg_1'])
   })
 
-  test('what is cancelled never enters; cancelling it again, or what does not wait, writes nothing', async (fixture) => {
+  test('a cancelled input never enters; cancelling it again, or an input that does not wait, writes nothing', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     await store.createSession(W, newSession('ses_2'))
@@ -139,7 +139,7 @@ export function inboxItemCases(test: StoreTest): void {
     assert.equal((await get(store)).location.directory, '/project')
   })
 
-  test('what was cancelled keeps its id: it is refused when it is sent again, and wakes nobody', async (fixture) => {
+  test('a cancelled input keeps its id: it is refused when it is sent again, and wakes no run', async (fixture) => {
     const { store } = fixture
     await store.createSession(W, newSession())
     await store.createSession(W, newSession('ses_2'))
@@ -166,7 +166,7 @@ export function inboxItemCases(test: StoreTest): void {
     assert.deepEqual([await waiting(fixture), names(await messages(store))], [[], []])
   })
 
-  test('what is cancelled and sent again at once is refused', async (fixture) => {
+  test('an input that is cancelled and sent again concurrently is refused', async (fixture) => {
     const { store } = fixture
     await store.createSession(W, newSession())
     await store.admitPrompt(W, admission('msg_1', { wake: false }))

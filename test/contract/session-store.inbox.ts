@@ -116,7 +116,7 @@ export function inboxCases(test: StoreTest): void {
     for (const { reason } of refused) assert.equal(reason.reason, 'PROMPT_CONFLICT')
   })
 
-  test('one that is refused does not sink those beside it', async ({ store, longMs }) => {
+  test('a refused admission does not fail concurrent ones', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     await admit(store, 'steer', 'msg_0')
     const outcomes = await Promise.allSettled(
@@ -130,7 +130,7 @@ export function inboxCases(test: StoreTest): void {
     assert.deepEqual(names(promoted), ['msg_0', 'msg_1', 'msg_2', 'msg_3'])
   })
 
-  test('one that fails does not sink those beside it', async ({ store, longMs }) => {
+  test('a failing admission does not fail concurrent ones', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     const metadata = { count: 1n } as unknown as JsonObject
     const broken = admission('msg_broken', { prompt: { text: '', files: [], agents: [], metadata } })
@@ -143,7 +143,7 @@ export function inboxCases(test: StoreTest): void {
     assert.deepEqual(names(promoted), ['msg_1', 'msg_2'])
   })
 
-  test('what is admitted at once keeps the order of the calls', async ({ store, longMs }) => {
+  test('concurrent admissions keep the order of their calls', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     const ids = Array.from({ length: 16 }, (_, i) => `msg_${15 - i}`)
     await Promise.all(ids.map((id) => store.admitPrompt(W, admission(id))))
@@ -165,7 +165,7 @@ export function inboxCases(test: StoreTest): void {
     assert.equal(await store.isBusy(W, 'ses_1'), true)
   })
 
-  test('a repeat wakes the session whatever became of its input', async (fixture) => {
+  test('a repeated admission wakes the session, whatever the state of its input', async (fixture) => {
     const { store, longMs } = fixture
     const first = await begin(fixture)
     await admit(store, 'queue', 'msg_waits')

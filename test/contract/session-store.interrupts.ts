@@ -59,7 +59,7 @@ export function interruptCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q'])
   })
 
-  test('what is admitted after an interrupt stays out of the run that ends, and is due after it', async (fixture) => {
+  test('inputs that are admitted after an interrupt stay out of the run that ends, and are due after it', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     await admit(store, 'queue', 'msg_q')
@@ -92,7 +92,7 @@ export function interruptCases(test: StoreTest): void {
     }
   })
 
-  test('a second interrupt takes back what became due since the first, and a repeated admission wakes again', async (fixture) => {
+  test('a second interrupt parks inputs that became due since the first, and a repeated admission wakes again', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     await store.requestInterrupt(W, 'ses_1')
@@ -105,7 +105,7 @@ export function interruptCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_q'])
   })
 
-  test('an interrupt outlives the owner who did not hear it', async (fixture) => {
+  test('an interrupt survives the owner that did not notice it', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     await store.requestInterrupt(W, 'ses_1')

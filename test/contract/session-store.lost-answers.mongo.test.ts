@@ -59,7 +59,7 @@ suite('a write whose answer is lost after its commit', { skip: skipWithoutMongo 
     )
   })
 
-  test('is refused all the same when it is another one that was done', async () => {
+  test('is refused if the write that was done is another one', async () => {
     await using fixture = await open()
     const { store } = fixture
     const staged = await store.stageSession(W, 'ses_1', 'fork')

@@ -193,7 +193,7 @@ export function permissionCases(test: StoreTest): void {
     assert.deepEqual(await store.readPermissionAnswer(lease, 'per_1'), { reply: 'reject', message: 'no' })
   })
 
-  test('a rejection without a message parks what waits, and nothing that is admitted later', async (fixture) => {
+  test('a rejection without a message parks waiting inputs, and none that are admitted later', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     for (const id of ['per_0', 'per_1']) await store.requestPermission(lease, request(id))

@@ -61,7 +61,7 @@ export function promotionCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(lease, 'idle')).messages), [])
   })
 
-  test('a session that is woken runs what is parked steers first, then one queued item after the other', async (fixture) => {
+  test('a woken session runs its parked inputs: steers first, then one queued item after the other', async (fixture) => {
     const { store, longMs } = fixture
     await store.createSession(W, newSession())
     for (const id of ['msg_q1', 'msg_q2']) {
@@ -140,7 +140,7 @@ export function promotionCases(test: StoreTest): void {
     assert.equal(event?.data.type, 'inbox-delivered')
   })
 
-  test('who admitted the last promoted input is known', async (fixture) => {
+  test('returns the admitter of the last promoted input', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     const second = { ...admitter, apiKeyId: 'key_2' }
@@ -150,7 +150,7 @@ export function promotionCases(test: StoreTest): void {
     assert.deepEqual(await store.lastAdmitter(lease), second)
   })
 
-  test('before the first promotion nobody admitted', async ({ store, longMs }) => {
+  test('returns no admitter before the first promotion', async ({ store, longMs }) => {
     await store.createSession(W, newSession())
     await admit(store, 'steer', 'msg_1')
     assert.equal(await store.lastAdmitter(await acquire(store, longMs)), undefined)

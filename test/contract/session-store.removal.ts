@@ -78,7 +78,7 @@ export function removalCases(test: StoreTest): void {
     await assert.rejects(store.removeSession(OTHER, 'ses_1'), missing)
   })
 
-  test('whoever runs a removed session has lost its lease', async (fixture) => {
+  test('the owner of a removed session has lost its lease', async (fixture) => {
     const { store, longMs } = fixture
     const lease = await begin(fixture)
     await store.removeSession(W, 'ses_1')
@@ -159,7 +159,7 @@ export function removalCases(test: StoreTest): void {
     assert.equal(await store.takeRemoval(HOUR_MS), undefined)
   })
 
-  test('who comes back gets the event of the removal, and nothing else of the session', async (fixture) => {
+  test('a reader that resumes gets the event of the removal, and nothing else of the session', async (fixture) => {
     const { store } = fixture
     await using before = await tail(store)
     const [created] = await eventsOf(store, 1, () => store.createSession(W, newSession('ses_other')))
@@ -218,7 +218,7 @@ export function removalCases(test: StoreTest): void {
     )
   })
 
-  test('a session that is made anew has its numbers above those of the removed one, however it is made', async (fixture) => {
+  test('a new session under the id of a removed one continues its event numbers, however it is created', async (fixture) => {
     const { store } = fixture
     await store.createSession(OTHER, newSession())
     await store.createSession(W, newSession('ses_2'))
@@ -265,7 +265,7 @@ export function removalCases(test: StoreTest): void {
     assert.equal(textOf(await store.getInput(W, 'ses_2', 'msg_first')), 'other')
   })
 
-  test('a session that cannot be read keeps its place in lists, spoils no other, and can be removed', async (fixture) => {
+  test('an unreadable session stays in lists, harms no other, and can be removed', async (fixture) => {
     const fields = ['model', 'tokens', 'costNanos', 'lastAdmitter', 'wake', 'metadata', 'permissions', 'fork']
     for (const [i, field] of fields.entries()) {
       fixture.clock.advance(1)
@@ -299,7 +299,7 @@ export function removalCases(test: StoreTest): void {
     assert.deepEqual(await Promise.all(parents), [undefined, 'ses_1', undefined])
   })
 
-  test('who waits for the session is notified', async ({ store }) => {
+  test('a listener that waits for the session is notified', async ({ store }) => {
     await store.createSession(W, newSession())
     const seen: string[] = []
     using _ = store.onChange(({ sessionId, kinds }) => sessionId === 'ses_1' && seen.push(...kinds))

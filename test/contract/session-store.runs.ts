@@ -127,7 +127,7 @@ export function runCases(test: StoreTest): void {
     assert.equal((await get(store)).timeIdle, first + 1)
   })
 
-  test('what is due when a run ends is due for the next owner, however it ended', async (fixture) => {
+  test('inputs that are due when a run ends are due for the next owner, however it ended', async (fixture) => {
     const { store, longMs } = fixture
     let lease = await begin(fixture)
     const ids = ['msg_q1', 'msg_q2', 'msg_q3']
@@ -157,7 +157,7 @@ export function runCases(test: StoreTest): void {
     )
   })
 
-  test('a run that is abandoned has failed; what is due beside it stays due', async (fixture) => {
+  test('an abandoned run has failed; other due inputs stay due', async (fixture) => {
     const { store, longMs } = fixture
     const error = { type: 'internal', message: 'never got on' }
     const lease = await begin(fixture)
@@ -187,7 +187,7 @@ export function runCases(test: StoreTest): void {
     assert.deepEqual(names((await store.promote(next, 'idle')).messages), ['msg_1'])
   })
 
-  test('what an older owner left is settled: tool calls, the step, requests', async (fixture) => {
+  test('settles tool calls, the step and requests that an older owner left', async (fixture) => {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     const done = { ...toolPart('call_done', 'completed'), content: [{ type: 'text', text: 'read' } as const] }

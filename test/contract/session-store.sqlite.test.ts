@@ -121,7 +121,7 @@ test('no reader is shown the position of an event that was never committed, sinc
   assert.deepEqual(agents, ['a', 'b', 'c', 'd'])
 })
 
-test('opening a file parks what waits where that is wanted, and leaves a run that has begun to be ended', async () => {
+test('opening a file parks waiting inputs if asked to, and leaves a begun run for its next owner', async () => {
   await using fixture = await open()
   await begin(fixture)
   await fixture.store.createSession(W, newSession('ses_2'))
@@ -200,7 +200,7 @@ test('a reader of a long log lets others work', async () => {
   assert.ok(turns >= 9, `${turns} turns of the event loop`)
 })
 
-test('what a restart cut off is removed: a removal under way, and a session that was staged', async () => {
+test('a restart finishes an interrupted removal, and removes a staged session', async () => {
   await using fixture = await open()
   await begin(fixture)
   await fixture.store.createSession(W, newSession('ses_child'), 'ses_1')

@@ -99,7 +99,7 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual([source.timeArchived, (await store.getSession(W, 'ses_2'))?.timeArchived], [5, undefined])
   })
 
-  test('giving up what was committed changes nothing', async ({ store }) => {
+  test('giving a committed session up changes nothing', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'fork')
     await store.appendStaged(staged, [said('msg_1')])
     await store.commitStaged(staged, fromStaged('ses_1'))
@@ -108,7 +108,7 @@ export function stagingCases(test: StoreTest): void {
     assert.deepEqual(names(await messages(store)), ['msg_1'])
   })
 
-  test('what is staged from a session is refused once that is removed, also when another one has its id', async ({
+  test('refuses to commit a copy of a session that was removed, also when another one has its id', async ({
     store,
   }) => {
     const incarnation = async (): Promise<string> =>
@@ -128,7 +128,7 @@ export function stagingCases(test: StoreTest): void {
     assert.notEqual(await incarnation(), source.incarnation)
   })
 
-  test('what is staged is found in its workspace and under its id alone', async ({ store }) => {
+  test('a staged session is found only in its workspace and under its id', async ({ store }) => {
     const staged = await store.stageSession(W, 'ses_1', 'import')
     await store.appendStaged(staged, [said('msg_1')])
     for (const other of [

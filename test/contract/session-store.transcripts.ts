@@ -85,7 +85,7 @@ export function transcriptCases(test: StoreTest): void {
     assert.equal(await fixture.store.getMessage(W, 'ses_2', 'msg_first'), undefined)
   })
 
-  test('a transcript is read from the start or from a place, without what waits', async (fixture) => {
+  test('a transcript is read from the start or from a place, without waiting inputs', async (fixture) => {
     const { store } = fixture
     const lease = await begin(fixture)
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })

@@ -33,7 +33,7 @@ const refused = { type: 'provider.refused', message: 'no' }
 
 /** How a session becomes due. */
 export function wakeCases(test: StoreTest): void {
-  test('a resume goes on after a run that failed: a run begins without an input, for the account of who asked', async (fixture) => {
+  test('a resume after a failed run begins a run without an input, on the account of its caller', async (fixture) => {
     const { store, longMs } = fixture
     await ended(fixture, { error: refused })
     await store.resumeRun(W, 'ses_1', other)

@@ -42,7 +42,7 @@ export function signingKeysSuite(name: string, create: () => Promise<SigningKeyD
       assert.deepEqual(await store.revise(() => undefined), [])
     })
 
-    test('what is written is read as it was, in its order, by whoever has the store open', async () => {
+    test('keys are read as they were written, in order, through every open store', async () => {
       const keys = [newKey('sig_b'), newKey('sig_a')]
       assert.deepEqual(await store.revise(() => keys), keys)
       const read = await other.list()
@@ -52,7 +52,7 @@ export function signingKeysSuite(name: string, create: () => Promise<SigningKeyD
       )
     })
 
-    test('a decision sees what is there, and replaces all of it, or writes nothing', async () => {
+    test('a decision sees all keys, and replaces all of them or writes nothing', async () => {
       const changed = { ...newKey('sig_a'), sealed: Uint8Array.from([9]) }
       await store.revise(() => [newKey('sig_a'), newKey('sig_b')])
       assert.deepEqual(kidsOf(await other.revise(() => undefined)), ['sig_a', 'sig_b'])
@@ -69,7 +69,7 @@ export function signingKeysSuite(name: string, create: () => Promise<SigningKeyD
       assert.deepEqual(await other.list(), [])
     })
 
-    test('of those who make the first key at once exactly one does, and all get that one', async () => {
+    test('of concurrent creators of the first key exactly one succeeds, and all get its key', async () => {
       const all = await Promise.all(
         Array.from({ length: 8 }, (_, index) => {
           const make = (keys: readonly SigningKey[]) => (keys.length > 0 ? undefined : [newKey(`sig_${index}`)])

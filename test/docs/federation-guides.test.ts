@@ -27,7 +27,7 @@ test('there is a guide for each provider, and the list has them all', () => {
   assert.equal(guides.length, 7)
 })
 
-test('what is said of refusals has every reason', () => {
+test('the table of refusals has every reason', () => {
   const [, table = ''] = readFileSync(`${folder}README.md`, 'utf8').split('| Reason |')
   const reasons = [...table.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name)
   for (const name of [...STEP_NAMES, 'issuer_keys']) assert.ok(name === 'form' || reasons.includes(name), name)
@@ -59,7 +59,7 @@ for (const name of guides) {
       }
     })
 
-    test('the sample claims come to what the guide says', async () => {
+    test('the sample claims are admitted or refused as the guide says', async () => {
       await using exchange = openExchange()
       const { key, clock, steps } = exchange
       const ground = groundWith(key, { policy: { subject, audience, condition }, issuer: { url } })
@@ -77,7 +77,7 @@ for (const name of guides) {
       }
     })
 
-    test('it says how to exchange, and what to do when that is refused', () => {
+    test('shows the exchange, and what to do when it is refused', () => {
       for (const parameter of ['grant_type=urn:ietf:params:oauth:grant-type:token-exchange', 'federation_policy_id=']) {
         assert.ok(text.includes(parameter), parameter)
       }
