@@ -14,15 +14,8 @@ const locationInfo = z
 
 function fromLocation(location: Location | undefined): JsonOf<typeof locationInfo> {
   if (location === undefined) throw new Error('The catalog returned no location')
-  const { directory, project } = location
-  return {
-    directory,
-    project: {
-      id: project?.projectId ?? '',
-      directory: project?.directory ?? '',
-      canonical: project?.canonicalDirectory ?? '',
-    },
-  }
+  const { directory, projectId, projectDirectory, canonicalDirectory } = location
+  return { directory, project: { id: projectId, directory: projectDirectory, canonical: canonicalDirectory } }
 }
 
 export const getLocation = operation({

@@ -1,6 +1,5 @@
 import type { CatalogEvent } from '#gen/portico/catalog/v1/event_pb.js'
 import type { JsonOf } from '../kinds.ts'
-import { fromSetTime } from '../records/time.ts'
 import type { event as shown } from './schemas.ts'
 
 const TYPES = {
@@ -18,7 +17,7 @@ export function fromCatalogEvent({
   directory,
   event,
 }: CatalogEvent): JsonOf<typeof shown> | undefined {
-  const head = { id: eventId, created: fromSetTime(createTime), location: { directory } }
+  const head = { id: eventId, created: createTime, location: { directory } }
   switch (event.case) {
     case 'agentsUpdated':
     case 'skillsUpdated':

@@ -19,7 +19,7 @@ const updated = (directory: string, change: Change = { case: 'agentsUpdated', va
       case: 'event',
       value: {
         eventId: 'evt_c1',
-        createTime: { seconds: 1_700_000_000n, nanos: 250_000_000 },
+        createTime: 1_700_000_000_250,
         directory,
         event: change,
       },

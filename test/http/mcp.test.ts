@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { scriptedServer } from '#test/support/mcp.ts'
 import { openPortico } from '#test/support/portico.ts'
+import { waitFor } from '#test/support/wait-until.ts'
 
 test('mcp.list answers the location and its servers, with their errors', async () => {
   const { entry } = scriptedServer('/tmp/no-such-folder', 'hostile')
@@ -10,7 +11,10 @@ test('mcp.list answers the location and its servers, with their errors', async (
     { PORTICO_TRUSTED_DIRECTORIES: '["/"]' },
     { 'opencode.json': JSON.stringify({ mcp }) },
   )
-  const answer = await portico.fetch('/api/mcp')
+  const list = () => portico.fetch('/api/mcp')
+  // A list waits for a server, but not for ever.
+  await waitFor('the server to start', async () => !(await (await list()).text()).includes('"starting"'))
+  const answer = await list()
   assert.equal(answer.status, 200)
   assert.deepEqual(await answer.json(), {
     location: { directory: portico.project },

@@ -78,11 +78,12 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
     `import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
      import { agentFiles } from ${module('agents/agent-definition.ts')}
      import { FileSource } from ${module('definitions/file-source.ts')}
+     import { PermissionRule_Effect as Effect } from ${JSON.stringify(import.meta.resolve('#gen/portico/catalog/v1/catalog_pb.js'))}
      import { DirectoryWatchers } from ${module('watch/directory-watchers.ts')}
      const directory = mkdtempSync(tmpdir() + '/portico-few-')
      process.on('exit', () => rmSync(directory, { recursive: true }))
      writeFileSync(directory + '/opencode.json', '{"permissions":[{"action":"*","resource":"*","effect":"deny"}]}')
-     const location = { directory, project: { id: 'global', directory, canonicalDirectory: directory }, subpath: '' }
+     const location = { directory, projectId: 'global', projectDirectory: directory, canonicalDirectory: directory, subpath: '' }
      const logger = { warn: () => {} }`,
     `async () => {
       const agents = new FileSource(agentFiles(directory + '/none'), { watchers: new DirectoryWatchers(), logger })
@@ -90,7 +91,7 @@ const ATTEMPTS: Readonly<Record<string, readonly [imports: string, attempt: stri
       const { value: [document] } = await open.read().catch((error) => {
         throw error.code === 'EMFILE' ? { kind: 'short' } : error
       })
-      return document.permissions.at(-1).effect === 'deny' ? 'done' : 'forgotten'
+      return document.permissions.at(-1).effect === Effect.DENY ? 'done' : 'forgotten'
     }`,
     'short',
   ],

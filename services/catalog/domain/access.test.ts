@@ -1,32 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sameAccesses, savePatternsOf } from './access.ts'
+import { accessTo, sameAccesses, savePatternsOf } from './access.ts'
 
-test('accesses are equal whatever their order', () => {
-  const [a, b] = [
-    { action: 'read', resources: ['x', 'y'] },
-    { action: 'edit', resources: ['z'] },
-  ]
-  assert.ok(sameAccesses([a, b], [b, { action: 'read', resources: ['y', 'x'] }]))
+test('compares accesses whatever their order', () => {
+  const [a, b] = [accessTo('read', ['x', 'y']), accessTo('edit', ['z'])]
+  assert.ok(sameAccesses([a, b], [b, accessTo('read', ['y', 'x'])]))
   assert.ok(!sameAccesses([a, b], [a]))
   assert.ok(!sameAccesses([a], [a, a]))
-  assert.ok(!sameAccesses([a], [{ action: 'edit', resources: ['x', 'y'] }]))
-  assert.ok(!sameAccesses([{ action: 'a', resources: ['b,c'] }], [{ action: 'a', resources: ['b', 'c'] }]))
+  assert.ok(!sameAccesses([a], [accessTo('edit', ['x', 'y'])]))
+  assert.ok(!sameAccesses([accessTo('a', ['b,c'])], [accessTo('a', ['b', 'c'])]))
 })
 
-test('an always answer saves the resources, and nothing when one contains a wildcard', () => {
-  assert.deepEqual(
-    savePatternsOf([
-      { action: 'grep', resources: ['x'] },
-      { action: 'read', resources: ['x'] },
-    ]),
-    ['x'],
-  )
-  assert.deepEqual(savePatternsOf([{ action: 'bash', resources: ['ls', 'rm *'] }]), [])
+test('saves the resources of a call, and nothing when one contains a wildcard', () => {
+  assert.deepEqual(savePatternsOf([accessTo('grep', ['x']), accessTo('read', ['x'])]), ['x'])
+  assert.deepEqual(savePatternsOf([accessTo('bash', ['ls', 'rm *'])]), [])
 })
 
-test('a guarded file is part of what an access is, and all that an always answer saves', () => {
-  const plain = { action: 'edit', resources: ['opencode.json', 'link'] }
+test('compares the guarded files of accesses, and saves nothing else of them', () => {
+  const plain = accessTo('edit', ['opencode.json', 'link'])
   const guarded = { ...plain, guardedPath: '/p/opencode.json' }
   assert.ok(sameAccesses([guarded], [{ ...guarded, resources: ['link', 'opencode.json'] }]))
   assert.ok(sameAccesses([plain], [{ ...plain, guardedPath: undefined }]))

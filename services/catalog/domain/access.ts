@@ -1,10 +1,12 @@
-/** One kind of access that a tool call requires permission for. */
-export interface ToolAccess {
-  readonly action: string
-  /** Paths relative to the location (`.` is the location), absolute paths outside of it, or a command. */
-  readonly resources: readonly string[]
-  /** Absolute real path of the file that is changed, if the rules of agents alone must not allow that. */
-  readonly guardedPath?: string | undefined
+import { create } from '@bufbuild/protobuf'
+import { type ToolAccess, ToolAccessSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+
+/**
+ * An access that requires permission. `resources`: paths relative to the location (`.` is the location), absolute paths
+ * outside of it, or a command.
+ */
+export function accessTo(action: string, resources: string[]): ToolAccess {
+  return create(ToolAccessSchema, { action, resources })
 }
 
 /** Whether two lists of accesses are equal, in any order of accesses and resources. */

@@ -1,5 +1,14 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  PermissionRule_Effect as Effect,
+  Agent_Mode as Mode,
+  type ModelRef,
+  ModelRefSchema,
+  type PermissionRule,
+  PermissionRuleSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import { isDeeperThan, isJson, isObject, type JsonObject, MAX_LEVELS } from '#shared/json.ts'
-import type { AgentDocument, AgentEntry, AgentMode, ModelRef, PermissionRule, RequestOverlay } from './agent.ts'
+import type { AgentDocument, AgentEntry, RequestOverlay } from './agent.ts'
 import { ASK_ALWAYS } from './builtin-agents.ts'
 import { AGENT_KEYS, fromLegacy, fromLegacyDocument, isLegacy } from './legacy-agent.ts'
 
@@ -14,6 +23,9 @@ const OLDER_KEYS = ['agent', 'tools', 'permission']
 const MAX_NAMED = 16
 const MCP_KEYS = ['type', 'command', 'environment', 'cwd', 'url', 'headers', 'oauth', 'timeout', 'enabled']
 const SILENT_KEYS = ['$schema', 'theme', 'keybinds', 'tui', 'username', 'share', 'autoupdate']
+
+const EFFECTS: Readonly<Record<string, Effect>> = { allow: Effect.ALLOW, deny: Effect.DENY, ask: Effect.ASK }
+const MODES: Readonly<Record<string, Mode>> = { primary: Mode.PRIMARY, subagent: Mode.SUBAGENT, all: Mode.ALL }
 
 /**
  * Reads the agents in a configuration document, also in OpenCode's older keys. A malformed agent is left out and
@@ -53,7 +65,7 @@ export function readConfigDocument(value: unknown, onProblem: (problem: string) 
  * Reads the agent in a Markdown file: its parsed front matter and its body. Unknown keys in the front matter make it
  * the legacy form. Throws DocumentError.
  */
-export function readMarkdownAgent(matter: unknown, body: string, mode?: AgentMode): AgentEntry {
+export function readMarkdownAgent(matter: unknown, body: string, mode?: Mode): AgentEntry {
   const fields = matter ?? {}
   if (!isObject(fields)) throw new DocumentError('the front matter is not a map')
   const entry = readAgentEntry(isLegacy(fields) ? fromLegacy(fields) : fields, 'front matter')
@@ -113,8 +125,9 @@ function readSteps(value: unknown, at: string): number {
   throw new DocumentError(`${at} is not an integer of 1 or more`)
 }
 
-function readMode(value: unknown, at: string): AgentMode {
-  if (value === 'primary' || value === 'subagent' || value === 'all') return value
+function readMode(value: unknown, at: string): Mode {
+  const mode = typeof value === 'string' && Object.hasOwn(MODES, value) ? MODES[value] : undefined
+  if (mode !== undefined) return mode
   throw new DocumentError(`${at} is not primary, subagent or all`)
 }
 
@@ -128,18 +141,20 @@ function readModel(value: unknown, variant: unknown, at: string): ModelRef {
   const match = typeof value === 'string' ? /^([^/#]+)\/([^#]+)(?:#(.+))?$/.exec(value) : null
   if (match === null) throw new DocumentError(`${at}.model is not of the form provider/model`)
   const [, providerId = '', modelId = '', suffix = ''] = match
-  return { providerId, modelId, variant: (typeof variant === 'string' ? variant : suffix) || undefined }
+  const named = typeof variant === 'string' ? variant : suffix
+  return create(ModelRefSchema, { providerId, modelId, variant: named || undefined })
 }
 
 function readRules(value: unknown, at: string): readonly PermissionRule[] {
   if (!Array.isArray(value)) throw new DocumentError(`${at} is not a list`)
   return value.map((rule: unknown, index) => {
     const effect = isObject(rule) ? rule.effect : undefined
-    if (!isObject(rule) || (effect !== 'allow' && effect !== 'deny' && effect !== 'ask')) {
+    if (!isObject(rule) || typeof effect !== 'string' || !Object.hasOwn(EFFECTS, effect)) {
       throw new DocumentError(`${at}[${index}] is not a rule with the effect allow, deny or ask`)
     }
     const action = readString(rule.action, `${at}[${index}].action`)
-    return { action, resource: readString(rule.resource, `${at}[${index}].resource`), effect }
+    const resource = readString(rule.resource, `${at}[${index}].resource`)
+    return create(PermissionRuleSchema, { action, resource, effect: EFFECTS[effect] })
   })
 }
 

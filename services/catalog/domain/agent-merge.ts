@@ -1,10 +1,12 @@
-import type { Agent, AgentDocument, AgentEntry, PermissionRule } from './agent.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Agent, Agent_Mode, AgentSchema, type PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { AgentDocument, AgentEntry } from './agent.ts'
 import { ASK_ALWAYS, BUILTIN_AGENTS, DEFAULT_RULES } from './builtin-agents.ts'
 
 /** The agents of a location. */
 export interface AgentSet {
   /** The default agent first, then in order of definition. */
-  readonly agents: readonly Agent[]
+  readonly agents: Agent[]
   /** Undefined if no agent can be a session's. */
   readonly defaultId: string | undefined
 }
@@ -41,13 +43,13 @@ export function mergeAgents(
     return [toAgent(id, entry, expandHome(rules, home))]
   })
   const configured = documents.findLast((document) => document.defaultAgent !== undefined)?.defaultAgent
-  const selectable = agents.filter((agent) => agent.mode !== 'subagent' && !agent.hidden)
+  const selectable = agents.filter((agent) => agent.mode !== Agent_Mode.SUBAGENT && !agent.hidden)
   const chosen =
-    selectable.find((agent) => agent.id === configured) ??
-    selectable.find((agent) => agent.id === 'build') ??
+    selectable.find((agent) => agent.agentId === configured) ??
+    selectable.find((agent) => agent.agentId === 'build') ??
     selectable[0]
   if (chosen === undefined) return { agents, defaultId: undefined }
-  return { agents: [chosen, ...agents.filter((agent) => agent !== chosen)], defaultId: chosen.id }
+  return { agents: [chosen, ...agents.filter((agent) => agent !== chosen)], defaultId: chosen.agentId }
 }
 
 function mergeEntry(earlier: AgentEntry, later: AgentEntry): AgentEntry {
@@ -62,24 +64,23 @@ function mergeEntry(earlier: AgentEntry, later: AgentEntry): AgentEntry {
   }
 }
 
-function toAgent(id: string, entry: AgentEntry, permissions: readonly PermissionRule[]): Agent {
-  return {
-    id,
-    name: entry.name ?? id,
-    description: entry.description || undefined,
-    mode: entry.mode ?? 'primary',
-    hidden: entry.hidden ?? false,
-    color: entry.color || undefined,
-    system: entry.system || undefined,
-    model: entry.model,
-    steps: entry.steps || undefined,
+function toAgent(agentId: string, entry: AgentEntry, permissions: PermissionRule[]): Agent {
+  const { name = agentId, description, mode = Agent_Mode.PRIMARY, hidden, color, system, model, steps, request } = entry
+  return create(AgentSchema, {
+    agentId,
+    name,
+    description: description || undefined,
+    mode,
+    hidden,
+    color: color || undefined,
+    system: system || undefined,
+    model,
+    steps: steps || undefined,
     permissions,
-    request: {
-      headers: entry.request?.headers ?? {},
-      body: entry.request?.body ?? {},
-      settings: entry.request?.settings ?? {},
-    },
-  }
+    requestHeaders: request?.headers,
+    requestBody: request?.body ?? {},
+    requestSettings: request?.settings ?? {},
+  })
 }
 
 function expandHome(rules: readonly PermissionRule[], home: string): PermissionRule[] {

@@ -1,21 +1,5 @@
+import type { Agent_Mode, ModelRef, PermissionRule } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-
-/** Where an agent may be used: as a session's agent, by another agent, or both. */
-export type AgentMode = 'primary' | 'subagent' | 'all'
-
-/** A permission rule; `*` matches any sequence of characters, `?` matches one. The last matching rule wins. */
-export interface PermissionRule {
-  readonly action: string
-  readonly resource: string
-  readonly effect: 'allow' | 'deny' | 'ask'
-}
-
-export interface ModelRef {
-  readonly modelId: string
-  readonly providerId: string
-  /** Undefined: the default variant. */
-  readonly variant: string | undefined
-}
 
 /** What is added to requests to the provider. */
 export interface RequestOverlay {
@@ -24,28 +8,11 @@ export interface RequestOverlay {
   readonly settings: JsonObject
 }
 
-/** A role that a session can run in. */
-export interface Agent {
-  readonly id: string
-  readonly name: string
-  readonly description: string | undefined
-  readonly mode: AgentMode
-  readonly hidden: boolean
-  readonly color: string | undefined
-  readonly system: string | undefined
-  readonly model: ModelRef | undefined
-  /** Undefined: no limit of its own. */
-  readonly steps: number | undefined
-  /** Effective rules, defaults first. */
-  readonly permissions: readonly PermissionRule[]
-  readonly request: RequestOverlay
-}
-
 /** An agent as one document defines it; absent members are taken from earlier documents. */
 export interface AgentEntry {
   readonly name?: string
   readonly description?: string
-  readonly mode?: AgentMode
+  readonly mode?: Agent_Mode
   readonly hidden?: boolean
   readonly color?: string
   readonly system?: string

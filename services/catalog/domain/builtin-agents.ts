@@ -1,61 +1,70 @@
-import type { AgentEntry, PermissionRule } from './agent.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  PermissionRule_Effect as Effect,
+  Agent_Mode as Mode,
+  type PermissionRule,
+  PermissionRuleSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { AgentEntry } from './agent.ts'
 
-const rule = (action: string, resource: string, effect: PermissionRule['effect']): PermissionRule => ({
-  action,
-  resource,
-  effect,
-})
+export function rule(action: string, resource: string, effect: Effect): PermissionRule {
+  return create(PermissionRuleSchema, { action, resource, effect })
+}
 
 const ENVIRONMENT_FILES = [
-  rule('read', '*.env', 'ask'),
-  rule('read', '*.env.*', 'ask'),
-  rule('read', '*.env.example', 'allow'),
+  rule('read', '*.env', Effect.ASK),
+  rule('read', '*.env.*', Effect.ASK),
+  rule('read', '*.env.example', Effect.ALLOW),
 ]
 
 /** Rules that precede all others (instance facts 3.12). */
 export const DEFAULT_RULES: readonly PermissionRule[] = [
-  rule('*', '*', 'allow'),
-  rule('external_directory', '*', 'ask'),
-  rule('mcp', '*', 'ask'),
+  rule('*', '*', Effect.ALLOW),
+  rule('external_directory', '*', Effect.ASK),
+  rule('mcp', '*', Effect.ASK),
   ...ENVIRONMENT_FILES,
 ]
 
 /** The rule in place of rules that cannot be read. */
-export const ASK_ALWAYS = rule('*', '*', 'ask')
+export const ASK_ALWAYS = rule('*', '*', Effect.ASK)
 
-const NOTHING = [rule('*', '*', 'deny')]
+const NOTHING = [rule('*', '*', Effect.DENY)]
 
 const SEARCH_ONLY = [
   ...NOTHING,
-  ...['read', 'list', 'glob', 'grep'].map((action) => rule(action, '*', 'allow')),
+  ...['read', 'list', 'glob', 'grep'].map((action) => rule(action, '*', Effect.ALLOW)),
   // A command may change anything.
-  rule('bash', '*', 'ask'),
+  rule('bash', '*', Effect.ASK),
   ...ENVIRONMENT_FILES,
 ]
 
 /** Agents that exist without configuration, in the order of the list. */
 export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, AgentEntry>([
-  ['build', { mode: 'primary', description: 'Works on the project with every tool that its permissions allow' }],
+  ['build', { mode: Mode.PRIMARY, description: 'Works on the project with every tool that its permissions allow' }],
   [
     'plan',
     {
-      mode: 'primary',
+      mode: Mode.PRIMARY,
       description: 'Reads and plans; changes no files except its plans',
       system:
         'You are planning. Study the project, ask what is unclear, and write down what should be done and in which ' +
         'order. Change nothing: the only files that you may write are plans, as Markdown, in .opencode/plans/.',
       // Files in .opencode are guarded, so permission is also requested for a plan. A command may change anything.
       permissions: [
-        ...[rule('edit', '*', 'deny'), rule('edit', '.opencode/plans/*.md', 'allow'), rule('bash', '*', 'ask')],
-        ...[rule('task', '*', 'deny'), rule('task', 'explore', 'allow')],
+        ...[
+          rule('edit', '*', Effect.DENY),
+          rule('edit', '.opencode/plans/*.md', Effect.ALLOW),
+          rule('bash', '*', Effect.ASK),
+        ],
+        ...[rule('task', '*', Effect.DENY), rule('task', 'explore', Effect.ALLOW)],
       ],
     },
   ],
-  ['general', { mode: 'subagent', description: 'Works on one part of a larger task, or researches a question' }],
+  ['general', { mode: Mode.SUBAGENT, description: 'Works on one part of a larger task, or researches a question' }],
   [
     'explore',
     {
-      mode: 'subagent',
+      mode: Mode.SUBAGENT,
       description: 'Finds files and passages in the project, fast and without changing anything',
       system:
         'You find things in a project. Search broadly, then read what matters. Answer with the paths and the facts ' +
@@ -66,7 +75,7 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
   [
     'compaction',
     {
-      mode: 'primary',
+      mode: Mode.PRIMARY,
       hidden: true,
       description: 'Summarizes a conversation so that it can continue with less context',
       system:
@@ -78,7 +87,7 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
   [
     'title',
     {
-      mode: 'primary',
+      mode: Mode.PRIMARY,
       hidden: true,
       description: 'Finds a title for a conversation',
       system: 'Answer with a title for the conversation: one line, at most 50 characters, no quotation marks.',
@@ -88,7 +97,7 @@ export const BUILTIN_AGENTS: ReadonlyMap<string, AgentEntry> = new Map<string, A
   [
     'summary',
     {
-      mode: 'primary',
+      mode: Mode.PRIMARY,
       hidden: true,
       description: 'Says in a few words what was done',
       system:

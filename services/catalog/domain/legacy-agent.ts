@@ -1,5 +1,4 @@
 import { isObject } from '#shared/json.ts'
-import type { PermissionRule } from './agent.ts'
 
 /** Keys of the current form. */
 export const AGENT_KEYS: readonly string[] =
@@ -8,6 +7,13 @@ const KEYS = new Set(AGENT_KEYS)
 const LEGACY_KEYS = new Set('prompt tools permission disable options maxSteps'.split(' '))
 // One permission action covers every tool that changes files.
 const EDITING_TOOLS = new Set(['write', 'edit', 'patch', 'multiedit'])
+
+/** A rule of the current form that was not checked yet. */
+interface UncheckedRule {
+  readonly action: string
+  readonly resource: string
+  readonly effect: unknown
+}
 
 /** Whether front matter has keys that only the older form knows, or that are unknown. */
 export function isLegacy(fields: Readonly<Record<string, unknown>>): boolean {
@@ -62,7 +68,7 @@ function rulesOf({ tools, permission, permissions }: Readonly<Record<string, unk
   return Array.isArray(permissions) ? [...rules, ...permissions] : permissions
 }
 
-function toolRules(tools: unknown): PermissionRule[] {
+function toolRules(tools: unknown): UncheckedRule[] {
   if (!isObject(tools)) return ruleOf('*', '*', undefined)
   const effects = new Map<unknown, unknown>([
     [true, 'allow'],
@@ -73,7 +79,7 @@ function toolRules(tools: unknown): PermissionRule[] {
   )
 }
 
-function permissionRules(permission: unknown): PermissionRule[] {
+function permissionRules(permission: unknown): UncheckedRule[] {
   if (permission === undefined) return []
   if (!isObject(permission)) return ruleOf('*', '*', permission)
   return Object.entries(permission).flatMap(([action, value]) => {
@@ -84,8 +90,8 @@ function permissionRules(permission: unknown): PermissionRule[] {
 
 // The older form names tools of MCP servers as `server_tool`, also by patterns; rules have the resource `server/tool`.
 // Such a tool has no resource of its own there, so a rule for some resources is not about it.
-function ruleOf(action: string, resource: string, effect: unknown): PermissionRule[] {
-  const rule = { action, resource, effect: effect as 'ask' }
+function ruleOf(action: string, resource: string, effect: unknown): UncheckedRule[] {
+  const rule = { action, resource, effect }
   if (action === '*' || resource !== '*' || !/[_*]/.test(action)) return [rule]
   return [rule, { ...rule, action: 'mcp', resource: action.replaceAll('_', '?') }]
 }

@@ -1,18 +1,5 @@
+import { type PermissionRule, PermissionRule_Effect, type Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { matches } from '#shared/permission-pattern.ts'
-import type { PermissionRule } from './agent.ts'
-
-/** Instructions for one kind of work, which a model reads when it gets to that. */
-export interface Skill {
-  /** Path of its folder, relative to the folder of skills that contains it, with `/`. */
-  readonly id: string
-  /** For people; the id if its file has no name. */
-  readonly name: string
-  /** When it is useful; undefined: its file does not say. */
-  readonly description: string | undefined
-  readonly text: string
-  /** Absolute path of its file. Everything else in that folder belongs to it. */
-  readonly path: string
-}
 
 /** Maximum number of characters of the list that a model is shown. */
 const MAX_LIST = 16 << 10
@@ -22,7 +9,7 @@ const MAX_LIST = 16 << 10
  * model could only try them in vain; those that require a permission request are not.
  */
 export function skillList(skills: readonly Skill[], rules: readonly PermissionRule[]): string | undefined {
-  const lines = skills.filter(({ id }) => !isDenied(rules, id)).map(lineOf)
+  const lines = skills.filter(({ skillId }) => !isDenied(rules, skillId)).map(lineOf)
   if (lines.length === 0) return undefined
   const shown: string[] = []
   let room = MAX_LIST
@@ -36,12 +23,12 @@ export function skillList(skills: readonly Skill[], rules: readonly PermissionRu
   return [heading, ...shown, ...more].join('\n')
 }
 
-function lineOf({ id, name, description }: Skill): string {
-  const said = [name === id ? '' : name, description ?? ''].filter((part) => part !== '').join(': ')
-  return `- ${id}${said === '' ? '' : ` (${said.trim().replaceAll(/\s+/g, ' ')})`}`
+function lineOf({ skillId, name, description }: Skill): string {
+  const note = [name === skillId ? '' : name, description ?? ''].filter((part) => part !== '').join(': ')
+  return `- ${skillId}${note === '' ? '' : ` (${note.trim().replaceAll(/\s+/g, ' ')})`}`
 }
 
 function isDenied(rules: readonly PermissionRule[], id: string): boolean {
   const rule = rules.findLast(({ action, resource }) => matches(action, 'skill') && matches(resource, id))
-  return rule?.effect === 'deny'
+  return rule?.effect === PermissionRule_Effect.DENY
 }

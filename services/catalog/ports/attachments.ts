@@ -1,4 +1,4 @@
-import type { Location } from '../domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 
 export interface Attachment {
   readonly data: Uint8Array

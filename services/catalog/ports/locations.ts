@@ -1,5 +1,5 @@
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Principal } from '#shared/rpc/call-context.ts'
-import type { Location } from '../domain/location.ts'
 
 /** Knows which directories exist, and which projects they belong to. */
 export interface Locations {

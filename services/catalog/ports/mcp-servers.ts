@@ -1,8 +1,7 @@
-import type { Location } from '../domain/location.ts'
-import type { McpServerState } from '../domain/mcp/server-state.ts'
+import type { Location, McpServer } from '#gen/portico/catalog/v1/catalog_pb.js'
 
 /** Knows the MCP servers of open locations. */
 export interface McpServers {
   /** The servers of a location, usable or not, in the order of its configuration as last read. */
-  states(location: Location): readonly McpServerState[]
+  states(location: Location): McpServer[]
 }

@@ -1,9 +1,10 @@
+import type { Plugin, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AgentDocument } from '../domain/agent.ts'
-import type { HookedCall, HookedPrompt, KnownNames, PluginInfo } from '../domain/plugins/plugin.ts'
+import type { PackageTarget } from '../domain/plugins/package-targets.ts'
+import type { HookedCall, HookedPrompt, KnownNames } from '../domain/plugins/plugin.ts'
 import type { HookName, PluginEvent } from '../domain/plugins/registration.ts'
-import type { Skill } from '../domain/skill.ts'
+import type { ToolOutcome } from '../domain/tool-outcome.ts'
 import type { Source } from './source.ts'
-import type { ToolOutcome } from './tools.ts'
 
 /**
  * The plugins of a location, and what they do besides their tools. A plugin that fails in a hook has failed from then
@@ -12,7 +13,9 @@ import type { ToolOutcome } from './tools.ts'
  */
 export interface Plugins {
   /** Every configured plugin, in the order in which their hooks are called. */
-  readonly list: readonly PluginInfo[]
+  readonly list: Plugin[]
+  /** The packages that they come from. */
+  readonly packages: readonly PackageTarget[]
   /** Resolves when each has loaded or failed, or after 20 s. */
   settled(signal: AbortSignal): Promise<void>
   /** The hooks that some plugin has: calling any other one changes nothing. */

@@ -1,4 +1,4 @@
-import type { Location } from '../domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 
 /** A kind of thing that locations offer, such as agents or tools. A location has an open source of each. */
 export interface Source<T> {

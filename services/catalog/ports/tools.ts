@@ -1,13 +1,13 @@
+import type { Location, Tool, ToolAccess } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { ToolAccess } from '../domain/access.ts'
-import type { Location } from '../domain/location.ts'
+import type { ToolOutcome } from '../domain/tool-outcome.ts'
 import type { Source } from './source.ts'
 
 /** A tool call that has not begun. */
 export interface PreparedCall {
-  readonly accesses: readonly ToolAccess[]
+  readonly accesses: ToolAccess[]
   /** Patterns that an `always` reply saves; none if they would match more than this call. */
-  readonly savePatterns: readonly string[]
+  readonly savePatterns: string[]
   /** Whether a plugin or an MCP server carries it out. */
   readonly external: boolean
   /**
@@ -24,27 +24,6 @@ export interface CallIdentity {
   readonly callId: string
 }
 
-export interface ToolDescription {
-  readonly name: string
-  readonly description: string
-  readonly inputSchema: JsonObject
-}
-
-export type ToolContent =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'file'; readonly data: Uint8Array; readonly mime: string; readonly name: string }
-
-/** How a tool call ended; the error of a failure is for the model. */
-export type ToolOutcome =
-  | { readonly type: 'completed'; readonly content: readonly ToolContent[]; readonly metadata: JsonObject }
-  | {
-      readonly type: 'failed'
-      readonly kind: string
-      readonly message: string
-      readonly content: readonly ToolContent[]
-      readonly metadata: JsonObject
-    }
-
 /** Knows the tools of locations. */
 export type ToolSource = Source<Tools>
 
@@ -54,7 +33,7 @@ export type ToolSource = Source<Tools>
  */
 export interface Tools {
   /** In a fixed order. */
-  list(): readonly ToolDescription[]
+  list(): readonly Tool[]
   /** Checks a call and returns what it touches now: real paths, not only those in its input. Changes nothing. */
   prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall>
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { toOutcome } from '#services/catalog/adapters/mcp/tool-result.ts'
 import { asOperator, catalogTest, runTool, writeFiles } from '#test/support/catalog.ts'
 import { states } from '#test/support/plugins.ts'
+import { textContent } from '../domain/tool-outcome.ts'
 
 // Protobuf allows 100 of its own levels: what is nested more deeply cannot be sent to another process.
 
@@ -57,8 +58,8 @@ test('a structured result of an MCP server that is nested too deeply is only sho
     [20, true],
     [60, false],
   ] as const) {
-    const { metadata, content } = toOutcome({ structuredContent: deep(levels) }) ?? assert.fail()
+    const { metadata = {}, content } = toOutcome({ structuredContent: deep(levels) })?.value ?? assert.fail()
     assert.equal('structuredContent' in metadata, shown)
-    assert.deepEqual(content, [{ type: 'text', text: JSON.stringify(deep(levels)) }])
+    assert.deepEqual(content, [textContent(JSON.stringify(deep(levels)))])
   }
 })

@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { asOperator, openCatalog, runTool, writeFiles } from '#test/support/catalog.ts'
 import { freePorts } from '#test/support/free-ports.ts'
-import { configureMcp, mcpServers, packagedServer } from '#test/support/mcp.ts'
+import { configureMcp, mcpServers, packagedServer, untilOffered } from '#test/support/mcp.ts'
 
-test('server-everything over stdio and HTTP and server-filesystem, as they come from npm', async (t) => {
+test('offers the tools of server-everything, over stdio and HTTP, and of server-filesystem', async (t) => {
   await using catalog = await openCatalog()
   const { client, project, config } = catalog
   const [port] = await freePorts(1)
@@ -26,6 +26,7 @@ test('server-everything over stdio and HTTP and server-filesystem, as they come 
     off: { ...packagedServer('everything'), enabled: false },
   })
 
+  await untilOffered(catalog, 'every', 'files', 'far')
   const servers = await mcpServers(catalog)
   assert.deepEqual(
     Object.values(servers).map(({ name, status, error }) => [name, status, error]),

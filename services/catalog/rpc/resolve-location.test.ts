@@ -18,14 +18,13 @@ import { refusalOf } from '#test/support/rejects.ts'
 
 async function locationOf(catalog: CatalogFixture, directory?: string) {
   const { location } = await catalog.client.resolveLocation({ directory }, asOperator)
-  assert.ok(location?.project)
-  const { project, subpath } = location
+  assert.ok(location)
   return {
     directory: location.directory,
-    id: project.projectId,
-    root: project.directory,
-    canonical: project.canonicalDirectory,
-    subpath,
+    id: location.projectId,
+    root: location.projectDirectory,
+    canonical: location.canonicalDirectory,
+    subpath: location.subpath,
   }
 }
 

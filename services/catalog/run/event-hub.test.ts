@@ -1,32 +1,36 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EventHub, type HubItem } from './event-hub.ts'
+import { create } from '@bufbuild/protobuf'
+import { AgentsUpdatedSchema, CatalogEventSchema } from '#gen/portico/catalog/v1/event_pb.js'
+import { EventHub } from './event-hub.ts'
 
-const event = (directory: string, id = 'evt_1') => ({ id, timeCreated: 1, directory, type: 'agents-updated' }) as const
+const event = (directory: string, eventId = 'evt_1') => {
+  const change = { case: 'agentsUpdated', value: create(AgentsUpdatedSchema) } as const
+  return create(CatalogEventSchema, { eventId, createTime: 1, directory, event: change })
+}
 
-test('a slow reader gets only the last of a location’s events, in the order in which they came', async () => {
+test('gives a slow reader only the last event of each location, in order', async () => {
   const hub = new EventHub()
   const stream = hub.subscribe((directory) => directory !== '/hidden', new AbortController().signal)
-  assert.deepEqual((await stream.next()).value, { type: 'ready' })
+  assert.equal((await stream.next()).value?.case, 'connected')
   for (const [i, directory] of ['/a', '/b', '/hidden', '/a'].entries()) hub.publish(event(directory, `evt_${i}`))
-  assert.deepEqual((await stream.next()).value, { type: 'event', event: event('/b', 'evt_1') })
-  assert.deepEqual((await stream.next()).value, { type: 'event', event: event('/a', 'evt_3') })
+  assert.deepEqual((await stream.next()).value, { case: 'event', value: event('/b', 'evt_1') })
+  assert.deepEqual((await stream.next()).value, { case: 'event', value: event('/a', 'evt_3') })
   await stream.return(undefined)
 })
 
-test('a reader that falls behind receives missed, and then what comes after', async () => {
+test('notifies a reader that falls behind, and goes on with what comes after', async () => {
   const hub = new EventHub()
   const stream = hub.subscribe(() => true, new AbortController().signal)
   await stream.next()
   for (let i = 0; i <= 5_000; i++) hub.publish(event(`/${i}`))
-  const items: (HubItem | undefined)[] = [(await stream.next()).value]
+  assert.equal((await stream.next()).value?.case, 'missed')
   hub.publish(event('/after'))
-  items.push((await stream.next()).value)
-  assert.deepEqual(items, [{ type: 'missed' }, { type: 'event', event: event('/after') }])
+  assert.deepEqual((await stream.next()).value, { case: 'event', value: event('/after') })
   await stream.return(undefined)
 })
 
-test('a reader that leaves, waiting or not, ends the stream', async () => {
+test('ends the stream of a reader that leaves while it waits', async () => {
   const hub = new EventHub()
   const gone = new AbortController()
   const stream = hub.subscribe(() => true, gone.signal)
@@ -36,7 +40,7 @@ test('a reader that leaves, waiting or not, ends the stream', async () => {
   assert.deepEqual(await waiting, { done: true, value: undefined })
 })
 
-test('a reader that leaves while events come gets no more of them', async () => {
+test('gives no more events to a reader that leaves while they come', async () => {
   const hub = new EventHub()
   const gone = new AbortController()
   const stream = hub.subscribe(() => true, gone.signal)

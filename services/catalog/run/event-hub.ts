@@ -1,9 +1,12 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  EventsConnectedSchema,
+  EventsMissedSchema,
+  type StreamEventsResponse,
+} from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { CatalogEvent } from '#gen/portico/catalog/v1/event_pb.js'
 import { Broadcast } from '#shared/broadcast/broadcast.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { CatalogEvent } from '../domain/catalog-event.ts'
-
-/** What a subscriber receives: `ready` first, `missed` after it fell behind. */
-export type HubItem = { readonly type: 'ready' | 'missed' } | { readonly type: 'event'; readonly event: CatalogEvent }
 
 /** Passes events on to subscribers. */
 export class EventHub {
@@ -22,20 +25,26 @@ export class EventHub {
 
   /**
    * Events of the directories that `wants` admits, from now on, until the signal aborts. Of those that wait, the last
-   * that says something about a location is left. A subscriber that falls behind gets `missed`.
+   * that says something about a location is left. The first message confirms that the subscription has begun; another
+   * one follows when the subscriber fell behind and missed events.
    */
-  async *subscribe(wants: (directory: string) => boolean, signal: AbortSignal): AsyncGenerator<HubItem> {
-    for (let type: 'ready' | 'missed' = 'ready'; !signal.aborted; type = 'missed') {
+  async *subscribe(
+    wants: (directory: string) => boolean,
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamEventsResponse['message']> {
+    let first: StreamEventsResponse['message'] = { case: 'connected', value: create(EventsConnectedSchema) }
+    while (!signal.aborted) {
       const reader = this.#events.read(undefined, ({ directory }) => wants(directory))
       // A generator at a `yield` does not observe an abort, so what it holds is released here.
       const leave = (): void => reader.leave()
       signal.addEventListener('abort', leave)
       try {
-        yield { type }
-        for await (const event of reader) yield { type: 'event', event }
+        yield first
+        for await (const value of reader) yield { case: 'event', value }
         return
       } catch (error) {
         if (!(error instanceof Rejection) || error.reason !== 'EVENTS_OVERFLOWED') throw error
+        first = { case: 'missed', value: create(EventsMissedSchema) }
       } finally {
         signal.removeEventListener('abort', leave)
         leave()
@@ -44,6 +53,6 @@ export class EventHub {
   }
 }
 
-function keyOf(event: CatalogEvent): string {
-  return JSON.stringify([event.type, event.directory, 'server' in event ? event.server : ''])
+function keyOf({ directory, event }: CatalogEvent): string {
+  return JSON.stringify([event.case, directory, event.value])
 }

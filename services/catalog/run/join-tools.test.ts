@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Location } from '../domain/location.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Location, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { locationAt } from '#test/support/location.ts'
 import type { ToolSource } from '../ports/tools.ts'
 import { joinTools } from './join-tools.ts'
 
-const location: Location = {
-  directory: '/project',
-  project: { id: 'global', directory: '/project', canonicalDirectory: '/project' },
-  subpath: '',
-}
+const location = locationAt('/project')
 
 test('tools of several sources are offered in their order, each under a name of its own, and have their calls', async () => {
   const disposed: string[] = []
@@ -52,7 +50,7 @@ function source(owner: string, names: readonly string[], disposed: string[]): To
     run: () => Promise.reject(new Error('not run')),
   }
   const value = {
-    list: () => names.map((name) => ({ name, description: owner, inputSchema: {} })),
+    list: () => names.map((name) => create(ToolSchema, { name, description: owner, inputSchema: {} })),
     async prepare(_: Location, name: string) {
       assert.ok(names.includes(name))
       return prepared

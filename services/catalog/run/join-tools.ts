@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
+import type { Location, Tool as ToolMessage } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { freeName } from '../domain/free-name.ts'
-import type { Location } from '../domain/location.ts'
-import type { PreparedCall, ToolDescription, ToolSource, Tools } from '../ports/tools.ts'
+import type { PreparedCall, ToolSource, Tools } from '../ports/tools.ts'
 
 /**
  * Offers the tools of several sources, in this order. Of several tools with the same name, the first source's keeps it,
@@ -35,7 +35,7 @@ export function joined(parts: readonly Tools[]): Tools {
 class JoinedTools implements Tools {
   /** By the names under which they are offered; `name`: the owner's name for the tool. */
   readonly #owners = new Map<string, { readonly tools: Tools; readonly name: string }>()
-  readonly #descriptions: ToolDescription[] = []
+  readonly #descriptions: ToolMessage[] = []
 
   constructor(parts: readonly Tools[]) {
     for (const tools of parts) {
@@ -47,7 +47,7 @@ class JoinedTools implements Tools {
     }
   }
 
-  list(): readonly ToolDescription[] {
+  list(): readonly ToolMessage[] {
     return this.#descriptions
   }
 

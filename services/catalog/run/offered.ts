@@ -1,7 +1,13 @@
+import { create } from '@bufbuild/protobuf'
+import type { Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
+import {
+  AgentsUpdatedSchema,
+  type CatalogEvent,
+  PluginsUpdatedSchema,
+  SkillsUpdatedSchema,
+} from '#gen/portico/catalog/v1/event_pb.js'
 import type { AgentSet } from '../domain/agent-merge.ts'
-import type { CatalogChange } from '../domain/catalog-event.ts'
 import type { PluginEvent } from '../domain/plugins/registration.ts'
-import type { Skill } from '../domain/skill.ts'
 import type { AgentSource } from '../ports/agents.ts'
 import type { InstructionSource } from '../ports/instructions.ts'
 import type { PluginSource, Plugins } from '../ports/plugins.ts'
@@ -11,7 +17,7 @@ import type { ToolSource, Tools } from '../ports/tools.ts'
 /** What a location offers at one time, by kind. */
 export interface Offered {
   readonly agents: AgentSet
-  readonly skills: readonly Skill[]
+  readonly skills: Skill[]
   /** Instructions for every agent, most general first. */
   readonly instructions: readonly string[]
   readonly plugins: Plugins
@@ -40,17 +46,17 @@ export interface Generation extends Offered {
 export type Digests = Readonly<Record<Kind, string>>
 
 /** The event for a change of each kind; undefined: clients are not notified. */
-export const UPDATES: Readonly<Record<Kind, CatalogChange | undefined>> = {
-  agents: { type: 'agents-updated' },
-  skills: { type: 'skills-updated' },
+export const UPDATES: Readonly<Record<Kind, CatalogEvent['event'] | undefined>> = {
+  agents: { case: 'agentsUpdated', value: create(AgentsUpdatedSchema) },
+  skills: { case: 'skillsUpdated', value: create(SkillsUpdatedSchema) },
   instructions: undefined,
-  plugins: { type: 'plugins-updated' },
+  plugins: { case: 'pluginsUpdated', value: create(PluginsUpdatedSchema) },
   tools: undefined,
 }
 
 /** The names of events for plugins. */
-export const EVENTS: Readonly<Partial<Record<CatalogChange['type'], PluginEvent>>> = {
-  'agents-updated': 'agent.updated',
-  'skills-updated': 'skill.updated',
-  'plugins-updated': 'plugin.updated',
+export const EVENTS: Readonly<Partial<Record<NonNullable<CatalogEvent['event']['case']>, PluginEvent>>> = {
+  agentsUpdated: 'agent.updated',
+  skillsUpdated: 'skill.updated',
+  pluginsUpdated: 'plugin.updated',
 }

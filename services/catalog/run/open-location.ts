@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
+import type { Location, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { CatalogEvent } from '#gen/portico/catalog/v1/event_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
-import type { CatalogChange } from '../domain/catalog-event.ts'
-import type { Location } from '../domain/location.ts'
-import type { Skill } from '../domain/skill.ts'
 import type { Offer, OpenSource } from '../ports/source.ts'
 import type { Tools } from '../ports/tools.ts'
 import { joined } from './join-tools.ts'
@@ -27,7 +26,7 @@ interface Options {
   /** Called when something may have changed, so that the owner reloads the location. */
   readonly onSignal: () => void
   /** Called after a reload that found something else than the previous one, or than `before`. */
-  readonly onUpdate: (change: CatalogChange) => void
+  readonly onUpdate: (change: CatalogEvent['event']) => void
   /** What it offered when it was last open. */
   readonly before: Digests | undefined
   readonly clock: Clock
@@ -138,7 +137,7 @@ export class OpenLocation implements Disposable {
       const change = UPDATES[kind]
       if (change === undefined || before === undefined || before[kind] === digests[kind]) continue
       this.#options.onUpdate(change)
-      const event = EVENTS[change.type]
+      const event = change.case && EVENTS[change.case]
       if (event !== undefined) generation.plugins.emit(event, {})
     }
     return generation

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { CatalogEvent } from '#gen/portico/catalog/v1/event_pb.js'
+import { locationAt } from '#test/support/location.ts'
 import { silentLogger } from '#test/support/transports.ts'
-import type { CatalogEvent } from '../domain/catalog-event.ts'
-import type { Location } from '../domain/location.ts'
 import type { Plugins } from '../ports/plugins.ts'
 import type { Offer, Source } from '../ports/source.ts'
 import type { Sources } from './offered.ts'
@@ -44,7 +44,7 @@ function begin(t: TestContext) {
   const over = new AbortController()
   const listening = (async () => {
     for await (const item of locations.events.subscribe(() => true, over.signal)) {
-      if (item.type === 'event') events.push(item.event)
+      if (item.case === 'event') events.push(item.value)
     }
   })()
   t.after(async () => {
@@ -58,9 +58,7 @@ const constant = <T>(offer: Offer<T>): Source<T> => ({
   open: () => ({ read: () => Promise.resolve(offer), [Symbol.dispose]() {} }),
 })
 
-function at(directory: string, projectId = 'global'): Location {
-  return { directory, project: { id: projectId, directory, canonicalDirectory: directory }, subpath: '' }
-}
+const at = (directory: string, projectId?: string) => locationAt(directory, directory, projectId)
 
 /** What a reload finds. */
 const look = async (directory: string) => at(directory)
@@ -190,8 +188,8 @@ test('a signal of a source reloads after 100 ms, once for many, and what changed
   await turn()
   assert.equal(read, 1)
   assert.deepEqual(
-    events.map(({ type, directory }) => [type, directory]),
-    [['agents-updated', '/a']],
+    events.map(({ event, directory }) => [event.case, directory]),
+    [['agentsUpdated', '/a']],
   )
   world.open.get('/a')?.()
   later(100)
@@ -293,9 +291,9 @@ test('a reload rebuilds all wanted locations at the same time, and reports each'
   world.offered = 2
   assert.deepEqual(await locations.reload((directory) => directory !== '/hidden', look), [])
   await turn()
-  const seen = events.map(({ type, directory }) => `${type} ${directory}`)
+  const seen = events.map(({ event, directory }) => `${event.case} ${directory}`)
   assert.deepEqual(seen.sort(), [
-    ...['agents-updated /a', 'agents-updated /b', 'location-shutdown /a', 'location-shutdown /b'],
+    ...['agentsUpdated /a', 'agentsUpdated /b', 'locationShutdown /a', 'locationShutdown /b'],
   ])
   assert.notEqual(locations.open(at('/a')), before)
   assert.equal(locations.open(at('/hidden')), hidden)
@@ -315,7 +313,7 @@ test('a location that cannot be rebuilt stays as it was, and all that failed are
   assert.equal(locations.open(at('/a')), open)
   assert.equal((await open.generation(id)).agents as unknown, 1)
   await turn()
-  assert.equal(events.filter(({ type }) => type === 'location-shutdown').length, 2)
+  assert.equal(events.filter(({ event }) => event.case === 'locationShutdown').length, 2)
 })
 
 test('a call that goes on while its location is reloaded keeps what it works with until it ends', async (t) => {
@@ -347,8 +345,8 @@ test('while a call goes on in a location that was reloaded, a change is one even
   later(100)
   await turn()
   assert.deepEqual(
-    events.map(({ type }) => type),
-    ['location-shutdown', 'agents-updated'],
+    events.map(({ event }) => event.case),
+    ['locationShutdown', 'agentsUpdated'],
   )
 })
 

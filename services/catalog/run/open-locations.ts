@@ -1,10 +1,11 @@
+import { create } from '@bufbuild/protobuf'
+import type { Location, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type CatalogEvent, CatalogEventSchema, LocationShutdownSchema } from '#gen/portico/catalog/v1/event_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
-import type { CatalogChange } from '../domain/catalog-event.ts'
-import { isSamePlace, type Location } from '../domain/location.ts'
-import type { Skill } from '../domain/skill.ts'
+import { isSamePlace } from '../domain/location.ts'
 import type { Tools } from '../ports/tools.ts'
 import { EventHub } from './event-hub.ts'
 import type { Digests, Sources } from './offered.ts'
@@ -77,9 +78,10 @@ export class OpenLocations implements Disposable {
   }
 
   /** Emits that something has changed in a location. */
-  publish(directory: string, change: CatalogChange): void {
+  publish(directory: string, event: CatalogEvent['event']): void {
     const { clock } = this.#dependencies
-    this.events.publish({ id: timedId('evt', clock), timeCreated: clock.now(), directory, ...change })
+    const [eventId, createTime] = [timedId('evt', clock), clock.now()]
+    this.events.publish(create(CatalogEventSchema, { eventId, createTime, directory, event }))
   }
 
   /**
@@ -90,7 +92,8 @@ export class OpenLocations implements Disposable {
   async reload(wanted: (directory: string) => boolean, look: Look): Promise<readonly ReloadFailure[]> {
     const former = [...this.#open].filter(([directory]) => wanted(directory))
     const failures = await Promise.all(former.map(([directory, open]) => this.#replace(directory, open, look)))
-    for (const [directory] of former) this.publish(directory, { type: 'location-shutdown' })
+    for (const [directory] of former)
+      this.publish(directory, { case: 'locationShutdown', value: create(LocationShutdownSchema) })
     return failures
       .filter((failure) => failure !== undefined)
       .sort((one, other) => (one.directory < other.directory ? -1 : 1))

@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { create } from '@bufbuild/protobuf'
+import { type RunToolResponse, ToolProgressedSchema } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { Location } from '../domain/location.ts'
-import type { PreparedCall, ToolOutcome, Tools } from '../ports/tools.ts'
-import { type CallEvent, type CallRequest, runCall } from './run-call.ts'
+import { locationAt } from '#test/support/location.ts'
+import { completed } from '../domain/tool-outcome.ts'
+import type { PreparedCall, Tools } from '../ports/tools.ts'
+import { type CallRequest, runCall } from './run-call.ts'
 import { ToolCalls } from './tool-calls.ts'
 
-const LOCATION: Location = {
-  directory: '/project',
-  project: { id: 'global', directory: '/project', canonicalDirectory: '/project' },
-  subpath: '',
-}
+const LOCATION = locationAt('/project')
 const REQUEST: CallRequest = {
   ...{ name: 'print', input: {}, grant: [] },
   identity: { sessionId: 's', callId: 'c' },
   after: async (outcome) => outcome,
 }
-const COMPLETED: ToolOutcome = { type: 'completed', content: [], metadata: {} }
+const COMPLETED = completed([])
 
 type Run = PreparedCall['run']
 
@@ -79,12 +78,12 @@ for (const [printing, run] of Object.entries(PRINTERS)) {
       const calls = new ToolCalls()
       const caller = new AbortController()
       const events = runCall(toolsOf(run), LOCATION, await calls.begin('w', 's', 'c', 1n), REQUEST, caller.signal)
-      assert.equal((await events.next()).value?.type, 'progressed')
+      assert.equal((await events.next()).value?.case, 'progressed')
       const rest = Array.fromAsync(events)
       void end(calls, caller)
       const seen = await rest.catch(() => [])
       assert.deepEqual(
-        seen.filter(({ type }) => type === 'progressed'),
+        seen.filter((event) => event.case === 'progressed'),
         [],
         'nothing is passed on after the end was asked for',
       )
@@ -113,12 +112,12 @@ test('only the newest progress is kept for a slow reader, and the outcome comes 
   }
   const call = await calls.begin('w', 's', 'c', 1n)
   const events = runCall(toolsOf(run), LOCATION, call, REQUEST, new AbortController().signal)
-  const received: CallEvent[] = []
+  const received: RunToolResponse['event'][] = []
   for await (const event of events) {
     received.push(event)
     goOn.resolve()
   }
-  const progress = (metadata: JsonObject): CallEvent => ({ type: 'progressed', metadata })
+  const progress = (metadata: JsonObject) => ({ case: 'progressed', value: create(ToolProgressedSchema, { metadata }) })
   assert.deepEqual(received, [progress({ count: 1 }), progress({ count: 4 }), COMPLETED])
 })
 

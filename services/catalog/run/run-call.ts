@@ -1,8 +1,11 @@
+import { create } from '@bufbuild/protobuf'
+import type { Location, ToolAccess } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type RunToolResponse, ToolProgressedSchema } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { sameAccesses, type ToolAccess } from '../domain/access.ts'
-import type { Location } from '../domain/location.ts'
-import type { CallIdentity, ToolOutcome, Tools } from '../ports/tools.ts'
+import { sameAccesses } from '../domain/access.ts'
+import type { ToolOutcome } from '../domain/tool-outcome.ts'
+import type { CallIdentity, Tools } from '../ports/tools.ts'
 import type { AdmittedCall } from './tool-calls.ts'
 
 /** A call to be run. */
@@ -16,14 +19,12 @@ export interface CallRequest {
   readonly after: (outcome: ToolOutcome, signal: AbortSignal) => Promise<ToolOutcome>
 }
 
-/** What a running call reports: its progress, any number of times, and finally how it ended. */
-export type CallEvent = { readonly type: 'progressed'; readonly metadata: JsonObject } | ToolOutcome
-
 /**
- * Runs an admitted call. The work does not depend on anybody pulling: it continues, and settles the call, by itself.
- * For a slow reader, only the newest progress is kept. Aborting the caller's signal, or leaving the iteration, ends the
- * work; the iteration ends, by throwing the signal's reason, when nothing of it is left. Rejects with
- * TOOL_ACCESS_CHANGED if the call touches something else than permission was given for.
+ * Runs an admitted call; yields its progress, any number of times, and finally how it ended. The work does not depend
+ * on anybody pulling: it continues, and settles the call, by itself. For a slow reader, only the newest progress is
+ * kept. Aborting the caller's signal, or leaving the iteration, ends the work; the iteration ends, by throwing the
+ * signal's reason, when nothing of it is left. Rejects with TOOL_ACCESS_CHANGED if the call touches something else than
+ * permission was given for.
  */
 export async function* runCall(
   tools: Tools,
@@ -31,7 +32,7 @@ export async function* runCall(
   call: AdmittedCall,
   request: CallRequest,
   caller: AbortSignal,
-): AsyncGenerator<CallEvent> {
+): AsyncGenerator<RunToolResponse['event']> {
   const left = new AbortController()
   const signal = AbortSignal.any([caller, call.signal, left.signal])
   let newest: JsonObject | undefined
@@ -56,7 +57,8 @@ export async function* runCall(
       woken = Promise.withResolvers()
       const metadata = newest
       newest = undefined
-      if (metadata !== undefined && !signal.aborted) yield { type: 'progressed', metadata }
+      if (metadata !== undefined && !signal.aborted)
+        yield { case: 'progressed', value: create(ToolProgressedSchema, { metadata }) }
     }
     yield await work
   } finally {

@@ -11,7 +11,8 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
 export declare const file_portico_catalog_v1_catalog: GenFile;
 
 /**
- * A project directory and the project it belongs to.
+ * A project directory and the project it belongs to: a source repository, or the literal project `global` for
+ * directories outside of any.
  *
  * @generated from message portico.catalog.v1.Location
  */
@@ -24,14 +25,30 @@ export declare type Location = Message<"portico.catalog.v1.Location"> & {
   directory: string;
 
   /**
-   * @generated from field: portico.catalog.v1.Project project = 2;
+   * Root commit of the git repository (40 hexadecimal digits), or `global`.
+   *
+   * @generated from field: string project_id = 2;
    */
-  project?: Project | undefined;
+  projectId: string;
 
   /**
-   * Directory relative to the project directory, with `/`, which is `""` at its root.
+   * Root of the worktree; equals the directory for `global`.
    *
-   * @generated from field: string subpath = 3;
+   * @generated from field: string project_directory = 3;
+   */
+  projectDirectory: string;
+
+  /**
+   * Main checkout of the repository; differs from the project's directory in a linked worktree.
+   *
+   * @generated from field: string canonical_directory = 4;
+   */
+  canonicalDirectory: string;
+
+  /**
+   * Directory relative to the project's directory, with `/`, which is `""` at its root.
+   *
+   * @generated from field: string subpath = 5;
    */
   subpath: string;
 };
@@ -41,40 +58,6 @@ export declare type Location = Message<"portico.catalog.v1.Location"> & {
  * Use `create(LocationSchema)` to create a new message.
  */
 export declare const LocationSchema: GenMessage<Location>;
-
-/**
- * A source repository, or the literal project `global` for directories outside of any.
- *
- * @generated from message portico.catalog.v1.Project
- */
-export declare type Project = Message<"portico.catalog.v1.Project"> & {
-  /**
-   * Root commit of the git repository (40 hexadecimal digits), or `global`.
-   *
-   * @generated from field: string project_id = 1;
-   */
-  projectId: string;
-
-  /**
-   * Root of the worktree; equals the location's directory for `global`.
-   *
-   * @generated from field: string directory = 2;
-   */
-  directory: string;
-
-  /**
-   * Main checkout of the repository; differs from `directory` in a linked worktree.
-   *
-   * @generated from field: string canonical_directory = 3;
-   */
-  canonicalDirectory: string;
-};
-
-/**
- * Describes the message portico.catalog.v1.Project.
- * Use `create(ProjectSchema)` to create a new message.
- */
-export declare const ProjectSchema: GenMessage<Project>;
 
 /**
  * A permission rule. Rules are ordered; the last matching one wins.

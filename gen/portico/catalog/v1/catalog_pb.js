@@ -10,7 +10,7 @@ import { file_portico_options_v1_limit } from "../../options/v1/limit_pb.js";
  * Describes the file portico/catalog/v1/catalog.proto.
  */
 export const file_portico_catalog_v1_catalog = /*@__PURE__*/
-  fileDesc("CiBwb3J0aWNvL2NhdGFsb2cvdjEvY2F0YWxvZy5wcm90bxIScG9ydGljby5jYXRhbG9nLnYxIlwKCExvY2F0aW9uEhEKCWRpcmVjdG9yeRgBIAEoCRIsCgdwcm9qZWN0GAIgASgLMhsucG9ydGljby5jYXRhbG9nLnYxLlByb2plY3QSDwoHc3VicGF0aBgDIAEoCSJNCgdQcm9qZWN0EhIKCnByb2plY3RfaWQYASABKAkSEQoJZGlyZWN0b3J5GAIgASgJEhsKE2Nhbm9uaWNhbF9kaXJlY3RvcnkYAyABKAkiwgEKDlBlcm1pc3Npb25SdWxlEg4KBmFjdGlvbhgBIAEoCRIQCghyZXNvdXJjZRgCIAEoCRI5CgZlZmZlY3QYAyABKA4yKS5wb3J0aWNvLmNhdGFsb2cudjEuUGVybWlzc2lvblJ1bGUuRWZmZWN0IlMKBkVmZmVjdBIWChJFRkZFQ1RfVU5TUEVDSUZJRUQQABIQCgxFRkZFQ1RfQUxMT1cQARIPCgtFRkZFQ1RfREVOWRACEg4KCkVGRkVDVF9BU0sQAyJTCghNb2RlbFJlZhIQCghtb2RlbF9pZBgBIAEoCRITCgtwcm92aWRlcl9pZBgCIAEoCRIUCgd2YXJpYW50GAMgASgJSACIAQFCCgoIX3ZhcmlhbnQigwUKBUFnZW50EhAKCGFnZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIsCgRtb2RlGAQgASgOMh4ucG9ydGljby5jYXRhbG9nLnYxLkFnZW50Lk1vZGUSDgoGaGlkZGVuGAUgASgIEhIKBWNvbG9yGAYgASgJSAGIAQESEwoGc3lzdGVtGAcgASgJSAKIAQESKwoFbW9kZWwYCCABKAsyHC5wb3J0aWNvLmNhdGFsb2cudjEuTW9kZWxSZWYSEgoFc3RlcHMYCSABKAVIA4gBARI3CgtwZXJtaXNzaW9ucxgKIAMoCzIiLnBvcnRpY28uY2F0YWxvZy52MS5QZXJtaXNzaW9uUnVsZRJGCg9yZXF1ZXN0X2hlYWRlcnMYCyADKAsyLS5wb3J0aWNvLmNhdGFsb2cudjEuQWdlbnQuUmVxdWVzdEhlYWRlcnNFbnRyeRItCgxyZXF1ZXN0X2JvZHkYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKEHJlcXVlc3Rfc2V0dGluZ3MYDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0GjUKE1JlcXVlc3RIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJPCgRNb2RlEhQKEE1PREVfVU5TUEVDSUZJRUQQABIQCgxNT0RFX1BSSU1BUlkQARIRCg1NT0RFX1NVQkFHRU5UEAISDAoITU9ERV9BTEwQA0IOCgxfZGVzY3JpcHRpb25CCAoGX2NvbG9yQgkKB19zeXN0ZW1CCAoGX3N0ZXBzIm0KBVNraWxsEhAKCHNraWxsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIMCgR0ZXh0GAQgASgJEgwKBHBhdGgYBSABKAlCDgoMX2Rlc2NyaXB0aW9uIlgKBFRvb2wSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRItCgxpbnB1dF9zY2hlbWEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Is0CCglNY3BTZXJ2ZXISDAoEbmFtZRgBIAEoCRI0CgZzdGF0dXMYAiABKA4yJC5wb3J0aWNvLmNhdGFsb2cudjEuTWNwU2VydmVyLlN0YXR1cxISCgVlcnJvchgDIAEoCUgAiAEBEhIKCnRvb2xfY291bnQYBCABKAUSFQoNb21pdHRlZF90b29scxgFIAMoCRIVCg1vbWl0dGVkX2NvdW50GAYgASgFIpsBCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASFAoQU1RBVFVTX0NPTk5FQ1RFRBABEg8KC1NUQVRVU19JRExFEAISEwoPU1RBVFVTX1NUQVJUSU5HEAMSEwoPU1RBVFVTX0RJU0FCTEVEEAQSEQoNU1RBVFVTX0ZBSUxFRBAFEhUKEVNUQVRVU19ORUVEU19BVVRIEAZCCAoGX2Vycm9yIlsKClRvb2xBY2Nlc3MSDgoGYWN0aW9uGAEgASgJEhEKCXJlc291cmNlcxgCIAMoCRIZCgxndWFyZGVkX3BhdGgYAyABKAlIAIgBAUIPCg1fZ3VhcmRlZF9wYXRoIlYKC1Rvb2xDb250ZW50Eg4KBHRleHQYASABKAlIABIsCgRmaWxlGAIgASgLMhwucG9ydGljby5jYXRhbG9nLnYxLlRvb2xGaWxlSABCCQoHY29udGVudCK8AQoIVG9vbEZpbGUSGwoEZGF0YRgBIAEoDEINgrUYCREAAAAAAAB0QRIMCgRtaW1lGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIfCgN1cmkYBCABKAlCDYK1GAkRAAAAAAAA0EBIAYgBARIZCgxjb250ZW50X2hhc2gYBSABKAlIAogBARIUCgxjb250ZW50X3NpemUYBiABKANCBwoFX25hbWVCBgoEX3VyaUIPCg1fY29udGVudF9oYXNoItQBCgZQbHVnaW4SFgoJcGx1Z2luX2lkGAEgASgJSAGIAQESNAoHcGFja2FnZRgCIAEoCzIhLnBvcnRpY28uY2F0YWxvZy52MS5QYWNrYWdlUGx1Z2luSAASMAoFbG9jYWwYAyABKAsyHy5wb3J0aWNvLmNhdGFsb2cudjEuTG9jYWxQbHVnaW5IABIyCgdmYWlsdXJlGAQgASgLMiEucG9ydGljby5jYXRhbG9nLnYxLlBsdWdpbkZhaWx1cmVCCAoGc291cmNlQgwKCl9wbHVnaW5faWQiZQoNUGFja2FnZVBsdWdpbhIOCgZ0YXJnZXQYASABKAkSFAoHdmVyc2lvbhgCIAEoCUgAiAEBEhAKCG91dGRhdGVkGAMgASgIEhAKCHVwZGF0aW5nGAQgASgIQgoKCF92ZXJzaW9uIhsKC0xvY2FsUGx1Z2luEgwKBHBhdGgYASABKAkiOAoNUGx1Z2luRmFpbHVyZRINCgVlcnJvchgBIAEoCRIQCgNyZWYYAiABKAlIAIgBAUIGCgRfcmVmIrYBCgxFZGl0ZWRQcm9tcHQSDAoEdGV4dBgBIAEoCRItCgVmaWxlcxgCIAMoCzIeLnBvcnRpY28uY2F0YWxvZy52MS5FZGl0ZWRGaWxlEikKCG1ldGFkYXRhGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIOCgZxdWV1ZWQYBCABKAgSLgoFbmFtZXMYBSABKAsyHy5wb3J0aWNvLmNhdGFsb2cudjEuRWRpdGVkTmFtZXMiLQoLRWRpdGVkTmFtZXMSDgoGYWdlbnRzGAEgAygJEg4KBnNraWxscxgCIAMoCSJfCgpFZGl0ZWRGaWxlEgsKA3VyaRgBIAEoCRIRCgRuYW1lGAIgASgJSACIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAYgBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25iBnByb3RvMw", [file_google_protobuf_struct, file_portico_options_v1_limit]);
+  fileDesc("CiBwb3J0aWNvL2NhdGFsb2cvdjEvY2F0YWxvZy5wcm90bxIScG9ydGljby5jYXRhbG9nLnYxInoKCExvY2F0aW9uEhEKCWRpcmVjdG9yeRgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEhkKEXByb2plY3RfZGlyZWN0b3J5GAMgASgJEhsKE2Nhbm9uaWNhbF9kaXJlY3RvcnkYBCABKAkSDwoHc3VicGF0aBgFIAEoCSLCAQoOUGVybWlzc2lvblJ1bGUSDgoGYWN0aW9uGAEgASgJEhAKCHJlc291cmNlGAIgASgJEjkKBmVmZmVjdBgDIAEoDjIpLnBvcnRpY28uY2F0YWxvZy52MS5QZXJtaXNzaW9uUnVsZS5FZmZlY3QiUwoGRWZmZWN0EhYKEkVGRkVDVF9VTlNQRUNJRklFRBAAEhAKDEVGRkVDVF9BTExPVxABEg8KC0VGRkVDVF9ERU5ZEAISDgoKRUZGRUNUX0FTSxADIlMKCE1vZGVsUmVmEhAKCG1vZGVsX2lkGAEgASgJEhMKC3Byb3ZpZGVyX2lkGAIgASgJEhQKB3ZhcmlhbnQYAyABKAlIAIgBAUIKCghfdmFyaWFudCKDBQoFQWdlbnQSEAoIYWdlbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEiwKBG1vZGUYBCABKA4yHi5wb3J0aWNvLmNhdGFsb2cudjEuQWdlbnQuTW9kZRIOCgZoaWRkZW4YBSABKAgSEgoFY29sb3IYBiABKAlIAYgBARITCgZzeXN0ZW0YByABKAlIAogBARIrCgVtb2RlbBgIIAEoCzIcLnBvcnRpY28uY2F0YWxvZy52MS5Nb2RlbFJlZhISCgVzdGVwcxgJIAEoBUgDiAEBEjcKC3Blcm1pc3Npb25zGAogAygLMiIucG9ydGljby5jYXRhbG9nLnYxLlBlcm1pc3Npb25SdWxlEkYKD3JlcXVlc3RfaGVhZGVycxgLIAMoCzItLnBvcnRpY28uY2F0YWxvZy52MS5BZ2VudC5SZXF1ZXN0SGVhZGVyc0VudHJ5Ei0KDHJlcXVlc3RfYm9keRgMIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMQoQcmVxdWVzdF9zZXR0aW5ncxgNIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaNQoTUmVxdWVzdEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk8KBE1vZGUSFAoQTU9ERV9VTlNQRUNJRklFRBAAEhAKDE1PREVfUFJJTUFSWRABEhEKDU1PREVfU1VCQUdFTlQQAhIMCghNT0RFX0FMTBADQg4KDF9kZXNjcmlwdGlvbkIICgZfY29sb3JCCQoHX3N5c3RlbUIICgZfc3RlcHMibQoFU2tpbGwSEAoIc2tpbGxfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEgwKBHRleHQYBCABKAkSDAoEcGF0aBgFIAEoCUIOCgxfZGVzY3JpcHRpb24iWAoEVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEi0KDGlucHV0X3NjaGVtYRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QizQIKCU1jcFNlcnZlchIMCgRuYW1lGAEgASgJEjQKBnN0YXR1cxgCIAEoDjIkLnBvcnRpY28uY2F0YWxvZy52MS5NY3BTZXJ2ZXIuU3RhdHVzEhIKBWVycm9yGAMgASgJSACIAQESEgoKdG9vbF9jb3VudBgEIAEoBRIVCg1vbWl0dGVkX3Rvb2xzGAUgAygJEhUKDW9taXR0ZWRfY291bnQYBiABKAUimwEKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIUChBTVEFUVVNfQ09OTkVDVEVEEAESDwoLU1RBVFVTX0lETEUQAhITCg9TVEFUVVNfU1RBUlRJTkcQAxITCg9TVEFUVVNfRElTQUJMRUQQBBIRCg1TVEFUVVNfRkFJTEVEEAUSFQoRU1RBVFVTX05FRURTX0FVVEgQBkIICgZfZXJyb3IiWwoKVG9vbEFjY2VzcxIOCgZhY3Rpb24YASABKAkSEQoJcmVzb3VyY2VzGAIgAygJEhkKDGd1YXJkZWRfcGF0aBgDIAEoCUgAiAEBQg8KDV9ndWFyZGVkX3BhdGgiVgoLVG9vbENvbnRlbnQSDgoEdGV4dBgBIAEoCUgAEiwKBGZpbGUYAiABKAsyHC5wb3J0aWNvLmNhdGFsb2cudjEuVG9vbEZpbGVIAEIJCgdjb250ZW50IrwBCghUb29sRmlsZRIbCgRkYXRhGAEgASgMQg2CtRgJEQAAAAAAAHRBEgwKBG1pbWUYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBEh8KA3VyaRgEIAEoCUINgrUYCREAAAAAAADQQEgBiAEBEhkKDGNvbnRlbnRfaGFzaBgFIAEoCUgCiAEBEhQKDGNvbnRlbnRfc2l6ZRgGIAEoA0IHCgVfbmFtZUIGCgRfdXJpQg8KDV9jb250ZW50X2hhc2gi1AEKBlBsdWdpbhIWCglwbHVnaW5faWQYASABKAlIAYgBARI0CgdwYWNrYWdlGAIgASgLMiEucG9ydGljby5jYXRhbG9nLnYxLlBhY2thZ2VQbHVnaW5IABIwCgVsb2NhbBgDIAEoCzIfLnBvcnRpY28uY2F0YWxvZy52MS5Mb2NhbFBsdWdpbkgAEjIKB2ZhaWx1cmUYBCABKAsyIS5wb3J0aWNvLmNhdGFsb2cudjEuUGx1Z2luRmFpbHVyZUIICgZzb3VyY2VCDAoKX3BsdWdpbl9pZCJlCg1QYWNrYWdlUGx1Z2luEg4KBnRhcmdldBgBIAEoCRIUCgd2ZXJzaW9uGAIgASgJSACIAQESEAoIb3V0ZGF0ZWQYAyABKAgSEAoIdXBkYXRpbmcYBCABKAhCCgoIX3ZlcnNpb24iGwoLTG9jYWxQbHVnaW4SDAoEcGF0aBgBIAEoCSI4Cg1QbHVnaW5GYWlsdXJlEg0KBWVycm9yGAEgASgJEhAKA3JlZhgCIAEoCUgAiAEBQgYKBF9yZWYitgEKDEVkaXRlZFByb21wdBIMCgR0ZXh0GAEgASgJEi0KBWZpbGVzGAIgAygLMh4ucG9ydGljby5jYXRhbG9nLnYxLkVkaXRlZEZpbGUSKQoIbWV0YWRhdGEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg4KBnF1ZXVlZBgEIAEoCBIuCgVuYW1lcxgFIAEoCzIfLnBvcnRpY28uY2F0YWxvZy52MS5FZGl0ZWROYW1lcyItCgtFZGl0ZWROYW1lcxIOCgZhZ2VudHMYASADKAkSDgoGc2tpbGxzGAIgAygJIl8KCkVkaXRlZEZpbGUSCwoDdXJpGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARIYCgtkZXNjcmlwdGlvbhgDIAEoCUgBiAEBQgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbmIGcHJvdG8z", [file_google_protobuf_struct, file_portico_options_v1_limit]);
 
 /**
  * Describes the message portico.catalog.v1.Location.
@@ -20,24 +20,17 @@ export const LocationSchema = /*@__PURE__*/
   messageDesc(file_portico_catalog_v1_catalog, 0);
 
 /**
- * Describes the message portico.catalog.v1.Project.
- * Use `create(ProjectSchema)` to create a new message.
- */
-export const ProjectSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 1);
-
-/**
  * Describes the message portico.catalog.v1.PermissionRule.
  * Use `create(PermissionRuleSchema)` to create a new message.
  */
 export const PermissionRuleSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 2);
+  messageDesc(file_portico_catalog_v1_catalog, 1);
 
 /**
  * Describes the enum portico.catalog.v1.PermissionRule.Effect.
  */
 export const PermissionRule_EffectSchema = /*@__PURE__*/
-  enumDesc(file_portico_catalog_v1_catalog, 2, 0);
+  enumDesc(file_portico_catalog_v1_catalog, 1, 0);
 
 /**
  * What a permission rule does.
@@ -52,20 +45,20 @@ export const PermissionRule_Effect = /*@__PURE__*/
  * Use `create(ModelRefSchema)` to create a new message.
  */
 export const ModelRefSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 3);
+  messageDesc(file_portico_catalog_v1_catalog, 2);
 
 /**
  * Describes the message portico.catalog.v1.Agent.
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 4);
+  messageDesc(file_portico_catalog_v1_catalog, 3);
 
 /**
  * Describes the enum portico.catalog.v1.Agent.Mode.
  */
 export const Agent_ModeSchema = /*@__PURE__*/
-  enumDesc(file_portico_catalog_v1_catalog, 4, 0);
+  enumDesc(file_portico_catalog_v1_catalog, 3, 0);
 
 /**
  * Where an agent may be used.
@@ -80,27 +73,27 @@ export const Agent_Mode = /*@__PURE__*/
  * Use `create(SkillSchema)` to create a new message.
  */
 export const SkillSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 5);
+  messageDesc(file_portico_catalog_v1_catalog, 4);
 
 /**
  * Describes the message portico.catalog.v1.Tool.
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 6);
+  messageDesc(file_portico_catalog_v1_catalog, 5);
 
 /**
  * Describes the message portico.catalog.v1.McpServer.
  * Use `create(McpServerSchema)` to create a new message.
  */
 export const McpServerSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 7);
+  messageDesc(file_portico_catalog_v1_catalog, 6);
 
 /**
  * Describes the enum portico.catalog.v1.McpServer.Status.
  */
 export const McpServer_StatusSchema = /*@__PURE__*/
-  enumDesc(file_portico_catalog_v1_catalog, 7, 0);
+  enumDesc(file_portico_catalog_v1_catalog, 6, 0);
 
 /**
  * State of a server.
@@ -115,68 +108,68 @@ export const McpServer_Status = /*@__PURE__*/
  * Use `create(ToolAccessSchema)` to create a new message.
  */
 export const ToolAccessSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 8);
+  messageDesc(file_portico_catalog_v1_catalog, 7);
 
 /**
  * Describes the message portico.catalog.v1.ToolContent.
  * Use `create(ToolContentSchema)` to create a new message.
  */
 export const ToolContentSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 9);
+  messageDesc(file_portico_catalog_v1_catalog, 8);
 
 /**
  * Describes the message portico.catalog.v1.ToolFile.
  * Use `create(ToolFileSchema)` to create a new message.
  */
 export const ToolFileSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 10);
+  messageDesc(file_portico_catalog_v1_catalog, 9);
 
 /**
  * Describes the message portico.catalog.v1.Plugin.
  * Use `create(PluginSchema)` to create a new message.
  */
 export const PluginSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 11);
+  messageDesc(file_portico_catalog_v1_catalog, 10);
 
 /**
  * Describes the message portico.catalog.v1.PackagePlugin.
  * Use `create(PackagePluginSchema)` to create a new message.
  */
 export const PackagePluginSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 12);
+  messageDesc(file_portico_catalog_v1_catalog, 11);
 
 /**
  * Describes the message portico.catalog.v1.LocalPlugin.
  * Use `create(LocalPluginSchema)` to create a new message.
  */
 export const LocalPluginSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 13);
+  messageDesc(file_portico_catalog_v1_catalog, 12);
 
 /**
  * Describes the message portico.catalog.v1.PluginFailure.
  * Use `create(PluginFailureSchema)` to create a new message.
  */
 export const PluginFailureSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 14);
+  messageDesc(file_portico_catalog_v1_catalog, 13);
 
 /**
  * Describes the message portico.catalog.v1.EditedPrompt.
  * Use `create(EditedPromptSchema)` to create a new message.
  */
 export const EditedPromptSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 15);
+  messageDesc(file_portico_catalog_v1_catalog, 14);
 
 /**
  * Describes the message portico.catalog.v1.EditedNames.
  * Use `create(EditedNamesSchema)` to create a new message.
  */
 export const EditedNamesSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 16);
+  messageDesc(file_portico_catalog_v1_catalog, 15);
 
 /**
  * Describes the message portico.catalog.v1.EditedFile.
  * Use `create(EditedFileSchema)` to create a new message.
  */
 export const EditedFileSchema = /*@__PURE__*/
-  messageDesc(file_portico_catalog_v1_catalog, 17);
+  messageDesc(file_portico_catalog_v1_catalog, 16);
 

@@ -4,7 +4,6 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file portico/catalog/v1/event.proto.
@@ -25,11 +24,11 @@ export declare type CatalogEvent = Message<"portico.catalog.v1.CatalogEvent"> & 
   eventId: string;
 
   /**
-   * When the change was noticed.
+   * When the change was noticed, in milliseconds since the Unix epoch.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   * @generated from field: double create_time = 2;
    */
-  createTime?: Timestamp | undefined;
+  createTime: number;
 
   /**
    * @generated from field: string directory = 3;

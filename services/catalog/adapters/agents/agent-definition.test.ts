@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeFiles } from '#test/support/catalog.ts'
+import { locationAt } from '#test/support/location.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { FileSource } from '../definitions/file-source.ts'
@@ -20,8 +21,7 @@ async function begin(t: TestContext, limit?: number) {
   const open = async (name: string) => {
     const directory = join(folder, name)
     await mkdir(directory, { recursive: true })
-    const project = { id: 'global', directory, canonicalDirectory: directory }
-    const source = agents.open({ directory, project, subpath: '' }, () => void signals.count++)
+    const source = agents.open(locationAt(directory), () => void signals.count++)
     const signals = { count: 0 }
     const digest = async () => (await source.read()).digest
     return { directory, source, signals, digest }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Location } from '#services/catalog/domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { DOCUMENT_NAMES, levelsOf } from '../configuration/find-documents.ts'
 import { entriesOf, type FoundFile, findFile } from '../files/find-file.ts'
 
@@ -33,7 +33,7 @@ const MAX_DEPTH = 8
  * system has no descriptors left.
  */
 export async function findAgentFiles(configDirectory: string, location: Location): Promise<AgentFiles> {
-  const project = location.project.directory
+  const project = location.projectDirectory
   const levels = levelsOf(location)
   const global = new Search(undefined)
   const local = new Search(project)

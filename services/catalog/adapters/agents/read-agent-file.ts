@@ -1,3 +1,4 @@
+import { Agent_Mode } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AgentDocument } from '#services/catalog/domain/agent.ts'
 import { readConfigDocument, readMarkdownAgent } from '#services/catalog/domain/agent-document.ts'
 import { MAX_DOCUMENT_BYTES, parseDocument } from '../configuration/parse-document.ts'
@@ -20,6 +21,6 @@ export async function readAgentFile(
     return readConfigDocument(parseDocument((await readBounded(path, MAX_DOCUMENT_BYTES)).toString()), onProblem)
   }
   const { fields, body } = await readMarkdown(path, MAX_MARKDOWN_BYTES)
-  const entry = readMarkdownAgent(fields, body, kind === 'mode' ? 'primary' : undefined)
+  const entry = readMarkdownAgent(fields, body, kind === 'mode' ? Agent_Mode.PRIMARY : undefined)
   return { permissions: [], agents: new Map([[id, entry]]) }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeFiles } from '#test/support/catalog.ts'
+import { locationAt } from '#test/support/location.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 import { DirectoryWatchers } from '../watch/directory-watchers.ts'
 import { Configuration } from './configuration.ts'
@@ -23,8 +24,7 @@ async function begin(t: TestContext, trusted: readonly string[] = []) {
     watchers,
     variable: (name) => ({ NAME: 'portico' })[name],
   })
-  const project = { id: 'global', directory: join(folder, 'project'), canonicalDirectory: join(folder, 'project') }
-  const location = { directory: join(folder, 'project/app'), project, subpath: 'app' }
+  const location = locationAt(join(folder, 'project/app'), join(folder, 'project'))
   const signals = { count: 0 }
   const open = configuration.open(location, () => void signals.count++)
   t.after(() => open[Symbol.dispose]())

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
 import { isObject } from '#shared/json.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'
 import { readBounded } from '../files/read-bounded.ts'

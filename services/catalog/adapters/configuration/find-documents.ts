@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import type { Location } from '#services/catalog/domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type FoundFile, findFile } from '../files/find-file.ts'
 
 /** Names of configuration documents, lowest precedence first. */
@@ -20,7 +20,7 @@ export interface DocumentFiles {
 
 /** The directories of a project from its root down to a location. */
 export function levelsOf(location: Location): string[] {
-  const project = location.project.directory
+  const project = location.projectDirectory
   const levels = [location.directory]
   while (levels[0] !== undefined && levels[0] !== project) levels.unshift(dirname(levels[0]))
   return levels
@@ -38,7 +38,7 @@ export async function findDocuments(configDirectory: string, location: Location)
   const local = [...levels, ...levels.map((level) => join(level, '.opencode'))].flatMap(inEach)
   const found = await Promise.all([
     ...own.map(async (path) => described(await findFile(path), true)),
-    ...local.map(async (path) => described(await findFile(path, location.project.directory), false)),
+    ...local.map(async (path) => described(await findFile(path, location.projectDirectory), false)),
   ])
   return { files: found.flat(), places: [...own, ...local] }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Location } from '#services/catalog/domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Offer, OpenSource, Source } from '#services/catalog/ports/source.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import { isOutOfDescriptors } from '../files/paths.ts'

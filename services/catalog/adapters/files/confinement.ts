@@ -10,7 +10,7 @@ export interface Target {
   /** The real path: every symbolic link is resolved, even if the last parts do not exist yet. */
   readonly real: string
   /** What permission rules see: the real path, and the path as it was written if that differs. */
-  readonly resources: readonly string[]
+  readonly resources: string[]
 }
 
 const MAX_LINKS = 40

@@ -1,12 +1,12 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import {
   type AttachmentUri,
   AttachmentUriError,
   readAttachmentUri,
   sliceLines,
 } from '#services/catalog/domain/attachment-uri.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
 import { detectMime } from '#services/catalog/domain/mime.ts'
 import type { Attachment, Attachments } from '#services/catalog/ports/attachments.ts'
 import { ownTurn } from '#shared/own-turn.ts'

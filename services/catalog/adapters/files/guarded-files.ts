@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Location } from '#services/catalog/domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { findAgentFiles } from '../agents/agent-files.ts'
 import { levelsOf } from '../configuration/find-documents.ts'
 import { findRepository } from '../locations/git-repository.ts'
@@ -55,7 +55,7 @@ export class GuardedFiles {
       ...roots.flatMap((root) => GUARDED_FOLDERS.map((name) => join(root, name))),
       ...(await this.#modules(location)),
       // A pointer whose target does not exist yet makes no repository yet.
-      join(location.project.directory, '.git'),
+      join(location.projectDirectory, '.git'),
       ...(repository === undefined ? [] : [repository.gitDirectory, repository.commonDirectory]),
     ]
   }

@@ -25,7 +25,7 @@ export function instructionFiles(configDirectory: string): Definition<FoundFile,
     async find(location) {
       const own = join(configDirectory, FILE)
       const local = levelsOf(location).map((level) => join(level, FILE))
-      const { directory } = location.project
+      const directory = location.projectDirectory
       const found = await Promise.all([findFile(own), ...local.map((path) => findFile(path, directory))])
       return { files: found.filter((file) => file !== undefined), places: [own, ...local], folders: [] }
     },

@@ -1,8 +1,10 @@
 import { constants } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
+import { create } from '@bufbuild/protobuf'
 import { LRUCache } from 'lru-cache'
-import { GLOBAL_PROJECT, type Location } from '#services/catalog/domain/location.ts'
+import { type Location, LocationSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { GLOBAL_PROJECT } from '#services/catalog/domain/location.ts'
 import type { Locations } from '#services/catalog/ports/locations.ts'
 import type { Clock } from '#shared/clock.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -92,15 +94,12 @@ export class FileLocations implements Locations {
     const id =
       repository && (await this.#projectId(repository.gitDirectory, repository.fingerprint).catch(unread(path)))
     if (repository === undefined || id === undefined) {
-      return {
-        directory,
-        project: { id: GLOBAL_PROJECT, directory, canonicalDirectory: directory },
-        subpath: '',
-      }
+      const project = { projectId: GLOBAL_PROJECT, projectDirectory: directory, canonicalDirectory: directory }
+      return create(LocationSchema, { directory, ...project })
     }
     const { worktree, canonical } = repository
-    const project = { id, directory: worktree, canonicalDirectory: canonical }
-    return { directory, project, subpath: subpathOf(worktree, directory) }
+    const project = { projectId: id, projectDirectory: worktree, canonicalDirectory: canonical }
+    return create(LocationSchema, { directory, ...project, subpath: subpathOf(worktree, directory) })
   }
 
   #projectId(gitDirectory: string, fingerprint: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { type Client, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
-import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
+import type { ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { failedCall } from './failed-call.ts'
 import { STREAM_ENDED } from './http-transport.ts'

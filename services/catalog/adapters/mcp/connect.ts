@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import type { McpTarget } from '#services/catalog/domain/mcp/server-entry.ts'
-import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
+import type { ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
 import type { StartCommand } from '../commands/command.ts'
 import { quoted } from '../commands/quoted.ts'
 import { callTool, isRequestTimeout, type ToolCall } from './call-tool.ts'
@@ -93,7 +93,7 @@ export async function connect(
       }),
     async call(call) {
       const outcome = await callTool(client, call)
-      if (outcome.type === 'failed' && outcome.kind === 'timeout') void endIfHung(call.timeoutMs)
+      if (outcome.case === 'failed' && outcome.value.type === 'timeout') void endIfHung(call.timeoutMs)
       return outcome
     },
     close: () => transport.close(),

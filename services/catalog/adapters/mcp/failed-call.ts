@@ -1,10 +1,10 @@
-import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
+import { failed, type ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
 
 const MAX_MESSAGE = 1_000
 
 /** A failed call, for the model. */
 export function failedCall(kind: string, message: string): ToolOutcome {
-  return { type: 'failed', kind, message: cut(message), content: [], metadata: {} }
+  return failed(kind, cut(message))
 }
 
 /** The message of an error, for people, shortened to a line or two. */

@@ -1,7 +1,12 @@
 import { hash } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import {
+  McpServerSchema,
+  type McpServer as McpServerState,
+  McpServer_Status as Status,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
 import { type McpEntry, readMcpEntries } from '#services/catalog/domain/mcp/server-entry.ts'
-import type { McpServerState } from '#services/catalog/domain/mcp/server-state.ts'
 import type { Offer, OpenSource } from '#services/catalog/ports/source.ts'
 import type { Tools } from '#services/catalog/ports/tools.ts'
 import type { OpenConfiguration } from '../configuration/configuration.ts'
@@ -57,16 +62,20 @@ export class LocationServers implements OpenSource<Tools> {
   }
 
   states(): McpServerState[] {
-    return this.#entries.map((entry): McpServerState => {
+    return this.#entries.map((entry) => {
       const { name } = entry
-      const none = { name, tools: 0, omitted: [], omittedCount: 0 }
-      if (entry.type === 'disabled') return { ...none, status: 'disabled', error: undefined }
-      if (entry.type === 'refused') return { ...none, status: entry.status, error: entry.problem }
+      if (entry.type === 'disabled') return create(McpServerSchema, { name, status: Status.DISABLED })
+      if (entry.type === 'refused') return create(McpServerSchema, { name, status: entry.status, error: entry.problem })
       const server = this.#servers.get(name)
       const omitted = this.#omitted.get(name) ?? []
-      const tools = (server?.listed.tools.length ?? 0) + (server?.listed.omitted.length ?? 0) - omitted.length
-      const shown = { tools, omitted: omitted.slice(0, SHOWN_OMITTED), omittedCount: omitted.length }
-      return { name, ...(server?.status ?? { status: 'idle', error: undefined }), ...shown }
+      const { tools, omitted: unusable } = server?.listed ?? { tools: [], omitted: [] }
+      return create(McpServerSchema, {
+        name,
+        ...(server?.status ?? { status: Status.IDLE }),
+        toolCount: tools.length + unusable.length - omitted.length,
+        omittedTools: omitted.slice(0, SHOWN_OMITTED),
+        omittedCount: omitted.length,
+      })
     })
   }
 

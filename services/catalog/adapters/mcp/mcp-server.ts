@@ -1,5 +1,5 @@
-import type { McpServerState } from '#services/catalog/domain/mcp/server-state.ts'
-import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
+import { type McpServer as McpServerState, McpServer_Status as State } from '#gen/portico/catalog/v1/catalog_pb.js'
+import type { ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
 import type { ProcessPlace } from '#services/catalog/run/process-places.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import { Places } from '#shared/places.ts'
@@ -42,7 +42,7 @@ export class McpServer {
   readonly #closing = new AbortController()
   readonly #tools: ToolList
   readonly #retry = new Retry()
-  #status: Status = { status: 'idle', error: undefined }
+  #status: Status = { status: State.IDLE }
   #changed = Promise.withResolvers<void>()
   #live: Live | undefined
   #starting: Promise<void> | undefined
@@ -108,7 +108,7 @@ export class McpServer {
     if (this.#live !== undefined || this.#starting !== undefined || this.#retry.pending || signal.aborted) return
     this.#tools.startWaiting()
     this.#starting = this.#start().catch((error: unknown) => this.#fail(error))
-    this.#become({ status: 'starting', error: undefined })
+    this.#become({ status: State.STARTING })
   }
 
   async #start(): Promise<void> {
@@ -128,7 +128,7 @@ export class McpServer {
       this.#live = live
       this.#starting = undefined
       void connection.closed.then((why) => this.#lost(live, why))
-      this.#become({ status: 'connected', error: undefined })
+      this.#become({ status: State.CONNECTED })
       this.#tools.learn(listed)
     } catch (error) {
       await connection?.close()
@@ -165,7 +165,8 @@ export class McpServer {
     this.#starting = undefined
     if (this.#closing.signal.aborted) return
     const wait = this.#retry.failed(() => this.#begin())
-    const status = error instanceof Error && error.name === 'AuthorizationNeeded' ? 'needs_auth' : 'failed'
+    const isUnauthorized = error instanceof Error && error.name === 'AuthorizationNeeded'
+    const status = isUnauthorized ? State.NEEDS_AUTH : State.FAILED
     this.#become({ status, error: `${messageOf(error)} (next try in ${wait / 1_000} s)` })
     this.#tools.giveUp()
   }
@@ -176,7 +177,7 @@ export class McpServer {
     if (live === undefined) return
     this.#live = undefined
     this.#end(live)
-    this.#become({ status: 'idle', error: undefined })
+    this.#become({ status: State.IDLE })
   }
 
   #end({ connection, place }: Live): void {

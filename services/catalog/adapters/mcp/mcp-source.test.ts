@@ -32,13 +32,14 @@ async function begin(t: TestContext, overrides: Partial<Config> = {}) {
 const toolNames = async ({ client }: CatalogFixture) =>
   (await client.listTools({}, asOperator)).tools.map(({ name }) => name).filter((name) => name.includes('_'))
 
-test('a plugin’s tool does not hide a server’s tool of the same name', async (t) => {
+test('offers a server’s tool beside a plugin’s tool of the same name', async (t) => {
   const { catalog, server } = await begin(t)
   await configureMcp(catalog.config, { s: server.entry })
   await writeFiles(catalog.config, {
     'plugins/own.js': `export default { id: 'own', setup: ({ tool }) => tool({
       name: 's_pid', description: 'Mine', inputSchema: { type: 'object' }, execute: () => 'mine' }) }`,
   })
+  await waitFor('the server', async () => (await toolNames(catalog)).includes('s_wait'))
   const names = await toolNames(catalog)
   assert.deepEqual(names, ['s_pid', 's_wait', 's_die', 's_grow', 's_env', 's_bad', 's_pid_2'])
   assert.equal((await runTool(catalog, 's_pid', {})).text, 'mine')

@@ -1,8 +1,8 @@
+import { create } from '@bufbuild/protobuf'
 import { LRUCache } from 'lru-cache'
 import type { Agent } from 'undici'
-import type { CatalogChange } from '#services/catalog/domain/catalog-event.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
-import type { McpServerState } from '#services/catalog/domain/mcp/server-state.ts'
+import type { Location, McpServer as McpServerState } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { type CatalogEvent, McpServerUpdatedSchema, McpToolsChangedSchema } from '#gen/portico/catalog/v1/event_pb.js'
 import type { McpServers } from '#services/catalog/ports/mcp-servers.ts'
 import type { OpenSource } from '#services/catalog/ports/source.ts'
 import type { ToolSource, Tools } from '#services/catalog/ports/tools.ts'
@@ -21,7 +21,7 @@ interface Options extends Omit<ConnectMeans, 'dispatcher'> {
   readonly places: ProcessPlaces
   readonly clock: Clock
   readonly logger: Logger
-  readonly onChange: (directory: string, change: CatalogChange) => void
+  readonly onChange: (directory: string, event: CatalogEvent['event']) => void
 }
 
 /** A response may take as long as a call. */
@@ -70,11 +70,12 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
           onStatus: () => {
             const { error } = server.status
             if (error !== undefined) logger.warn({ directory, server: name, error }, 'An MCP server cannot be used now')
-            if (counts()) onChange(directory, { type: 'mcp-server-updated', server: name })
+            if (counts())
+              onChange(directory, { case: 'mcpServerUpdated', value: create(McpServerUpdatedSchema, { server: name }) })
           },
           onTools: () => {
             if (!counts()) return
-            onChange(directory, { type: 'mcp-tools-changed', server: name })
+            onChange(directory, { case: 'mcpToolsChanged', value: create(McpToolsChangedSchema, { server: name }) })
             changed()
           },
         })
@@ -110,7 +111,7 @@ export class McpSource implements ToolSource, McpServers, AsyncDisposable {
     }
   }
 
-  states({ directory }: Location): readonly McpServerState[] {
+  states({ directory }: Location): McpServerState[] {
     return this.#open.get(directory)?.at(-1)?.states() ?? []
   }
 

@@ -1,6 +1,7 @@
-import { savePatternsOf } from '#services/catalog/domain/access.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
-import type { PreparedCall, ToolDescription, Tools } from '#services/catalog/ports/tools.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Location, type Tool, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { accessTo, savePatternsOf } from '#services/catalog/domain/access.ts'
+import type { PreparedCall, Tools } from '#services/catalog/ports/tools.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { ServerTool } from './list-tools.ts'
@@ -25,19 +26,17 @@ export class McpTools implements Tools {
     this.#offered = new Map(offered.map((one) => [one.name, one]))
   }
 
-  list(): readonly ToolDescription[] {
-    return [...this.#offered.values()].map(({ name, tool }) => ({
-      name,
-      description: tool.description,
-      inputSchema: tool.inputSchema,
-    }))
+  list(): readonly Tool[] {
+    return [...this.#offered.values()].map(({ name, tool: { description, inputSchema } }) =>
+      create(ToolSchema, { name, description, inputSchema }),
+    )
   }
 
   async prepare(_location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
     const offered = this.#offered.get(name)
     if (offered === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
     const { server, tool } = offered
-    const accesses = [{ action: 'mcp', resources: [`${server.entry.name}/${tool.name}`] }]
+    const accesses = [accessTo('mcp', [`${server.entry.name}/${tool.name}`])]
     return {
       accesses,
       savePatterns: savePatternsOf(accesses),

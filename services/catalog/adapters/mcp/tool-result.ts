@@ -1,6 +1,7 @@
+import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { detectMime } from '#services/catalog/domain/mime.ts'
+import { completed, failed, fileContent, type ToolOutcome, textContent } from '#services/catalog/domain/tool-outcome.ts'
 import { MAX_BYTES, OutputWindow } from '#services/catalog/domain/truncate.ts'
-import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
 import { isDeeperThan, isObject, type JsonObject } from '#shared/json.ts'
 
 const MAX_FILES = 20
@@ -28,13 +29,13 @@ export function toOutcome(result: unknown): ToolOutcome | undefined {
   const window = new OutputWindow(MAX_BYTES)
   window.push(Buffer.from(texts.join('\n')))
   const { text, truncated } = window.text()
-  const content: ToolContent[] = [...(text === '' ? [] : [{ type: 'text', text } as const]), ...files]
-  if (content.length === 0) content.push({ type: 'text', text: '(no output)' })
+  const content: ToolContent[] = [...(text === '' ? [] : [textContent(text)]), ...files]
+  if (content.length === 0) content.push(textContent('(no output)'))
   const isShown =
     structured !== undefined && structured.length <= MAX_STRUCTURED && !isDeeperThan({ structuredContent })
   const metadata: JsonObject = { truncated, ...(isShown && { structuredContent: structuredContent as JsonObject }) }
-  if (result.isError !== true) return { type: 'completed', content, metadata }
-  return { type: 'failed', kind: 'mcp_error', message: 'The tool reports an error', content, metadata }
+  if (result.isError !== true) return completed(content, metadata)
+  return failed('mcp_error', 'The tool reports an error', content, metadata)
 }
 
 // Undefined: the item cannot be used.
@@ -71,8 +72,8 @@ function fileOf(base64: unknown, mimeType: unknown, name: string): ToolContent |
   if (data.length === 0) return undefined
   const detected = detectMime(data)
   // Providers refuse an invalid image, together with everything beside it.
-  const said = typeof mimeType === 'string' && /^(?!image\/)[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : undefined
-  return { type: 'file', data, name, mime: /^image\//.test(detected) ? detected : (said ?? detected) }
+  const isUsable = typeof mimeType === 'string' && /^(?!image\/)[\w.+-]+\/[\w.+-]+$/.test(mimeType)
+  return fileContent(data, isUsable && !/^image\//.test(detected) ? mimeType : detected, name)
 }
 
 function nameIn(uri: unknown): string {

@@ -1,4 +1,4 @@
-import type { PluginFailure } from '#services/catalog/domain/plugins/plugin.ts'
+import type { PluginFailure } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Plugin } from './plugin.ts'
 import { logFailure, type PluginContext } from './plugin-context.ts'
 
@@ -16,7 +16,7 @@ export class Duplicates {
     const first = new Map<string, Plugin>()
     const found = new Map<Plugin, PluginFailure>()
     for (const plugin of plugins) {
-      const { id } = plugin.info
+      const id = plugin.registration?.id
       if (!plugin.works || id === undefined) continue
       const other = first.get(id)
       if (other === undefined) first.set(id, plugin)

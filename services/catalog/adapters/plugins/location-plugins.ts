@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Location } from '#services/catalog/domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Offer } from '#services/catalog/ports/source.ts'
 import type { OpenConfiguration } from '../configuration/configuration.ts'
 import type { PlaceWatch } from '../watch/place-watch.ts'

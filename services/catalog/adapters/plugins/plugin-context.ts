@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { PluginFailure } from '#services/catalog/domain/plugins/plugin.ts'
+import { create } from '@bufbuild/protobuf'
+import { type PluginFailure, PluginFailureSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { Registration } from '#services/catalog/domain/plugins/registration.ts'
 import type { PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
@@ -42,7 +43,7 @@ export function logFailure(
 ): PluginFailure {
   const ref = `err_${randomBytes(4).toString('hex')}`
   logger.warn({ directory, plugin, ref, error }, 'A plugin has failed')
-  return { error, ref }
+  return create(PluginFailureSchema, { error, ref })
 }
 
 /** A digest of everything that determines what a plugin offers. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { untrusted } from '#services/catalog/domain/trust.ts'
 import { writeFiles } from '#test/support/catalog.ts'
+import { locationAt } from '#test/support/location.ts'
 import { TrustedDirectories } from '../configuration/trusted-directories.ts'
 import { findPlugins } from './plugin-files.ts'
 
@@ -13,11 +14,7 @@ test('64 plugins of a location run; those of an untrusted project take no place 
   t.after(() => rm(home, { recursive: true }))
   await writeFiles(home, { 'config/plugins/guard.js': '' })
   const options = { configDirectory: join(home, 'config'), home, trusted: new TrustedDirectories([]) }
-  const location = {
-    directory: home,
-    project: { id: 'global', directory: home, canonicalDirectory: home },
-    subpath: '',
-  }
+  const location = locationAt(home)
   const names = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`)
   const document = (plugins: readonly string[], trusted: boolean) => ({ path: '/a.json', value: { plugins }, trusted })
   const find = async (...documents: readonly ReturnType<typeof document>[]) =>
@@ -56,8 +53,7 @@ test('a link in an untrusted project makes no plugins of what lies in a trusted 
   const findIn = async (directory: string) => {
     await symlink(join(folder, 'trusted/scripts'), join(directory, 'plugins'))
     await symlink('.', join(directory, '.opencode'))
-    const project = { id: 'global', directory, canonicalDirectory: directory }
-    const { declared } = await findPlugins(options, { directory, project, subpath: '' }, [])
+    const { declared } = await findPlugins(options, locationAt(directory), [])
     return declared.map(({ problem }) => problem)
   }
   const path = join(folder, 'theirs/.opencode/plugins/clean.js')

@@ -1,7 +1,7 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ConfigurationDocument } from '#services/catalog/domain/configuration.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
 import { parsePackageSpecifier } from '#services/catalog/domain/package-specifier.ts'
 import { untrusted } from '#services/catalog/domain/trust.ts'
 import { isObject } from '#shared/json.ts'

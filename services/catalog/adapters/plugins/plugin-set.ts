@@ -1,22 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
+import {
+  PermissionRule_Effect,
+  type PluginFailure,
+  type Plugin as PluginMessage,
+  type Skill,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AgentDocument, AgentEntry } from '#services/catalog/domain/agent.ts'
+import { rule } from '#services/catalog/domain/builtin-agents.ts'
 import { freeName } from '#services/catalog/domain/free-name.ts'
-import type {
-  HookedCall,
-  HookedPrompt,
-  KnownNames,
-  PluginFailure,
-  PluginInfo,
-} from '#services/catalog/domain/plugins/plugin.ts'
+import { type PackageTarget, packageTargets } from '#services/catalog/domain/plugins/package-targets.ts'
+import type { HookedCall, HookedPrompt, KnownNames } from '#services/catalog/domain/plugins/plugin.ts'
 import {
   HOOK_NAMES,
   type HookName,
   type PluginEvent,
   type RegisteredTool,
 } from '#services/catalog/domain/plugins/registration.ts'
-import type { Skill } from '#services/catalog/domain/skill.ts'
+import type { ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
 import type { Plugins } from '#services/catalog/ports/plugins.ts'
-import type { ToolOutcome } from '#services/catalog/ports/tools.ts'
 import { isObject } from '#shared/json.ts'
 import { orAborted } from '#shared/or-aborted.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -45,7 +46,8 @@ const SETTLE_MS = 20_000
 
 /** What the plugins of a location offer at one time. */
 export class PluginSet implements Plugins {
-  readonly list: readonly PluginInfo[]
+  readonly list: PluginMessage[]
+  readonly packages: readonly PackageTarget[]
   readonly hooks: ReadonlySet<HookName>
   readonly agents: AgentDocument
   readonly skills: readonly Skill[]
@@ -66,6 +68,7 @@ export class PluginSet implements Plugins {
     this.#plugins = plugins.filter((plugin) => plugin.works && !duplicates.has(plugin))
     this.#all = plugins
     this.list = plugins.map((plugin) => ({ ...plugin.info, failure: plugin.info.failure ?? duplicates.get(plugin) }))
+    this.packages = packageTargets(plugins.map(({ declared }) => declared))
     this.hooks = new Set(HOOK_NAMES.filter((name) => this.#having(name).length > 0))
     this.skills = this.#plugins.flatMap(({ registration }) => registration?.skills ?? [])
     this.tools = nameTools(this.#plugins, taken)
@@ -75,7 +78,7 @@ export class PluginSet implements Plugins {
     const actions = new Set(this.tools.map(({ name, tool }) => tool.permission ?? name))
     this.agents = {
       agents: new Map(agents),
-      permissions: [...actions].map((action) => ({ action, resource: '*', effect: 'ask' as const })),
+      permissions: [...actions].map((action) => rule(action, '*', PermissionRule_Effect.ASK)),
     }
   }
 
@@ -119,17 +122,18 @@ export class PluginSet implements Plugins {
     let current = outcome
     for (const plugin of this.#having('tool.after')) {
       const { sessionId: sessionID, tool, input } = call
-      const failed = current.type === 'failed'
-      const texts = current.content.flatMap((piece) => (piece.type === 'text' ? [piece.text] : []))
-      const text = [...(current.type === 'failed' ? [current.message] : []), ...texts].join('\n')
+      const failed = current.case === 'failed'
+      const { content } = current.value
+      const texts = content.flatMap((piece) => (piece.content.case === 'text' ? [piece.content.value] : []))
+      const text = [...(current.case === 'failed' ? [current.value.message] : []), ...texts].join('\n')
       const given = { sessionID, tool, input, failed, text }
       const change = await this.#callHook(plugin, 'tool.after', given, signal, readTextChange)
       if (change === undefined) continue
-      const files = current.content.filter((piece) => piece.type === 'file')
+      const files = content.filter((piece) => piece.content.case === 'file')
       current =
-        current.type === 'failed'
-          ? { ...current, message: cut(change), content: files }
-          : { ...current, content: [pieceOf(change), ...files] }
+        current.case === 'failed'
+          ? { case: 'failed', value: { ...current.value, message: cut(change), content: files } }
+          : { case: 'completed', value: { ...current.value, content: [pieceOf(change), ...files] } }
     }
     return current
   }

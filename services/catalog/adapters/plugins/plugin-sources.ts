@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import type { Location, Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { AgentDocument } from '#services/catalog/domain/agent.ts'
 import { type AgentSet, mergeAgents } from '#services/catalog/domain/agent-merge.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
-import type { Skill } from '#services/catalog/domain/skill.ts'
 import type { PluginPackages } from '#services/catalog/ports/plugin-packages.ts'
 import type { PluginSource, Plugins } from '#services/catalog/ports/plugins.ts'
 import type { Offer, OpenSource, Source } from '#services/catalog/ports/source.ts'
@@ -93,10 +92,10 @@ export class PluginSources implements AsyncDisposable {
   }
 
   /** Skills of files, which take precedence, and of plugins. */
-  skills(files: Source<readonly Skill[]>): Source<readonly Skill[]> {
+  skills(files: Source<Skill[]>): Source<Skill[]> {
     return this.#with(files, (skills, plugins) => {
-      const ids = new Set(skills.map(({ id }) => id))
-      return [...skills, ...plugins.skills.filter(({ id }) => !ids.has(id))]
+      const ids = new Set(skills.map(({ skillId }) => skillId))
+      return [...skills, ...plugins.skills.filter(({ skillId }) => !ids.has(skillId))]
     })
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Location } from '#services/catalog/domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Places } from '#shared/places.ts'
 import type { CallOptions } from './make-call.ts'
 import type { Plugin } from './plugin.ts'

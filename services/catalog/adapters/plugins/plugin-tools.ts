@@ -1,6 +1,8 @@
-import { savePatternsOf } from '#services/catalog/domain/access.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
-import type { CallIdentity, PreparedCall, ToolDescription, ToolOutcome, Tools } from '#services/catalog/ports/tools.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Location, type Tool, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { accessTo, savePatternsOf } from '#services/catalog/domain/access.ts'
+import { failed, type ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
+import type { CallIdentity, PreparedCall, Tools } from '#services/catalog/ports/tools.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { PluginFailed } from './plugin-context.ts'
@@ -16,20 +18,18 @@ const MAX_PROBLEM = 500
 /** The tools of a location's plugins, as they were registered. */
 export class PluginTools implements Tools {
   readonly #tools: ReadonlyMap<string, NamedTool>
-  readonly #descriptions: readonly ToolDescription[]
+  readonly #descriptions: readonly Tool[]
   readonly #validateMs: number
 
   constructor(tools: readonly NamedTool[], validateMs: number) {
     this.#tools = new Map(tools.map((offered) => [offered.name, offered]))
-    this.#descriptions = tools.map(({ name, tool: { description, inputSchema } }) => ({
-      name,
-      description,
-      inputSchema,
-    }))
+    this.#descriptions = tools.map(({ name, tool: { description, inputSchema } }) =>
+      create(ToolSchema, { name, description, inputSchema }),
+    )
     this.#validateMs = validateMs
   }
 
-  list(): readonly ToolDescription[] {
+  list(): readonly Tool[] {
     return this.#descriptions
   }
 
@@ -38,7 +38,7 @@ export class PluginTools implements Tools {
     if (offered === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
     const { plugin, tool } = offered
     await this.#validate(offered, input)
-    const accesses = [{ action: tool.permission ?? name, resources: [plugin.registration?.id ?? plugin.declared.key] }]
+    const accesses = [accessTo(tool.permission ?? name, [plugin.registration?.id ?? plugin.declared.key])]
     return {
       accesses,
       savePatterns: savePatternsOf(accesses),
@@ -112,8 +112,4 @@ function problemOf(error: unknown): string {
 
 function cutShort(problem: string): string {
   return problem.slice(0, MAX_PROBLEM).toWellFormed()
-}
-
-function failed(kind: string, message: string): ToolOutcome {
-  return { type: 'failed', kind, message, content: [], metadata: {} }
 }

@@ -1,4 +1,10 @@
-import type { PluginFailure, PluginInfo } from '#services/catalog/domain/plugins/plugin.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  type PluginFailure,
+  PluginFailureSchema,
+  type Plugin as PluginMessage,
+  PluginSchema,
+} from '#gen/portico/catalog/v1/catalog_pb.js'
 import { type Registration, readRegistration } from '#services/catalog/domain/plugins/registration.ts'
 import { Places } from '#shared/places.ts'
 import type { DeclaredPlugin } from './declared-plugin.ts'
@@ -32,20 +38,22 @@ export class Plugin {
     this.declared = declared
     this.#context = context
     this.#entry = new PluginEntry(declared.origin, context.packages)
-    if (declared.problem !== undefined) this.#failure = { error: declared.problem, ref: undefined }
+    if (declared.problem !== undefined) this.#failure = create(PluginFailureSchema, { error: declared.problem })
   }
 
-  get info(): PluginInfo {
+  get info(): PluginMessage {
+    const { origin } = this.declared
     const { problem } = this.#context.slot()
     const error = `It has not been loaded yet${problem === undefined ? '' : `: ${problem}`}`
-    const waits = this.registration === undefined ? { error, ref: undefined } : undefined
-    return {
-      id: this.registration?.id,
-      origin: this.declared.origin,
-      ...this.#entry.state,
-      refused: this.declared.problem !== undefined,
+    const waits = this.registration === undefined ? create(PluginFailureSchema, { error }) : undefined
+    return create(PluginSchema, {
+      pluginId: this.registration?.id,
+      source:
+        origin.type === 'local'
+          ? { case: 'local', value: { path: origin.path } }
+          : { case: 'package', value: { target: origin.target, ...this.#entry.state } },
       failure: this.#failure ?? waits,
-    }
+    })
   }
 
   get failed(): boolean {

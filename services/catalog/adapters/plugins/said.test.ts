@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fileContent, textContent } from '#services/catalog/domain/tool-outcome.ts'
 import { cpuDuring } from '#test/support/held.ts'
 import { readMessage, readMetadata, readResult } from './said.ts'
 
@@ -32,11 +33,11 @@ test('half of a character, which providers refuse, is replaced', () => {
 
 test('a result is a text, pieces, or nothing; what is shown of it is bounded', () => {
   const text = (value: string) => ({ type: 'text', text: value }) as const
-  assert.deepEqual(readResult(null).content, [text('(no output)')])
-  assert.deepEqual(readResult({ content: [] }).content, [text('(no output)')])
+  assert.deepEqual(readResult(null).value.content, [textContent('(no output)')])
+  assert.deepEqual(readResult({ content: [] }).value.content, [textContent('(no output)')])
   const file = { type: 'file', data: 'AAAA', mime: 'a/b', name: 'x'.repeat(300) }
-  const { content } = readResult({ content: [text('a'), file], metadata: { a: 'x'.repeat(40_000) } })
-  assert.deepEqual(content, [text('a'), { ...file, data: Buffer.alloc(3), name: 'x'.repeat(255) }])
+  const { content } = readResult({ content: [text('a'), file], metadata: { a: 'x'.repeat(40_000) } }).value
+  assert.deepEqual(content, [textContent('a'), fileContent(Buffer.alloc(3), 'a/b', 'x'.repeat(255))])
   assert.equal(readMetadata({ a: 'x'.repeat(40_000) }), undefined)
   for (const wrong of [1, [], {}, { content: [null] }, { content: Array(17).fill(text('a')) }]) {
     assert.throws(() => readResult(wrong), TypeError)

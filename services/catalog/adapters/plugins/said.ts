@@ -1,5 +1,6 @@
+import type { ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { completed, fileContent, type ToolOutcome, textContent } from '#services/catalog/domain/tool-outcome.ts'
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
-import type { ToolContent, ToolOutcome } from '#services/catalog/ports/tools.ts'
 import { isDeeperThan, isObject, type JsonObject } from '#shared/json.ts'
 import { wellFormed } from '#shared/well-formed.ts'
 import { MessageGauge } from '../commands/message-gauge.ts'
@@ -34,19 +35,13 @@ function isPath(value: unknown): value is string {
  * TypeError.
  */
 export function readResult(value: unknown): ToolOutcome {
-  if (value === null || typeof value === 'string') {
-    return { type: 'completed', content: [pieceOf(value ?? '')], metadata: {} }
-  }
+  if (value === null || typeof value === 'string') return completed([pieceOf(value ?? '')])
   if (!isObject(value) || !Array.isArray(value.content)) {
     throw new TypeError('it is neither a string nor { content: [{ type: "text", text }] }')
   }
   if (value.content.length > MAX_PIECES) throw new TypeError(`it has more than ${MAX_PIECES} pieces`)
   const content = value.content.map(readPiece)
-  return {
-    type: 'completed',
-    content: content.length > 0 ? content : [pieceOf('')],
-    metadata: readMetadata(value.metadata) ?? {},
-  }
+  return completed(content.length > 0 ? content : [pieceOf('')], readMetadata(value.metadata))
 }
 
 /** The part of a call's metadata that may be shown; undefined: none. */
@@ -64,7 +59,7 @@ export function cut(text: string): string {
 
 /** A piece that a model reads. */
 export function pieceOf(text: string): ToolContent {
-  return { type: 'text', text: cut(text) || '(no output)' }
+  return textContent(cut(text) || '(no output)')
 }
 
 function readPiece(value: unknown): ToolContent {
@@ -77,5 +72,5 @@ function readPiece(value: unknown): ToolContent {
   if (!/^[\w.+-]+\/[\w.+-]+$/.test(mime) || mime.length > 128) throw new TypeError('a piece has no media type')
   const bytes = Buffer.from(data, 'base64')
   if (bytes.toString('base64') !== data) throw new TypeError('the data of a piece are not base64')
-  return { type: 'file', data: bytes, mime, name: name.slice(0, 255) }
+  return fileContent(bytes, mime, name.slice(0, 255))
 }

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import { type Location, type Skill, SkillSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { DocumentError } from '#services/catalog/domain/agent-document.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
-import type { Skill } from '#services/catalog/domain/skill.ts'
 import { isObject } from '#shared/json.ts'
 import { levelsOf } from '../configuration/find-documents.ts'
 import type { Definition } from '../definitions/file-source.ts'
@@ -39,7 +39,7 @@ const OF_CONFIGURATION = ['skill', 'skills']
  * its root down to the location. A link out of the project is not followed. A location has at most 256, of which the
  * nearest take precedence.
  */
-export function skillFiles(configDirectory: string, home: string): Definition<SkillFile, Skill, readonly Skill[]> {
+export function skillFiles(configDirectory: string, home: string): Definition<SkillFile, Skill, Skill[]> {
   return {
     name: 'A skill',
     find: (location) => findSkillFiles(configDirectory, home, location),
@@ -57,7 +57,7 @@ export async function findSkillFiles(configDirectory: string, home: string, loca
   const local = levelsOf(location).flatMap((level) => OF_LEVEL.map((name) => join(level, name)))
   const searches = [
     ...own.map((directory) => new Search(directory, undefined)),
-    ...local.map((directory) => new Search(directory, location.project.directory)),
+    ...local.map((directory) => new Search(directory, location.projectDirectory)),
   ]
   const found = await Promise.all(searches.map((search) => search.find()))
   return {
@@ -133,7 +133,7 @@ async function readSkillFile({ path, id }: SkillFile, onProblem: (problem: strin
     onProblem('the front matter has no description: without it the model does not know when to read the skill')
   if (name !== undefined && name !== id && name !== basename(id))
     onProblem(`the name ${name} is only shown: its id is ${id}, the name of its folder; give both the same name`)
-  return { id, name: name ?? id, description, text: body, path }
+  return create(SkillSchema, { skillId: id, name: name ?? id, description, text: body, path })
 }
 
 function readText(value: unknown, name: string, most: number): string | undefined {
@@ -143,10 +143,10 @@ function readText(value: unknown, name: string, most: number): string | undefine
 }
 
 /** Of skills with the same id, the last one counts. */
-function mergeSkills(skills: readonly Skill[], onProblem: (problem: string) => void): readonly Skill[] {
+function mergeSkills(skills: readonly Skill[], onProblem: (problem: string) => void): Skill[] {
   const nearest = new Map<string, Skill>()
-  for (const skill of skills.toReversed()) if (!nearest.has(skill.id)) nearest.set(skill.id, skill)
+  for (const skill of skills.toReversed()) if (!nearest.has(skill.skillId)) nearest.set(skill.skillId, skill)
   const kept = [...nearest.values()].slice(0, MAX_SKILLS)
   if (kept.length < nearest.size) onProblem(`more than ${MAX_SKILLS} in one location`)
-  return kept.sort((left, right) => (left.id < right.id ? -1 : 1))
+  return kept.sort((left, right) => (left.skillId < right.skillId ? -1 : 1))
 }

@@ -1,3 +1,4 @@
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { OutputWindow } from '#services/catalog/domain/truncate.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Places } from '#shared/places.ts'
@@ -59,7 +60,7 @@ export function bashTool(
     ),
     async plan(directory, { command, timeout = DEFAULT_TIMEOUT_MS }) {
       return {
-        accesses: [{ action: 'bash', resources: [command] }],
+        accesses: [accessTo('bash', [command])],
         timeoutMs: timeout,
         begin: (signal) => places.take(signal),
         run: (context) => run(start, { shell, command, directory, environment }, timeout, context),

@@ -1,3 +1,4 @@
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { isText } from '#services/catalog/domain/mime.ts'
 import { MAX_REPLACED_LENGTH, replaceText } from '#services/catalog/domain/replace-text.ts'
 import { locate, nameIn, openInside, toToolError } from '../files/confinement.ts'
@@ -42,7 +43,7 @@ export const editTool: Tool<Input> = {
   async plan(directory, input) {
     const { real, resources } = await locate(directory, input.path)
     return {
-      accesses: [{ action: 'edit', resources }],
+      accesses: [accessTo('edit', resources)],
       changes: real,
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: ({ signal }) => exclusively(real, signal, () => edit(directory, real, input)),

@@ -1,3 +1,4 @@
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { compileGlob, GlobError } from '#services/catalog/domain/path-glob.ts'
 import { confine, locate, nameIn } from '../files/confinement.ts'
 import { Walk } from '../files/walk.ts'
@@ -28,7 +29,7 @@ export const globTool: Tool<Input> = {
     const { real, resources } = await locate(directory, path)
     const matches = compilePattern(pattern)
     return {
-      accesses: [{ action: 'glob', resources }],
+      accesses: [accessTo('glob', resources)],
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         confine(directory, real)

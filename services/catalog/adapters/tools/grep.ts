@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { confine, locate, nameIn, openInside, toToolError } from '../files/confinement.ts'
 import { FileTooLargeError, readHandle, UnreadableFileError } from '../files/read-bounded.ts'
 import { type Found, Walk } from '../files/walk.ts'
@@ -54,7 +55,7 @@ export const grepTool = (threads: SearchThreads): Tool<Input> => ({
     const one = await isFile(real)
     return {
       // Searching one file amounts to reading it.
-      accesses: [{ action: 'grep', resources }, ...(one ? [{ action: 'read', resources }] : [])],
+      accesses: [accessTo('grep', resources), ...(one ? [accessTo('read', resources)] : [])],
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         confine(directory, real)

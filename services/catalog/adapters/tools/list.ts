@@ -1,4 +1,5 @@
 import type { Dirent } from 'node:fs'
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { truncateLines } from '#services/catalog/domain/truncate.ts'
 import { locate, nameIn, readDirectoryInside } from '../files/confinement.ts'
 import { FILE_TOOL_TIMEOUT_MS, objectSchema, pathSchema, type Tool, textOf } from './tool.ts'
@@ -24,7 +25,7 @@ export const listTool: Tool<Input> = {
   async plan(directory, { path = '.' }) {
     const { real, resources } = await locate(directory, path)
     return {
-      accesses: [{ action: 'list', resources }],
+      accesses: [accessTo('list', resources)],
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async () => {
         const names = (await readDirectoryInside(directory, real)).map(nameOf)

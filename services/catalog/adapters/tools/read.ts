@@ -1,6 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { detectMime, isText } from '#services/catalog/domain/mime.ts'
+import { fileContent } from '#services/catalog/domain/tool-outcome.ts'
 import { MAX_BYTES, MAX_LINES } from '#services/catalog/domain/truncate.ts'
 import { locate, nameIn, openInside, toToolError } from '../files/confinement.ts'
 import { readHandle } from '../files/read-bounded.ts'
@@ -48,7 +50,7 @@ export const readTool: Tool<Input> = {
   async plan(directory, { path, offset = 1, limit = MAX_LINES }) {
     const { real, resources } = await locate(directory, path)
     return {
-      accesses: [{ action: 'read', resources }],
+      accesses: [accessTo('read', resources)],
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {
         await using file = await openInside(directory, real)
@@ -86,5 +88,5 @@ async function readFile(
 }
 
 function image(data: Uint8Array, mime: string, name: string): ToolSuccess {
-  return { content: [{ type: 'file', data, mime, name }], metadata: { mime, bytes: data.length } }
+  return { content: [fileContent(data, mime, name)], metadata: { mime, bytes: data.length } }
 }

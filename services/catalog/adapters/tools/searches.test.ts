@@ -15,7 +15,7 @@ const EVIL = '^(a+)+$|found'
 async function run<I>(tool: Tool<I>, directory: string, input: I, signal = new AbortController().signal) {
   const { content, metadata } = await (await tool.plan(directory, input)).run({ signal, progress: () => {} })
   const [part] = content
-  return { text: part?.type === 'text' ? part.text : '', metadata }
+  return { text: part?.content.case === 'text' ? part.content.value : '', metadata }
 }
 
 const timedOut = new DOMException('Too late', 'TimeoutError')

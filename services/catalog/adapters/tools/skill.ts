@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Skill } from '#services/catalog/domain/skill.ts'
+import type { Skill } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { locate } from '../files/confinement.ts'
 import { readTool } from './read.ts'
 import { FILE_TOOL_TIMEOUT_MS, InputError, objectSchema, pathSchema, type Tool, textOf } from './tool.ts'
@@ -37,13 +38,13 @@ export function skillTool(skills: readonly Skill[]): Tool<Input> {
       ['id'],
     ),
     async plan(directory, { id, path, offset = 1 }) {
-      const skill = skills.find((candidate) => candidate.id === id)
+      const skill = skills.find((candidate) => candidate.skillId === id)
       if (skill === undefined) {
-        const ids = skills.slice(0, MAX_NAMED).map((candidate) => candidate.id)
+        const ids = skills.slice(0, MAX_NAMED).map((candidate) => candidate.skillId)
         throw new InputError(`there is no skill ${id}, but ${ids.join(', ')}${skills.length > MAX_NAMED ? ' …' : ''}`)
       }
       const folder = dirname(skill.path)
-      const access = { action: 'skill', resources: [id] }
+      const access = accessTo('skill', [id])
       if (path === undefined) {
         const note = `(Its files are in ${folder}; read one by its path.)`
         const run = () => Promise.resolve(textOf([skill.text, note].filter(Boolean).join('\n\n'), { id, folder }))
@@ -52,7 +53,7 @@ export function skillTool(skills: readonly Skill[]): Tool<Input> {
       const real = await realFolder(folder)
       const reading = await readTool.plan(real, { path, offset })
       const { resources } = await locate(directory, (await locate(real, path)).real)
-      return { ...reading, accesses: [access, { action: 'read', resources }] }
+      return { ...reading, accesses: [access, accessTo('read', resources)] }
     },
   }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Location } from '#services/catalog/domain/location.ts'
+import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { textContent } from '#services/catalog/domain/tool-outcome.ts'
 import { GuardedFiles } from '../files/guarded-files.ts'
 import { objectSchema, type Tool, textOf } from './tool.ts'
 import { ToolBox } from './tool-box.ts'
@@ -25,5 +26,5 @@ test('the time of a call begins when it may start, and its place is given back w
   const box = new ToolBox([tool], new GuardedFiles('/', '/', async () => []))
   const call = await box.prepare({ directory: '/' } as Location, 'late', {})
   const outcome = await call.run(new AbortController().signal, () => {}, { sessionId: 's', callId: 'c' })
-  assert.deepEqual([outcome.content, given], [[{ type: 'text', text: 'in time' }], 1])
+  assert.deepEqual([outcome.value.content, given], [[textContent('in time')], 1])
 })

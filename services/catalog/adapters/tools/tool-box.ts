@@ -1,39 +1,40 @@
-import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
+import { create } from '@bufbuild/protobuf'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { type Location, type Tool as ToolMessage, ToolSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { savePatternsOf } from '#services/catalog/domain/access.ts'
-import type { Location } from '#services/catalog/domain/location.ts'
-import type { PreparedCall, ToolDescription, ToolOutcome, Tools } from '#services/catalog/ports/tools.ts'
+import { completed, failed, type ToolOutcome } from '#services/catalog/domain/tool-outcome.ts'
+import type { PreparedCall, Tools } from '#services/catalog/ports/tools.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { goneDirectory } from '../files/gone-directory.ts'
 import type { GuardedFiles } from '../files/guarded-files.ts'
 import { InputError, type Plan, type Tool, type ToolContext, ToolError } from './tool.ts'
 
-/**
- * A fixed set of tools. The schema of each is compiled when it is first called, since that takes longer than the rest
- * of a start.
- */
+/** A fixed set of tools. The schema of each is compiled when it is first called. */
 export class ToolBox implements Tools {
   readonly #guarded: GuardedFiles
   readonly #tools: ReadonlyMap<string, Tool<JsonObject>>
   readonly #validators = new Map<string, ValidateFunction>()
-  #ajv: Ajv | undefined
-  readonly #descriptions: readonly ToolDescription[]
+  readonly #ajv = new Ajv({ strict: true })
+  readonly #descriptions: readonly ToolMessage[]
 
   /** Each tool's `plan` only gets input that matches its schema. */
   constructor(tools: readonly Tool<never>[], guarded: GuardedFiles) {
     this.#guarded = guarded
     this.#tools = new Map(tools.map((tool) => [tool.name, tool as unknown as Tool<JsonObject>]))
-    this.#descriptions = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+    this.#descriptions = tools.map(({ name, description, inputSchema }) =>
+      create(ToolSchema, { name, description, inputSchema }),
+    )
   }
 
-  list(): readonly ToolDescription[] {
+  list(): readonly ToolMessage[] {
     return this.#descriptions
   }
 
   async prepare(location: Location, name: string, input: JsonObject): Promise<PreparedCall> {
     const tool = this.#tools.get(name)
     if (tool === undefined) throw new Rejection('TOOL_NOT_FOUND', { name: name.slice(0, 100) })
-    const validate = await this.#validatorOf(tool)
+    const validate = this.#validatorOf(tool)
     if (!validate(input)) {
       throw new Rejection('TOOL_INPUT_INVALID', { name, problem: problemOf(validate.errors?.[0]) })
     }
@@ -49,9 +50,7 @@ export class ToolBox implements Tools {
     }
   }
 
-  async #validatorOf({ name, inputSchema }: ToolDescription): Promise<ValidateFunction> {
-    const { Ajv } = await import('ajv')
-    this.#ajv ??= new Ajv({ strict: true })
+  #validatorOf({ name, inputSchema }: Tool<JsonObject>): ValidateFunction {
     const validate = this.#validators.get(name) ?? this.#ajv.compile(inputSchema)
     this.#validators.set(name, validate)
     return validate
@@ -71,15 +70,15 @@ async function runPlan(plan: Plan, directory: string, { signal, progress }: Tool
   using _ = await plan.begin?.(signal)
   const time = AbortSignal.timeout(plan.timeoutMs)
   try {
-    return { type: 'completed', ...(await plan.run({ signal: AbortSignal.any([signal, time]), progress })) }
+    const { content, metadata } = await plan.run({ signal: AbortSignal.any([signal, time]), progress })
+    return completed(content, metadata)
   } catch (error) {
     if (error instanceof ToolError) {
       const { kind, message, content, metadata } = await goneDirectory(error, directory)
-      return { type: 'failed', kind, message, content, metadata }
+      return failed(kind, message, content, metadata)
     }
     if (error !== time.reason || signal.aborted) throw error
-    const message = `It took longer than ${plan.timeoutMs} ms and was ended`
-    return { type: 'failed', kind: 'timeout', message, content: [], metadata: {} }
+    return failed('timeout', `It took longer than ${plan.timeoutMs} ms and was ended`)
   }
 }
 

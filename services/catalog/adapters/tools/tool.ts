@@ -1,9 +1,14 @@
-import type { ToolAccess } from '#services/catalog/domain/access.ts'
-import type { ToolContent, ToolDescription } from '#services/catalog/ports/tools.ts'
+import type { ToolAccess, ToolContent } from '#gen/portico/catalog/v1/catalog_pb.js'
+import { textContent } from '#services/catalog/domain/tool-outcome.ts'
 import type { JsonObject } from '#shared/json.ts'
 
 /** A tool: its description, and what a call of it would do. `I` is the input that its schema allows. */
-export interface Tool<I> extends ToolDescription {
+export interface Tool<I> {
+  readonly name: string
+  /** For the model. */
+  readonly description: string
+  /** JSON Schema. */
+  readonly inputSchema: JsonObject
   /**
    * Checks what a call touches now, and changes nothing. Throws InputError for problems that the schema cannot express.
    */
@@ -12,7 +17,7 @@ export interface Tool<I> extends ToolDescription {
 
 /** A call that has not begun. */
 export interface Plan {
-  readonly accesses: readonly ToolAccess[]
+  readonly accesses: ToolAccess[]
   /** Real path of the file that it changes, if it changes one. */
   readonly changes?: string
   /** Time limit, from its beginning. */
@@ -33,7 +38,7 @@ export interface ToolContext {
 }
 
 export interface ToolSuccess {
-  readonly content: readonly ToolContent[]
+  readonly content: ToolContent[]
   readonly metadata: JsonObject
 }
 
@@ -42,7 +47,7 @@ export class ToolError extends Error {
   override readonly name = 'ToolError'
   /** `not_found`, `outside_location`, … */
   readonly kind: string
-  readonly content: readonly ToolContent[]
+  readonly content: ToolContent[]
   readonly metadata: JsonObject
 
   constructor(kind: string, message: string, part: Partial<ToolSuccess> = {}) {
@@ -60,7 +65,7 @@ export class InputError extends Error {
 
 /** A result of one text. */
 export function textOf(text: string, metadata: JsonObject = {}): ToolSuccess {
-  return { content: [{ type: 'text', text }], metadata }
+  return { content: [textContent(text)], metadata }
 }
 
 /** Whether a call was ended because its time is over: what it has found so far may be useful. */

@@ -1,3 +1,4 @@
+import { accessTo } from '#services/catalog/domain/access.ts'
 import { locate, nameIn } from '../files/confinement.ts'
 import { exclusively } from '../files/exclusively.ts'
 import { replaceFile } from '../files/replace-file.ts'
@@ -26,7 +27,7 @@ export const writeTool: Tool<Input> = {
   async plan(directory, { path, content }) {
     const { real, resources } = await locate(directory, path)
     return {
-      accesses: [{ action: 'edit', resources }],
+      accesses: [accessTo('edit', resources)],
       changes: real,
       timeoutMs: FILE_TOOL_TIMEOUT_MS,
       run: async ({ signal }) => {

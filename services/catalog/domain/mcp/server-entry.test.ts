@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { McpServer_Status } from '#gen/portico/catalog/v1/catalog_pb.js'
 import type { ConfigurationDocument } from '../configuration.ts'
 import { type McpEntry, readMcpEntries } from './server-entry.ts'
 
@@ -74,7 +75,7 @@ test('an entry that is malformed is refused with what is wrong, and the others s
   }
   assert.equal(entries.at(-1)?.type, 'usable')
   assert.deepEqual(entries.at(-2), {
-    ...{ type: 'refused', name: 'q', status: 'needs_auth' },
+    ...{ type: 'refused', name: 'q', status: McpServer_Status.NEEDS_AUTH },
     problem: 'OAuth is not supported: give the server a token in `headers`',
   })
 })

@@ -1,3 +1,4 @@
+import { McpServer_Status as Status } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { isObject } from '#shared/json.ts'
 import type { ConfigurationDocument } from '../configuration.ts'
 import { untrusted } from '../trust.ts'
@@ -27,7 +28,7 @@ export type McpEntry =
   | {
       readonly type: 'refused'
       readonly name: string
-      readonly status: 'failed' | 'needs_auth'
+      readonly status: Status.FAILED | Status.NEEDS_AUTH
       readonly problem: string
     }
 
@@ -97,7 +98,7 @@ function toEntry(name: string, given: Given | undefined): McpEntry {
   const [, unset] = /\{env:([^{}]*)\}/.exec(JSON.stringify(value)) ?? []
   if (unset !== undefined) return refused(name, `${document.path}: the environment variable ${unset} is not set`)
   if (isObject(value.oauth)) {
-    return refused(name, 'OAuth is not supported: give the server a token in `headers`', 'needs_auth')
+    return refused(name, 'OAuth is not supported: give the server a token in `headers`', Status.NEEDS_AUTH)
   }
   const timeoutMs = value.timeout as number | undefined
   const target: McpTarget =
@@ -159,6 +160,6 @@ function isStrings(value: unknown): value is Record<string, string> {
   return isObject(value) && Object.values(value).every(isText)
 }
 
-function refused(name: string, problem: string, status: 'failed' | 'needs_auth' = 'failed'): McpEntry {
+function refused(name: string, problem: string, status: Status.FAILED | Status.NEEDS_AUTH = Status.FAILED): McpEntry {
   return { type: 'refused', name, status, problem }
 }

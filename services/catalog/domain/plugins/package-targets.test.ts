@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { joinProblems, packageTargets } from './package-targets.ts'
-import type { PluginInfo } from './plugin.ts'
 
-const plugin = (target: string | undefined, more: Partial<PluginInfo> = {}): PluginInfo => ({
-  ...{ id: undefined, version: undefined, outdated: false, updating: false, refused: false, failure: undefined },
-  origin: target === undefined ? { type: 'local', path: '/a.js' } : { type: 'package', target },
-  ...more,
+const plugin = (target: string | undefined, problem?: string) => ({
+  origin: target === undefined ? ({ type: 'local', path: '/a.js' } as const) : ({ type: 'package', target } as const),
+  problem,
 })
 
-test('each package is a target once; one that may run nowhere has its problem', () => {
-  const failure = { error: 'not trusted', ref: undefined }
-  const refused = { refused: true, failure }
-  const plugins = [plugin('a'), plugin(undefined), plugin('b', refused), plugin('a', refused), plugin('c', { failure })]
+test('names each package once, with the problem of one that may run nowhere', () => {
+  const plugins = [plugin('a'), plugin(undefined), plugin('b', 'not trusted'), plugin('a', 'not trusted'), plugin('c')]
   assert.deepEqual(packageTargets(plugins), [
     { target: 'a', problem: undefined },
     { target: 'b', problem: 'not trusted' },

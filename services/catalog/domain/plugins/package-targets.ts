@@ -1,4 +1,4 @@
-import type { PluginInfo } from './plugin.ts'
+import type { PluginOrigin } from './plugin.ts'
 
 /** A package that plugins of a location come from. */
 export interface PackageTarget {
@@ -7,14 +7,14 @@ export interface PackageTarget {
   readonly problem: string | undefined
 }
 
-/** The packages that plugins of a location come from, each once. */
-export function packageTargets(plugins: readonly PluginInfo[]): PackageTarget[] {
+/** The packages that plugins of a location come from, each once; `problem`: why a plugin must not run. */
+export function packageTargets(
+  plugins: readonly { readonly origin: PluginOrigin; readonly problem: string | undefined }[],
+): PackageTarget[] {
   const targets = new Map<string, string | undefined>()
-  for (const { origin, refused, failure } of plugins) {
+  for (const { origin, problem } of plugins) {
     if (origin.type !== 'package') continue
-    const known = targets.has(origin.target)
-    const problem = refused ? failure?.error : undefined
-    if (!known || problem === undefined) targets.set(origin.target, problem)
+    if (!targets.has(origin.target) || problem === undefined) targets.set(origin.target, problem)
   }
   return [...targets].map(([target, problem]) => ({ target, problem }))
 }

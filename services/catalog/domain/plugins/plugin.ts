@@ -5,28 +5,6 @@ export type PluginOrigin =
   | { readonly type: 'package'; readonly target: string }
   | { readonly type: 'local'; readonly path: string }
 
-/** What is known about a plugin. */
-export interface PluginInfo {
-  /** Undefined: it failed before it was known. */
-  readonly id: string | undefined
-  readonly origin: PluginOrigin
-  /** Version of an installed package. */
-  readonly version: string | undefined
-  readonly outdated: boolean
-  readonly updating: boolean
-  /** It must not run, for the reason in its failure. */
-  readonly refused: boolean
-  /** Undefined: it is active. */
-  readonly failure: PluginFailure | undefined
-}
-
-export interface PluginFailure {
-  /** For people. */
-  readonly error: string
-  /** Also in the log; undefined: nothing was tried. */
-  readonly ref: string | undefined
-}
-
 /** A file that a prompt attaches, before it is read. */
 export interface HookedFile {
   readonly uri: string

@@ -1,7 +1,8 @@
+import { create } from '@bufbuild/protobuf'
+import { type Skill, SkillSchema } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { isObject, type JsonObject } from '#shared/json.ts'
 import type { AgentEntry } from '../agent.ts'
 import { DocumentError, readConfigDocument } from '../agent-document.ts'
-import type { Skill } from '../skill.ts'
 import { checkSchema } from './tool-schema.ts'
 
 /** A tool that a plugin has registered. */
@@ -76,13 +77,13 @@ function readTool(value: unknown, at: string, reserved: ReadonlySet<string>): Re
 function readSkill(value: unknown, at: string, path: string): Skill {
   if (!isObject(value)) throw new DocumentError(`${at} is not an object`)
   const id = readPattern(value.id, `${at}.id`, ID)
-  return {
-    id,
+  return create(SkillSchema, {
+    skillId: id,
     path,
     name: value.name === undefined ? id : readText(value.name, `${at}.name`, 256),
     description: readText(value.description, `${at}.description`, 1_024),
     text: readText(value.text, `${at}.text`, MAX_SKILL),
-  }
+  })
 }
 
 function readAgents(value: unknown): ReadonlyMap<string, AgentEntry> {

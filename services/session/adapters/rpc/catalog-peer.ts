@@ -45,8 +45,8 @@ export class RpcCatalogPeer implements Catalog {
   ): Promise<SessionLocation> {
     const request = { directory, baseDirectory }
     const { location } = await unary(call, (options) => this.#client.resolveLocation(request, options))
-    const resolved = given(location)
-    return { directory: resolved.directory, projectId: given(resolved.project).projectId, subpath: resolved.subpath }
+    const { projectId, subpath, directory: resolved } = given(location)
+    return { directory: resolved, projectId, subpath }
   }
 
   async reloadLocations(call: PeerCall): Promise<void> {

@@ -1,0 +1,105 @@
+import { Rejection } from '#shared/rejection.ts'
+import { principalOf } from '#shared/rpc/call-context.ts'
+import { parseRequired } from '#shared/rpc/parse.ts'
+import { joinProblems } from '../domain/plugins/package-targets.ts'
+import type { CatalogDependencies, Handlers } from './dependencies.ts'
+
+export function pluginHandlers({ locations, opened, packages }: CatalogDependencies) {
+  return {
+    async listPlugins(request, context) {
+      const location = await locations.resolve(principalOf(context), request.directory)
+      const open = opened.open(location)
+      using _ = open.use()
+      await (await open.generation()).plugins.settled(context.signal)
+      const { plugins } = await open.generation()
+      return { location, plugins: plugins.list }
+    },
+
+    async checkPlugins(request, context) {
+      const location = await locations.resolve(principalOf(context), request.directory)
+      const open = opened.open(location)
+      using _ = open.use()
+      const all = (await open.generation()).plugins.packages
+      const { target } = request
+      const wanted = target === undefined ? all : all.filter((one) => one.target === target)
+      if (target !== undefined && wanted.length === 0) {
+        throw new Rejection('PLUGIN_NOT_FOUND', { field: 'target', target })
+      }
+      const allowed = wanted.filter(({ problem }) => problem === undefined).map(({ target }) => target)
+      await packages.check(allowed, context.signal)
+      const { plugins } = await open.generation()
+      return { location, plugins: plugins.list }
+    },
+
+    // Locations that use them notice it by themselves.
+    async updatePlugins(request, context) {
+      const location = await locations.resolve(principalOf(context), request.directory)
+      const open = opened.open(location)
+      using _ = open.use()
+      const all = (await open.generation()).plugins.packages
+      const wanted = [...new Set(request.targets)].map((target) => {
+        const one = all.find((candidate) => candidate.target === target)
+        if (one === undefined) throw new Rejection('PLUGIN_NOT_FOUND', { field: 'targets', target })
+        return one
+      })
+      const outcomes = await Promise.all(
+        wanted.map(async ({ target, problem }) => {
+          if (problem !== undefined) return { target, problem }
+          return await packages.update(target, context.signal).then(
+            () => undefined,
+            (error: unknown) => ({ target, problem: problemOf(error, context.signal) }),
+          )
+        }),
+      )
+      const failures = outcomes.filter((outcome) => outcome !== undefined)
+      if (failures.length > 0) throw new Rejection('PLUGINS_NOT_UPDATED', { problem: joinProblems(failures) })
+      return {}
+    },
+
+    async listHooks(request, context) {
+      const location = await locations.resolve(principalOf(context), request.directory)
+      const { plugins } = await opened.open(location).generation()
+      return { names: [...plugins.hooks] }
+    },
+
+    async editPrompt(request, context) {
+      const sessionId = parseRequired('session_id', request.sessionId)
+      const location = await locations.resolve(principalOf(context), request.directory)
+      const open = opened.open(location)
+      using _ = open.use()
+      const { plugins, agents, skills } = await open.generation()
+      const { text = '', files = [], names, metadata, queued = false } = request.prompt ?? {}
+      const prompt = {
+        text,
+        agents: names?.agents ?? [],
+        skills: names?.skills ?? [],
+        metadata: metadata ?? {},
+        files: files.map(({ uri, name, description }) => ({ uri, name, description })),
+        delivery: queued ? ('queue' as const) : ('steer' as const),
+      }
+      const known = {
+        agents: new Set(agents.agents.map(({ agentId }) => agentId)),
+        skills: new Set(skills.map(({ skillId }) => skillId)),
+      }
+      const { prompt: edited, changedBy } = await plugins.prompt(prompt, { sessionId, known }, context.signal)
+      // Plugins get an object even if there is none.
+      const isNone = metadata === undefined && Object.keys(edited.metadata).length === 0
+      return {
+        prompt: {
+          text: edited.text,
+          files: [...edited.files],
+          names: { agents: [...edited.agents], skills: [...edited.skills] },
+          queued: edited.delivery === 'queue',
+          metadata: isNone ? undefined : edited.metadata,
+        },
+        changedBy: [...changedBy],
+      }
+    },
+  } satisfies Handlers
+}
+
+/** Throws the signal's reason if it has aborted. */
+function problemOf(error: unknown, signal: AbortSignal): string {
+  signal.throwIfAborted()
+  return error instanceof Error ? error.message : String(error)
+}
