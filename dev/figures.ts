@@ -29,7 +29,9 @@ print('files in circles', inCircles(edges(imports)))
 
 function report(room: string, files: readonly (readonly [string, string])[]): void {
   const lines = files.reduce((sum, [, text]) => sum + text.split('\n').length - 1, 0)
-  process.stdout.write(`${room.padEnd(24)}${String(lines).padStart(8)} lines${String(files.length).padStart(6)} files\n`)
+  process.stdout.write(
+    `${room.padEnd(24)}${String(lines).padStart(8)} lines${String(files.length).padStart(6)} files\n`,
+  )
 }
 
 function print(what: string, figure: number): void {
