@@ -118,5 +118,5 @@ async function json(path: string, body?: object, key = PORTICO_KEYS.api): Promis
   const response = await fetch(`${portico.url}${path}`, init)
   const text = await response.text()
   if (!response.ok) throw new Error(`${path}: ${text}`)
-  return text.startsWith('{') ? JSON.parse(text) : undefined
+  return JSON.parse(text.startsWith('{') ? text : '{}')
 }
