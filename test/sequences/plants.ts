@@ -72,7 +72,7 @@ export const RUN_PLANTS: readonly Planted[] = [
 export const OPERATION_PLANTS: readonly Planted[] = [
   {
     title: 'remove leaves what is below the session',
-    file: 'services/session/adapters/sqlite/hidden/removal.ts',
+    file: 'services/session/adapters/sqlite/removal.ts',
     from: 'const rest = childrenOf(file, workspace, sessionId, 1).length > 0',
     to: 'const rest = false',
     does: [child('endless'), { do: 'remove' }],
@@ -265,7 +265,7 @@ export const OPERATION_PLANTS: readonly Planted[] = [
   },
   {
     title: 'a filter by type is ignored',
-    file: 'services/session/adapters/sqlite/lists.ts',
+    file: 'services/session/adapters/sqlite/messages.ts',
     from: 'query.type === undefined ? [] : [query.type]',
     to: '[]',
     does: [hello],

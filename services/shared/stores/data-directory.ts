@@ -1,7 +1,6 @@
-import { accessSync, constants, existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { ConfigError } from '#shared/config/config-error.ts'
-import { makeDirectory } from '#shared/stores/make-directory.ts'
 
 /** The system's error codes if this user may not write there. */
 const REFUSED = ['EACCES', 'EPERM', 'EROFS']
@@ -28,4 +27,20 @@ function problemOf(error: unknown, path: string): string {
   if (REFUSED.includes(code)) return `this user cannot write to ${path} (${code})`
   if (code === 'EEXIST' || code === 'ENOTDIR') return `${culprit ?? path} is a file, not a folder`
   return `the folder ${path} cannot be made (${code})`
+}
+
+/**
+ * Makes a directory, and the missing ones above it, accessible to this user alone. Throws the system's error. @NOTE not
+ * `mkdirSync` with `recursive`, which never ends where the system reports a directory that cannot be made as missing
+ * (below /proc).
+ */
+function makeDirectory(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
+  if (dirname(path) !== path) makeDirectory(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error
+  }
 }

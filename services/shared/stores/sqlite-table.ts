@@ -42,7 +42,7 @@ export function columnList(columns: Columns, from = ''): string {
 }
 
 /**
- * Reads rows; `rest` follows the list of columns. They are read as arrays, since members of the objects that node:sqlite
+ * Reads rows; `rest` follows the columns. They are read as arrays, since members of the objects that node:sqlite
  * makes are slow to read.
  */
 export function selectAll<C extends Columns>(

@@ -16,7 +16,7 @@ export type SessionDocument = MongoDocument<typeof sessions>
 export type HiddenDocument = MongoDocument<typeof hiddenSessions>
 export type BlobUse = MongoDocument<typeof blobUses>
 
-/** The collections of the session service. Their keys are those of `keyOf`, but for parts, approvals and uses of blobs. */
+/** The collections of the session service. `keyOf` makes their keys, but for parts, approvals and uses of blobs. */
 export interface Collections {
   readonly db: Db
   readonly sessions: Collection<SessionDocument>

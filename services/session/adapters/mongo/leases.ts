@@ -6,7 +6,7 @@ import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
 import { isLocked, isSlow, OutOfTime } from '#shared/stores/mongo-transactions.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { type Collections, keyOf, SERVER_NOW, type SessionDocument } from './collections.ts'
-import type { MongoQueue } from './queue/queue.ts'
+import type { MongoQueue } from './queue.ts'
 import type { StoreParts } from './store-parts.ts'
 
 /** How many candidates to read at once. */

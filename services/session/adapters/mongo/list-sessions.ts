@@ -1,11 +1,10 @@
 import type { Document, Filter } from 'mongodb'
 import type { Session } from '#services/session/domain/session.ts'
-import type { SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
+import type { Place, SessionQuery, UnreadableSession } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { withFoldedSearch } from '../common/fold-case.ts'
 import { toListed } from '../tables/sessions.ts'
 import type { Collections, SessionDocument } from './collections.ts'
-import { afterOf, type FilterName, filterOf, namesIn, timesOf } from './session-filters.ts'
 
 /** Entries of an index that are gone through in one piece: the first time, and at most. */
 const FIRST_PIECE = 256
@@ -105,4 +104,56 @@ function indexOf({ directory, projectId, subpath, parentId }: SessionQuery): rea
   if (projectId !== undefined && subpath !== undefined) return ['sessionsBySubpath', ['projectId', 'subpath']]
   if (projectId !== undefined) return ['sessionsByProject', ['projectId']]
   return parentId === null ? ['sessionsByParent', ['parentId']] : ['sessionsByTime', []]
+}
+
+/** What a list filters by, besides the title. */
+type FilterName = 'directory' | 'projectId' | 'subpath' | 'parentId'
+
+/** From how many characters on a search is too long for a regular expression. */
+const LONG = 1_000
+const NAMES = ['directory', 'projectId', 'subpath', 'parentId'] as const
+
+/** The filters of a query. */
+function namesIn(query: SessionQuery): readonly FilterName[] {
+  return NAMES.filter((name) => query[name] !== undefined)
+}
+
+/** All filters of a query, except for times. */
+function filterOf(workspace: string, query: SessionQuery): Document {
+  return {
+    workspace,
+    ...Object.fromEntries(namesIn(query).map((name) => [name, query[name]])),
+    ...titled(query.search),
+  }
+}
+
+/**
+ * Titles that contain a text. A regular expression takes half the time of `$expr`, but the server limits its length.
+ */
+function titled(search: string | undefined): Document {
+  if (search === undefined) return {}
+  if (search.length > LONG) return { $expr: { $gte: [{ $indexOfBytes: ['$titleSearch', { $literal: search }] }, 0] } }
+  const $regex = search.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll('\0', '\\x00')
+  return { titleSearch: { $regex } }
+}
+
+/** Between which times a list lies; its first one has others, too, that lie before it. */
+function timesOf({ order, until, after }: Omit<SessionQuery, 'after'> & { readonly after?: Place | undefined }): {
+  readonly $gte?: number
+  readonly $lte?: number
+} {
+  const most = order === 'descending' ? (after?.timeUpdated ?? until) : until
+  return {
+    ...(order === 'ascending' && after !== undefined ? { $gte: after.timeUpdated } : {}),
+    ...(most === undefined ? { $exists: true } : { $lte: most }),
+  }
+}
+
+/** What lies in a list after a place. */
+function afterOf(query: SessionQuery): Document {
+  const times = { timeUpdated: timesOf(query) }
+  if (query.after === undefined) return times
+  const { timeUpdated, id } = query.after
+  const beyond = query.order === 'ascending' ? '$gt' : '$lt'
+  return { ...times, $or: [{ timeUpdated: { [beyond]: timeUpdated } }, { id: { [beyond]: id } }] }
 }

@@ -15,10 +15,17 @@ import type {
 } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { listActivity } from './activity.ts'
-import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { keyOf, SERVER_NOW } from './collections.ts'
 import { listSessions } from './list-sessions.ts'
-import { listMessages, listPermissionRequests, sessionOfRequest, waitingRequests } from './lists.ts'
+import { listMessages } from './messages.ts'
+import {
+  deleteApproval,
+  listApprovals,
+  listPermissionRequests,
+  savedApprovals,
+  sessionOfRequest,
+  waitingRequests,
+} from './permissions.ts'
 import { MongoReads } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
 

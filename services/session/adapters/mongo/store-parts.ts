@@ -3,7 +3,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import type { Collections } from './collections.ts'
 import type { MongoNotices } from './notices.ts'
-import type { MongoQueue } from './queue/queue.ts'
+import type { MongoQueue } from './queue.ts'
 
 /** What the objects that implement the port share. */
 export interface StoreParts {

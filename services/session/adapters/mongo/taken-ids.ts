@@ -3,7 +3,7 @@ import type { TakenId } from '#services/session/domain/inbox.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { type InboxRecord, toTakenId } from '../tables/inbox.ts'
 import { type Collections, keyOf } from './collections.ts'
-import type { Belonging } from './hidden/hidden-sessions.ts'
+import type { Belonging } from './hidden-sessions.ts'
 import type { Transaction } from './transaction.ts'
 
 interface Options {

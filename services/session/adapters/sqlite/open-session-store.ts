@@ -9,12 +9,12 @@ import { SQLITE } from '../schema.ts'
 import { BlobUses } from './blob-uses.ts'
 import { SqliteEventLog } from './events/event-log.ts'
 import { WorkspaceNumbers } from './events/workspace-numbers.ts'
-import { HiddenSessions } from './hidden/hidden-sessions.ts'
-import { SqliteRemoval } from './hidden/removal.ts'
-import { SqliteStaging } from './hidden/staging.ts'
+import { HiddenSessions } from './hidden-sessions.ts'
 import { voidLeases } from './leases.ts'
+import { SqliteRemoval } from './removal.ts'
 import { SqliteSessionLists } from './session-lists.ts'
 import { SqliteSessionStore } from './session-store.ts'
+import { SqliteStaging } from './staging.ts'
 
 /**
  * Sessions in a SQLite file, which is made when it is missing, and kept from every other process. Opening it voids the

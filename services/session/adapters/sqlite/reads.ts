@@ -24,7 +24,7 @@ import { FirstSteers, type InboxRecord, inbox, inOrder, toKnownItem, toWaitingIn
 import { messages } from '../tables/messages.ts'
 import { type RequestRecord, requests, toKnownRequest, toKnownRequests, toRequests } from '../tables/permissions.ts'
 import { sessionColumns, stateColumns, toRemoved, toSession, toState } from '../tables/sessions.ts'
-import { readStored } from './message-rows.ts'
+import { readStored } from './messages.ts'
 
 const OF_SESSION = 'FROM sessions WHERE workspace = ? AND id = ?'
 const numberedState = { number: integer(), ...stateColumns }

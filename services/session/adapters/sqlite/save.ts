@@ -3,7 +3,7 @@ import type { Write } from '#services/session/domain/write.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { insertInto, updateRows } from '#shared/stores/sqlite-table.ts'
 import { type ActivityRecord, activity, activityRecord } from '../tables/activity.ts'
-import { type EventRecord, shortEventRecord } from '../tables/events.ts'
+import { type EventRecord, eventRecord } from '../tables/events.ts'
 import { inbox, inboxRecord, settledUpdate } from '../tables/inbox.ts'
 import {
   type MessageRecord,
@@ -58,7 +58,7 @@ export function saveNewSession(
 function saveWrites(file: SqliteFile, log: SqliteEventLog, session: NumberedKey, writes: readonly Write[]): void {
   const events: EventRecord[] = []
   for (const write of writes) {
-    if (write.type === 'event') events.push(shortEventRecord(session.workspace, session.id, write))
+    if (write.type === 'event') events.push(eventRecord(session.workspace, session.id, write))
     else save(file, session, write)
   }
   log.append(events, session.number)

@@ -14,10 +14,16 @@ import type {
   UnreadableSession,
 } from '#services/session/ports/session-lists.ts'
 import { listActivity } from './activity.ts'
-import { deleteApproval, listApprovals, savedApprovals } from './approvals.ts'
 import { listSessions } from './list-sessions.ts'
-import { listActive, listMessages, listPermissionRequests, sessionOfRequest, waitingRequests } from './lists.ts'
-import { readMessage, readStored } from './message-rows.ts'
+import { listMessages, readMessage, readStored } from './messages.ts'
+import {
+  deleteApproval,
+  listApprovals,
+  listPermissionRequests,
+  savedApprovals,
+  sessionOfRequest,
+  waitingRequests,
+} from './permissions.ts'
 import { readSession } from './reads.ts'
 import type { StoreParts } from './store-parts.ts'
 
@@ -57,7 +63,10 @@ export class SqliteSessionLists implements SessionLists {
   }
 
   async listActive(workspace: string): Promise<readonly string[]> {
-    return listActive(this.#parts.file, workspace, this.#parts.clock.now())
+    const { file, clock } = this.#parts
+    const sql = 'SELECT id FROM sessions WHERE workspace = ? AND leaseUntil > 0 AND leaseUntil > ?'
+    const live = file.statement(sql).all(workspace, clock.now())
+    return live.map(({ id }) => id as string)
   }
 
   async sessionOfRequest(workspace: string, requestId: string): Promise<string | undefined> {

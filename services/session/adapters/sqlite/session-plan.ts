@@ -64,18 +64,17 @@ function wayOf(query: SessionQuery): {
 /** The filters of a query. */
 export function filtersOf(query: SessionQuery): (readonly [Filter, Condition])[] {
   const { parentId, directory, projectId, subpath, search } = query
-  const is = (sql: string, value: string): Condition => ({ sql, values: [value] })
-  return [
-    ...(parentId === undefined ? [] : [['parentId', isParent(parentId)] as const]),
-    ...(directory === undefined ? [] : [['directory', is('directory = ?', directory)] as const]),
-    ...(projectId === undefined ? [] : [['projectId', is('projectId = ?', projectId)] as const]),
-    ...(subpath === undefined ? [] : [['subpath', is('subpath = ?', subpath)] as const]),
-    ...(search === undefined ? [] : [['search', is('instr(titleSearch, ?) > 0', search)] as const]),
-  ]
-}
-
-function isParent(parentId: string | null): Condition {
-  return parentId === null ? literally('parentId IS NULL') : { sql: 'parentId = ?', values: [parentId] }
+  const filters: (readonly [Filter, Condition])[] = []
+  const add = (filter: Filter, sql: string, value: string | undefined): void => {
+    if (value !== undefined) filters.push([filter, { sql, values: [value] }])
+  }
+  if (parentId === null) filters.push(['parentId', literally('parentId IS NULL')])
+  else add('parentId', 'parentId = ?', parentId)
+  add('directory', 'directory = ?', directory)
+  add('projectId', 'projectId = ?', projectId)
+  add('subpath', 'subpath = ?', subpath)
+  add('search', 'instr(titleSearch, ?) > 0', search)
+  return filters
 }
 
 /** The condition for places after one and up to another, in the direction of reading. */
@@ -85,10 +84,9 @@ export function between(
   to: Place | undefined,
 ): Condition | undefined {
   const [beyond, within] = order === 'ascending' ? ['>', '<='] : ['<', '>=']
-  const conditions = [
-    ...(after === undefined ? [] : [placed(beyond, after)]),
-    ...(to === undefined ? [] : [placed(within, to)]),
-  ]
+  const conditions: Condition[] = []
+  if (after !== undefined) conditions.push(placed(beyond, after))
+  if (to !== undefined) conditions.push(placed(within, to))
   // A second bound on the same side would only keep the index from being entered at the first one.
   const bounded = (order === 'ascending' ? to : after) !== undefined
   if (until !== undefined && !bounded) conditions.push({ sql: 'timeUpdated <= ?', values: [until] })

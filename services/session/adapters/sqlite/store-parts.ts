@@ -3,7 +3,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import type { SessionChanges } from '../common/session-changes.ts'
 import type { SqliteEventLog } from './events/event-log.ts'
-import type { HiddenSessions } from './hidden/hidden-sessions.ts'
+import type { HiddenSessions } from './hidden-sessions.ts'
 
 /** What the objects that keep parts of the port have in common. */
 export interface StoreParts {

@@ -3,8 +3,8 @@ import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { selectOne } from '#shared/stores/sqlite-table.ts'
 import { integer } from '#shared/stores/table.ts'
 import { inbox, toTakenId } from '../tables/inbox.ts'
-import { deleteMessage } from './hidden/empty-session.ts'
-import type { HiddenSessions } from './hidden/hidden-sessions.ts'
+import { deleteMessage } from './empty-session.ts'
+import type { HiddenSessions } from './hidden-sessions.ts'
 
 /** What an id of the workspace names; rows of a session that is being removed name nothing. */
 export function readTakenId(

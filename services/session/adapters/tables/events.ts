@@ -66,58 +66,39 @@ export interface StoredEvent {
   readonly source: EventSource | undefined
 }
 
-export function eventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
-  const { id, seq, directory, timeCreated, data, part } = write
-  return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(stored(data, part)) }
-}
-
-/**
- * The same, without what other fields of the record say and without the initial values of a new session: for most
- * sessions, it is a third as long. Older versions cannot read this form, so it is not for stores that several processes
- * have open.
- */
-export function shortEventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
-  const { id, seq, directory, timeCreated, data, part } = write
-  const short = shortened(data, write) ?? stored(data, part)
-  return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(short) }
-}
-
 type EventWrite = Extract<Write, { type: 'event' }>
 
-function shortened(data: DurableEventData, { directory, timeCreated }: EventWrite): object | undefined {
-  const ifNot = <T>(usual: T, value: T): T | undefined => (value === usual ? undefined : value)
-  if (data.type === 'inbox-enqueued') {
-    const { type, id, delivery } = data.item
-    return { type: data.type, item: { type, id, delivery, timeCreated: ifNot(timeCreated, data.item.timeCreated) } }
-  }
-  if (data.type !== 'session-created') return undefined
-  const { session } = data
-  const { location, costNanos, tokens } = session
-  return {
-    type: data.type,
-    session: {
-      ...session,
-      id: undefined,
-      location: { ...location, directory: ifNot(directory, location.directory) },
-      costNanos: ifNot('0', costNanos.toString()),
-      tokens: ifNot(NO_TOKENS, tokens),
-      timeCreated: ifNot(timeCreated, session.timeCreated),
-      timeUpdated: ifNot(timeCreated, session.timeUpdated),
-    },
-  }
+/**
+ * The record of an event, without what its other fields say, without the initial values of a new session, and without
+ * what the record of a part or an inbox item contains: for most sessions, it is a third as long.
+ */
+export function eventRecord(workspace: string, sessionId: string, write: EventWrite): EventRecord {
+  const { id, seq, directory, timeCreated } = write
+  return { workspace, id, sessionId, seq, directory, timeCreated, data: JSON.stringify(stored(write)) }
 }
 
-function stored(data: DurableEventData, part: PartPlace | undefined): object {
+function stored({ data, part, directory, timeCreated }: EventWrite): object {
   switch (data.type) {
     case 'step-ended':
     case 'usage-recorded':
       return { ...data, costNanos: data.costNanos.toString(), sessionUsage: storedUsage(data.sessionUsage) }
     case 'step-failed':
       return { ...data, usage: storedUsage(data.usage), sessionUsage: storedUsage(data.sessionUsage) }
-    case 'session-created':
-      return { ...data, session: { ...data.session, costNanos: data.session.costNanos.toString() } }
-    case 'inbox-enqueued':
-      return { ...data, item: { ...data.item, [data.item.type]: undefined } }
+    case 'session-created': {
+      const { id: _, location, costNanos, tokens, ...session } = data.session
+      const own = {
+        location: { ...location, directory: unless(directory, location.directory) },
+        costNanos: unless('0', costNanos.toString()),
+        tokens: unless(NO_TOKENS, tokens),
+        timeCreated: unless(timeCreated, session.timeCreated),
+        timeUpdated: unless(timeCreated, session.timeUpdated),
+      }
+      return { ...data, session: { ...session, ...own } }
+    }
+    case 'inbox-enqueued': {
+      const { type, id, delivery } = data.item
+      return { type: data.type, item: { type, id, delivery, timeCreated: unless(timeCreated, data.item.timeCreated) } }
+    }
     case 'synthetic-added':
       return { ...data, synthetic: undefined }
     case 'part-ended':
@@ -132,11 +113,15 @@ function stored(data: DurableEventData, part: PartPlace | undefined): object {
   }
 }
 
+function unless<T>(usual: T, value: T): T | undefined {
+  return value === usual ? undefined : value
+}
+
 function storedUsage(usage: Usage | undefined): object | undefined {
   return usage && { ...usage, costNanos: usage.costNanos.toString() }
 }
 
-/** Parses what an event's own record contains. Events in the first form are complete. */
+/** Parses what an event's own record contains. */
 export function parseEvent(record: EventRecord): StoredEvent {
   const { source, ...data } = JSON.parse(record.data)
   if (data.type === 'step-ended' || data.type === 'usage-recorded') data.costNanos = BigInt(data.costNanos)
@@ -146,9 +131,8 @@ export function parseEvent(record: EventRecord): StoredEvent {
   if (data.type === 'session-created') lengthen(data.session, record)
   if (data.type === 'inbox-enqueued') {
     const { sessionId, timeCreated } = record
-    // The first form had no other type.
-    data.item = { type: 'prompt', sessionId, timeCreated, ...data.item }
-    if (data.item[data.item.type] === undefined) return { data, source: { type: 'item', id: data.item.id } }
+    data.item = { sessionId, timeCreated, ...data.item }
+    return { data, source: { type: 'item', id: data.item.id } }
   }
   if (data.type === 'synthetic-added') return { data, source: { type: 'item', id: data.messageId } }
   if (source === undefined) return { data, source }

@@ -52,7 +52,16 @@ export function inboxRecord(workspace: string, write: Extract<Write, { type: 'ad
   const { item, seq, digest, admitter } = write
   const { id, sessionId, type: kind, delivery, timeCreated } = item
   return {
-    ...{ workspace, id, sessionId, seq, kind, state: 'waiting', delivery, digest, timeCreated, timeSettled: null },
+    workspace,
+    id,
+    sessionId,
+    seq,
+    kind,
+    state: 'waiting',
+    delivery,
+    digest,
+    timeCreated,
+    timeSettled: null,
     admitter: JSON.stringify(admitter),
     data: JSON.stringify(payloadOf(item)),
   }

@@ -1,20 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EventRecord } from '#services/session/adapters/tables/events.ts'
-import type { SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
+import { type EventRecord, isDeletion, parseEvent } from '#services/session/adapters/tables/events.ts'
+import type { LostEvent, SessionEvents, TailItem } from '#services/session/ports/event-log.ts'
 import type { BroadcastReader } from '#shared/broadcast/broadcast.ts'
+import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { endOfLog, isKnown, isLost, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
 import { EventFeed, type FeedItem, type PlacedEvent } from './event-feed.ts'
 import { EventTexts } from './event-texts.ts'
-import { expireEvents } from './expire-events.ts'
-import { LostEvents } from './lost-events.ts'
 import { placedEvents } from './placed-events.ts'
 import { type EventQuery, listSessionEvents } from './session-events.ts'
 
 const PLACE = /^(?:[0-9A-F]{2}){1,500}$/
 const RETRY_MS = 1_000
+const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** For how many events of the feed texts are read at once by a reader that is behind. */
 const AHEAD = 100
+/** How many events expire at once. */
+const EXPIRED = 1_000
+/** If there are more different ones, a notice does not name the events that are lost. */
+const MOST_NAMED = 256
 
 /**
  * The event log is the server's log of changes to the events collection, and a position is a place in it. All readers
@@ -113,9 +117,13 @@ export class MongoEventLog implements AsyncDisposable {
   }
 
   /** See EventLog.expireEvents. */
-  expire(before: number): Promise<number> {
+  async expire(before: number): Promise<number> {
     this.#expiredBefore = Math.max(this.#expiredBefore, before)
-    return expireEvents(this.#collections, before)
+    const { events } = this.#collections
+    const options = { ...LIMIT, sort: { timeCreated: 1 }, projection: { _id: 1 }, limit: EXPIRED } as const
+    const ids = (await events.find({ timeCreated: { $lt: before } }, options).toArray()).map(({ _id }) => _id)
+    if (ids.length === 0) return 0
+    return (await events.deleteMany({ _id: { $in: ids } }, LIMIT)).deletedCount
   }
 
   /** The server's log may go back further than events are kept. None: it has expired, or the reader is gone. */
@@ -175,4 +183,24 @@ function isFor(workspace: string): (item: FeedItem) => boolean {
 
 function later(a: LogPlace, b: LogPlace): LogPlace {
   return a > b ? a : b
+}
+
+/** The events in a row that a reader has missed because they have expired. */
+class LostEvents {
+  readonly #lost = new Map<string, LostEvent>()
+
+  add(record: EventRecord): void {
+    if (this.#lost.size > MOST_NAMED) return
+    const { sessionId, directory } = record
+    const data = isDeletion(record) ? (parseEvent(record).data as LostEvent['data']) : undefined
+    this.#lost.set(JSON.stringify([sessionId, directory, data?.type]), { sessionId, directory, data })
+  }
+
+  /** Ends the row; returns the notice of it, if there is anything in it. */
+  end(): readonly TailItem[] {
+    const lost = [...this.#lost.values()]
+    this.#lost.clear()
+    if (lost.length === 0) return []
+    return [lost.length > MOST_NAMED ? { type: 'missed' } : { type: 'missed', lost }]
+  }
 }

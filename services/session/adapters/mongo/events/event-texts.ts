@@ -9,7 +9,7 @@ import {
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { mongoProblem } from '#shared/stores/mongo-problem.ts'
 import { type Collections, keyOf, partKey } from '../collections.ts'
-import { isOwned } from '../hidden/hidden-sessions.ts'
+import { isOwned } from '../hidden-sessions.ts'
 
 type Held = { readonly _id: string; readonly data: string }
 type Keys = { readonly _id: { readonly $in: string[] } }

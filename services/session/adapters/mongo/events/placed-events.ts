@@ -1,7 +1,7 @@
 import { type EventRecord, isDeletion } from '#services/session/adapters/tables/events.ts'
 import { changesAfter, type LogPlace } from '../change-stream.ts'
 import type { Collections } from '../collections.ts'
-import { ownedOf } from '../hidden/hidden-sessions.ts'
+import { ownedOf } from '../hidden-sessions.ts'
 import type { EventFeed, PlacedEvent } from './event-feed.ts'
 import type { EventTexts } from './event-texts.ts'
 

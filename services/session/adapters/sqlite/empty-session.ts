@@ -1,6 +1,6 @@
 import { systemClock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { releaseBlobs } from '../blob-uses.ts'
+import { releaseBlobs } from './blob-uses.ts'
 
 /** How long a batch may hold up everybody else, in milliseconds. */
 const BATCH_MS = 5

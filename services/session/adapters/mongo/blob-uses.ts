@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb'
-import { hashesIn } from '#services/session/adapters/tables/blobs.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
-import { type BlobUse, type Collections, keyOf, type Table } from '../collections.ts'
+import { hashesIn } from '../tables/blobs.ts'
+import { type BlobUse, type Collections, keyOf, type Table } from './collections.ts'
 
 /** The blobs that a record uses, according to its JSON. */
 export function blobUses(workspace: string, message: string, json: string): BlobUse[] {

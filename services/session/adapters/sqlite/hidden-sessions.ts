@@ -1,11 +1,11 @@
-import { stillBelow } from '#services/session/adapters/common/refusals.ts'
-import { hiddenSessions } from '#services/session/adapters/tables/sessions.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import type { StagedSession } from '#services/session/ports/session-staging.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
 import { insertInto, selectOne } from '#shared/stores/sqlite-table.ts'
 import { integer, type RecordOf, type RowOf, toRow } from '#shared/stores/table.ts'
-import type { WorkspaceNumbers } from '../events/workspace-numbers.ts'
+import { stillBelow } from '../common/refusals.ts'
+import { hiddenSessions } from '../tables/sessions.ts'
+import type { WorkspaceNumbers } from './events/workspace-numbers.ts'
 
 const numbered = { number: integer(), ...hiddenSessions.columns }
 export type HiddenRow = RowOf<typeof numbered>

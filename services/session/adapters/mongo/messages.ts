@@ -1,16 +1,35 @@
+import type { FindOptions } from 'mongodb'
 import type { StoredMessage } from '#services/session/domain/message.ts'
-import type { PermissionRequest } from '#services/session/domain/permission/permission.ts'
 import { type MessageQuery, type Page, RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { fitting, readsForward, type Sized, toPage } from '../common/session-lists.ts'
-import type { MessageRecord } from '../tables/messages.ts'
-import { toRequests } from '../tables/permissions.ts'
-import { type Collections, keyOf } from './collections.ts'
-import { readStored } from './message-documents.ts'
+import { type MessageRecord, type PartRecord, toStoredMessage } from '../tables/messages.ts'
+import type { Collections } from './collections.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 /** How many messages to measure at first. */
 const FIRST = 8
+
+/** Messages of a workspace with their parts. */
+export async function readStored(
+  { parts }: Collections,
+  records: readonly MessageRecord[],
+  options: FindOptions,
+): Promise<StoredMessage[]> {
+  const steps = records.filter(({ type }) => type === 'assistant')
+  const workspace = records[0]?.workspace ?? ''
+  const found = new Map<string, PartRecord[]>()
+  if (steps.length > 0) {
+    const filter = { workspace, message: { $in: steps.map(({ id }) => id) } }
+    const sort = { workspace: 1, message: 1, attempt: 1, ordinal: 1 } as const
+    for await (const part of parts.find<PartRecord>(filter, { ...options, sort })) {
+      const known = found.get(part.message)
+      if (known === undefined) found.set(part.message, [part])
+      else known.push(part)
+    }
+  }
+  return records.map((record) => toStoredMessage(record, found.get(record.id) ?? []))
+}
 
 export async function listMessages(
   collections: Collections,
@@ -26,7 +45,7 @@ export async function listMessages(
     workspace,
     sessionId,
     seq: forward ? { $gt: Math.max(from, base) } : { $gt: base, $lt: from },
-    ...(query.type === undefined ? {} : { type: query.type as MessageRecord['type'] }),
+    type: query.type as MessageRecord['type'],
   })
   const measure = (from: number, limit: number) =>
     collections.messages.find<Measured>(filter(from), { sort, limit, projection: MEASURED, ...LIMIT }).toArray()
@@ -77,43 +96,4 @@ async function sizesOf(
   const pipeline = [{ $match: { workspace, message: { $in: steps } } }, { $group: { _id: '$message', bytes } }]
   const found = await parts.aggregate<Sized & { readonly _id: string }>(pipeline, LIMIT).toArray()
   return new Map(found.map(({ _id, bytes }) => [_id, bytes]))
-}
-
-/** See SessionLists. */
-export async function sessionOfRequest(
-  { requests }: Collections,
-  workspace: string,
-  id: string,
-  now: number,
-): Promise<string | undefined> {
-  const waiting = { _id: keyOf(workspace, id), reply: null, timeExpires: { $gt: now } }
-  return (await requests.findOne(waiting, { projection: { sessionId: 1 }, maxTimeMS: MAX_TIME_MS }))?.sessionId
-}
-
-export async function listPermissionRequests(
-  { requests }: Collections,
-  workspace: string,
-  sessionId: string | undefined,
-  now: number,
-): Promise<PermissionRequest[]> {
-  const cursor = requests.find(
-    { workspace, reply: null, timeExpires: { $gt: now }, ...(sessionId === undefined ? {} : { sessionId }) },
-    { sort: sessionId === undefined ? { timeCreated: 1, seq: 1 } : { seq: 1 }, limit: 1_000, maxTimeMS: MAX_TIME_MS },
-  )
-  return toRequests(await cursor.toArray())
-}
-
-/** How many of the waiting requests are read at once. */
-const BATCH = 256
-
-/** See SessionLists.waitingRequests. */
-export async function* waitingRequests(
-  { requests }: Collections,
-  workspace: string,
-  now: number,
-): AsyncGenerator<readonly PermissionRequest[]> {
-  const waiting = { workspace, reply: null, timeExpires: { $gt: now } }
-  const options = { sort: { timeCreated: 1, seq: 1 }, batchSize: BATCH, maxTimeMS: MAX_TIME_MS } as const
-  await using cursor = requests.find(waiting, options)
-  while (await cursor.hasNext()) yield toRequests(cursor.readBufferedDocuments())
 }

@@ -1,11 +1,11 @@
 import type { ClientSession, Document } from 'mongodb'
-import { stillBelow } from '#services/session/adapters/common/refusals.ts'
-import { hiddenSessions } from '#services/session/adapters/tables/sessions.ts'
 import type { Removal } from '#services/session/ports/session-removal.ts'
 import { randomText } from '#shared/ids.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { type RecordOf, toRow } from '#shared/stores/table.ts'
-import { type Collections, type HiddenDocument, keyOf, SERVER_NOW } from '../collections.ts'
+import { stillBelow } from '../common/refusals.ts'
+import { hiddenSessions } from '../tables/sessions.ts'
+import { type Collections, type HiddenDocument, keyOf, SERVER_NOW } from './collections.ts'
 
 /** What a record says of where it belongs. */
 export interface Belonging {

@@ -1,6 +1,3 @@
-import { messageExists, sessionExists, stagingOver } from '#services/session/adapters/common/refusals.ts'
-import { activityOfStaged, activityRecord } from '#services/session/adapters/tables/activity.ts'
-import { newSessionRecord } from '#services/session/adapters/tables/sessions.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -12,11 +9,14 @@ import {
   type StagedSource,
 } from '#services/session/ports/session-staging.ts'
 import { sessionNotFound } from '#services/session/ports/session-store.ts'
-import { readState } from '../reads.ts'
-import { type MessageRecords, messageRecords, saveActivity, saveMessage, saveNewSession } from '../save.ts'
-import type { StoreParts } from '../store-parts.ts'
-import { claimId } from '../taken-ids.ts'
+import { messageExists, sessionExists, stagingOver } from '../common/refusals.ts'
+import { activityOfStaged, activityRecord } from '../tables/activity.ts'
+import { newSessionRecord } from '../tables/sessions.ts'
 import type { HiddenRow } from './hidden-sessions.ts'
+import { readState } from './reads.ts'
+import { type MessageRecords, messageRecords, saveActivity, saveMessage, saveNewSession } from './save.ts'
+import type { StoreParts } from './store-parts.ts'
+import { claimId } from './taken-ids.ts'
 
 /** See SessionStaging. The key of a staged session is its number. */
 export class SqliteStaging implements SessionStaging {

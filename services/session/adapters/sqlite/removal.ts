@@ -1,13 +1,13 @@
-import { type Below, MOST_BELOW, readBelow } from '#services/session/adapters/common/read-below.ts'
-import { eventRecord } from '#services/session/adapters/tables/events.ts'
 import { ALL_CHANGES } from '#services/session/domain/change.ts'
 import { deletedEvent, leftTools } from '#services/session/domain/lifetime/removal.ts'
 import type { Removal, SessionRemoval } from '#services/session/ports/session-removal.ts'
 import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { readRemoved } from '../reads.ts'
-import type { StoreParts } from '../store-parts.ts'
+import { type Below, MOST_BELOW, readBelow } from '../common/read-below.ts'
+import { eventRecord } from '../tables/events.ts'
 import { emptySession } from './empty-session.ts'
+import { readRemoved } from './reads.ts'
+import type { StoreParts } from './store-parts.ts'
 
 /** See SessionRemoval. The key of a removal is the session's number. */
 export class SqliteRemoval implements SessionRemoval {

@@ -1,6 +1,3 @@
-import { messageExists, sessionExists, stagingOver } from '#services/session/adapters/common/refusals.ts'
-import { activityOfStaged } from '#services/session/adapters/tables/activity.ts'
-import { newSessionRecord } from '#services/session/adapters/tables/sessions.ts'
 import type { Message } from '#services/session/domain/message.ts'
 import type { CreateSession } from '#services/session/domain/new-session.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -14,11 +11,14 @@ import {
 import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'
 import { storeTimeLeft } from '#shared/telemetry/request-scope.ts'
-import type { MongoBatch } from '../batch.ts'
-import { type HiddenDocument, keyOf } from '../collections.ts'
-import type { MongoJob } from '../queue/waiting-jobs.ts'
-import type { StoreParts } from '../store-parts.ts'
+import { messageExists, sessionExists, stagingOver } from '../common/refusals.ts'
+import { activityOfStaged } from '../tables/activity.ts'
+import { newSessionRecord } from '../tables/sessions.ts'
+import type { MongoBatch } from './batch.ts'
+import { type HiddenDocument, keyOf } from './collections.ts'
 import { giveUpStaged, hiddenDocument, keepFor, LIVE, readBase } from './hidden-sessions.ts'
+import type { MongoJob } from './queue.ts'
+import type { StoreParts } from './store-parts.ts'
 
 const LIMIT = { maxTimeMS: MAX_TIME_MS } as const
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientSession, MongoNetworkError } from 'mongodb'
 import type { Mongo } from '#shared/stores/mongo.ts'
 import { waitFor } from '#test/support/wait-until.ts'
-import type { Collections } from '../collections.ts'
+import type { Collections } from './collections.ts'
 import { type JobLimits, MongoQueue } from './queue.ts'
 
 const LONG_MS = 1_000_000

@@ -1,6 +1,6 @@
 import type { Collection } from 'mongodb'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import type { Collections, HiddenDocument, Keyed, Table } from '../collections.ts'
+import type { Collections, HiddenDocument, Keyed, Table } from './collections.ts'
 import type { Belonging } from './hidden-sessions.ts'
 
 /** How many documents to delete at once. */

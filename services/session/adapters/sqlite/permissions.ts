@@ -1,0 +1,70 @@
+import { setImmediate } from 'node:timers/promises'
+import type {
+  PermissionRequest,
+  PermissionRule,
+  SavedApproval,
+} from '#services/session/domain/permission/permission.ts'
+import type { SqliteFile } from '#shared/stores/sqlite.ts'
+import { selectAll } from '#shared/stores/sqlite-table.ts'
+import { MOST_APPROVALS } from '../common/session-lists.ts'
+import { requests, toRequests } from '../tables/permissions.ts'
+
+/** See SessionLists. */
+export function sessionOfRequest(file: SqliteFile, workspace: string, id: string, now: number): string | undefined {
+  const sql = 'SELECT sessionId FROM requests WHERE workspace = ? AND id = ? AND reply IS NULL AND timeExpires > ?'
+  return file.statement(sql).get(workspace, id, now)?.sessionId as string | undefined
+}
+
+export function listPermissionRequests(
+  file: SqliteFile,
+  workspace: string,
+  sessionId: string | undefined,
+  now: number,
+): PermissionRequest[] {
+  const session = sessionId === undefined ? '' : 'AND sessionId = ?'
+  const order = sessionId === undefined ? 'timeCreated, seq' : 'seq'
+  const waiting = `FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ? ${session}
+    ORDER BY ${order} LIMIT 1000`
+  const values = sessionId === undefined ? [workspace, now] : [workspace, now, sessionId]
+  return toRequests(selectAll(file, requests.columns, waiting, ...values))
+}
+
+/** How many of the waiting requests are read at once. */
+const BATCH = 256
+
+/** See SessionLists.waitingRequests. */
+export async function* waitingRequests(
+  file: SqliteFile,
+  workspace: string,
+  now: number,
+): AsyncGenerator<readonly PermissionRequest[]> {
+  const waiting = `FROM requests WHERE workspace = ? AND reply IS NULL AND timeExpires > ?
+    AND (timeCreated, seq, id) > (?, ?, ?) ORDER BY timeCreated, seq, id LIMIT ${BATCH}`
+  let after: readonly [number, number, string] = [0, 0, '']
+  for (;;) {
+    const records = selectAll(file, requests.columns, waiting, workspace, now, ...after)
+    yield toRequests(records)
+    const last = records.at(-1)
+    if (last === undefined || records.length < BATCH) return
+    after = [last.timeCreated, last.seq, last.id]
+    await setImmediate()
+  }
+}
+
+/** Approvals saved for a project, as rules. */
+export function savedApprovals(file: SqliteFile, workspace: string, projectId: string): PermissionRule[] {
+  const sql = `SELECT action, pattern AS resource, 'allow' AS effect FROM approvals WHERE workspace = ? AND projectId = ?`
+  return file.statement(sql).all(workspace, projectId) as unknown as PermissionRule[]
+}
+
+export function listApprovals(file: SqliteFile, workspace: string, projectId: string | undefined): SavedApproval[] {
+  const project = projectId === undefined ? [] : [projectId]
+  const sql = `SELECT id, projectId, action, pattern FROM approvals WHERE workspace = ?
+    ${project.length === 0 ? '' : 'AND projectId = ?'} ORDER BY projectId, action, pattern LIMIT ?`
+  return file.statement(sql).all(workspace, ...project, MOST_APPROVALS) as unknown as SavedApproval[]
+}
+
+export async function deleteApproval(file: SqliteFile, workspace: string, approvalId: string): Promise<void> {
+  const sql = 'DELETE FROM approvals WHERE workspace = ? AND id = ?'
+  await file.write(() => file.statement(sql).run(workspace, approvalId))
+}
