@@ -21,7 +21,7 @@ import { SessionWatchers } from './session-watchers.ts'
 import { Slots } from './slots.ts'
 import { Tenure } from './tenure.ts'
 
-const LEASE_MS = 900
+const LEASE_MS = 3_000
 const never = new AbortController().signal
 const AWAY = storeUnavailable('away')
 const soon: RunDependencies['pause'] = (_, signal) => pause(5, signal)
