@@ -17,11 +17,7 @@ export const accepted: ExchangeAccepted = {
 export const refused: ExchangeRefused = {
   type: 'exchange-refused',
   policyId: 'p1',
-  issuerId: undefined,
-  target: undefined,
   reason: 'subject',
-  found: undefined,
-  subject: undefined,
   clientNetwork: '2001:db8::/64',
 }
 

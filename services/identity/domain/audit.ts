@@ -25,16 +25,16 @@ export interface ExchangeRefused {
   readonly type: 'exchange-refused'
   readonly policyId: string
   /** Undefined: the issuer of the policy was deleted. */
-  readonly issuerId: string | undefined
+  readonly issuerId?: string
   /** The true reason. */
   readonly reason: string
   /** What was found instead of what is required; parts of the token appear only if its signature was verified. */
-  readonly found: string | undefined
+  readonly found?: string
   readonly clientNetwork: string
   /** The key that the policy targets; undefined if it was not known, or if the entry is older than this member. */
-  readonly target: TokenTarget | undefined
+  readonly target?: TokenTarget
   /** `sub` of the token; undefined if its signature was not verified, or if the entry is older than this member. */
-  readonly subject: string | undefined
+  readonly subject?: string
 }
 
 /**
@@ -43,13 +43,13 @@ export interface ExchangeRefused {
 export interface ExchangesRefused {
   readonly type: 'exchanges-refused'
   readonly policyId: string
-  readonly issuerId: string | undefined
+  readonly issuerId?: string
   readonly reason: string
   readonly count: number
   readonly timeFirst: number
   readonly timeLast: number
   /** As in {@link ExchangeRefused}. */
-  readonly target: TokenTarget | undefined
+  readonly target?: TokenTarget
 }
 
 /** What can be changed. */
@@ -65,9 +65,9 @@ export interface Changed {
   readonly resource: AuditedResource
   readonly resourceId: string
   /** Undefined if it was created. */
-  readonly before: JsonObject | undefined
+  readonly before?: JsonObject
   /** Undefined if it was deleted. */
-  readonly after: JsonObject | undefined
+  readonly after?: JsonObject
 }
 
 /** Who made a change: an admin with a key, or the operator by the command line or settings. */

@@ -2,7 +2,7 @@ import { type Filter, MongoBulkWriteError, MongoServerError } from 'mongodb'
 import type { AuditEntry } from '#services/identity/domain/audit.ts'
 import type { AuditFilter, AuditLog, ListedAuditEntry, TokenUse } from '#services/identity/ports/audit-log.ts'
 import { MAX_TIME_MS, type Mongo } from '#shared/stores/mongo.ts'
-import { CLAIM_KEPT_MS, toEntry, useHash } from '../stored/records.ts'
+import { CLAIM_KEPT_MS, useHash } from '../stored/records.ts'
 import { documentOf, takePositions } from './audit-entries.ts'
 import type { AuditDocument, Collections } from './documents.ts'
 
@@ -80,7 +80,7 @@ export class MongoAuditLog implements AuditLog {
       .limit(limit + 1)
       .toArray()
     const items = documents.slice(0, limit).map(({ _id, time, event }) => {
-      return { position: _id.position, entry: toEntry(organization, time, event) }
+      return { position: _id.position, entry: { organizationId: organization, time, event } }
     })
     return { items, more: documents.length > limit }
   }

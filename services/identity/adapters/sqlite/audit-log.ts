@@ -2,7 +2,7 @@ import type { AuditEntry, AuditEvent } from '#services/identity/domain/audit.ts'
 import type { AuditFilter, AuditLog, ListedAuditEntry, TokenUse } from '#services/identity/ports/audit-log.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
-import { CLAIM_KEPT_MS, toEntry, useHash } from '../stored/records.ts'
+import { CLAIM_KEPT_MS, useHash } from '../stored/records.ts'
 import { missingOrganization, writeEntries } from './audit-entries.ts'
 import { auditQuery } from './audit-query.ts'
 
@@ -64,7 +64,7 @@ export class SqliteAuditLog implements AuditLog {
     const { sql, values } = auditQuery(organization, filter, before, limit + 1)
     const rows = this.#file.statement(sql).all(...values) as unknown as EntryRow[]
     const items = rows.slice(0, limit).map(({ position, time, event }) => {
-      return { position, entry: toEntry(organization, time, JSON.parse(event) as AuditEvent) }
+      return { position, entry: { organizationId: organization, time, event: JSON.parse(event) as AuditEvent } }
     })
     return { items, more: rows.length > limit }
   }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuditEntry, AuditEvent, By } from '#services/identity/domain/audit.ts'
+import type { AuditEvent, By } from '#services/identity/domain/audit.ts'
 import type { IssuerSettings, KeyHealth } from '#services/identity/domain/issuer.ts'
 import type { PolicySettings } from '#services/identity/domain/policy.ts'
 import type { TokenUse } from '#services/identity/ports/audit-log.ts'
@@ -72,20 +72,6 @@ export function keysOf(event: AuditEvent): EntryKeys {
       return { kind: event.type, policyId: about('policy'), issuerId: about('issuer'), keyId: about('api-key') }
     }
   }
-}
-
-/** Members that may be undefined, by the type of the event. */
-const OPTIONAL: Readonly<Record<AuditEvent['type'], readonly string[]>> = {
-  'exchange-accepted': [],
-  'exchange-refused': ['issuerId', 'found', 'target', 'subject'],
-  'exchanges-refused': ['issuerId', 'target'],
-  changed: ['before', 'after'],
-}
-
-/** Converts a stored entry to that of its port, in which every member exists. */
-export function toEntry(organizationId: string, time: number, event: AuditEvent): AuditEntry {
-  const absent = Object.fromEntries(OPTIONAL[event.type].map((name) => [name, undefined]))
-  return { organizationId, time, event: { ...absent, ...event } }
 }
 
 /** The key that makes a change; undefined if the operator makes it. */

@@ -29,7 +29,14 @@ test('60 refusals a minute of one policy and reason are written, and the others 
   clock.wall += 60_000
   log.record(refusal)
   const { found: _, subject: __, clientNetwork: ___, ...same } = event
-  const counted = { type: 'exchanges-refused', ...same, count: 940, timeFirst: 1_000_061, timeLast: 1_001_000 }
+  const counted = {
+    type: 'exchanges-refused',
+    target: undefined,
+    ...same,
+    count: 940,
+    timeFirst: 1_000_061,
+    timeLast: 1_001_000,
+  }
   assert.deepEqual(entries[60], { organizationId, time: 1_001_000, event: counted })
   assert.equal(entries[61]?.time, 1_061_000)
   await log[Symbol.asyncDispose]()
