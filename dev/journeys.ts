@@ -1,4 +1,5 @@
-// Prints how many files of the product a request enters, by V8's coverage of a warm process. Usage: journeys.ts [--files]
+// Prints how many files of the product each journey of data enters, by V8's coverage of a warm process. With --files, it
+// lists them. Usage: journeys.ts [--files]
 import { Session } from 'node:inspector/promises'
 import { fileURLToPath } from 'node:url'
 import { Principal_Kind } from '#gen/portico/identity/v1/identity_pb.js'
