@@ -1,4 +1,4 @@
-// Prints how many files of the product each journey of data enters, by V8's coverage of a warm process. With --files, it
+// Prints how many files of the product each journey of data enters, by V8's coverage of a warm process. With --files it
 // lists them. Usage: journeys.ts [--files]
 import { Session } from 'node:inspector/promises'
 import { fileURLToPath } from 'node:url'
