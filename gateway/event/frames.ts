@@ -1,4 +1,5 @@
 import type { StreamEventsResponse as CatalogMessage } from '#gen/portico/catalog/v1/catalog_service_pb.js'
+import type { CatalogEvent } from '#gen/portico/catalog/v1/event_pb.js'
 import type { SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import type {
   StreamSessionLogResponse as LogMessage,
@@ -8,9 +9,33 @@ import type { Clock } from '#shared/clock.ts'
 import { timedId } from '#shared/ids.ts'
 import { RETRY_MS } from '../http/sse.ts'
 import type { JsonOf } from '../kinds.ts'
-import { fromCatalogEvent } from './catalog-events.ts'
 import { fromEvent, fromEventLive } from './mappers.ts'
-import type { logEntry } from './schemas.ts'
+import type { logEntry, event as shown } from './schemas.ts'
+
+const TYPES = {
+  agentsUpdated: 'agent.updated',
+  skillsUpdated: 'skill.updated',
+  locationShutdown: 'location.shutdown',
+  pluginsUpdated: 'plugin.updated',
+} as const
+const MCP_TYPES = { mcpServerUpdated: 'mcp.updated', mcpToolsChanged: 'mcp.tools.changed' } as const
+
+/** Undefined for an event of a kind that only a newer catalog knows. */
+function fromCatalogEvent({ eventId, createTime, directory, event }: CatalogEvent): JsonOf<typeof shown> | undefined {
+  const head = { id: eventId, created: createTime, location: { directory } }
+  switch (event.case) {
+    case 'agentsUpdated':
+    case 'skillsUpdated':
+    case 'locationShutdown':
+    case 'pluginsUpdated':
+      return { ...head, type: TYPES[event.case], data: {} }
+    case 'mcpServerUpdated':
+    case 'mcpToolsChanged':
+      return { ...head, type: MCP_TYPES[event.case], data: { server: event.value.server } }
+    case undefined:
+      return undefined
+  }
+}
 
 /** The encoded form of an event, made once for all clients that receive it. */
 export interface Frame {

@@ -1,4 +1,4 @@
-import type { ExecutionEnded, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
+import type { ExecutionEnded, SessionCreated, SessionEvent } from '#gen/portico/session/v1/event_pb.js'
 import { type ForkOrigin, type InboxItem, Outcome } from '#gen/portico/session/v1/session_pb.js'
 import { fromRetry, fromSetError } from '../records/error.ts'
 import { fromFinish } from '../records/finish.ts'
@@ -12,11 +12,87 @@ import { fromRuleset } from '../records/ruleset.ts'
 import { fromSetTime } from '../records/time.ts'
 import { fromToolContents } from '../records/tool-content.ts'
 import { fromCost, fromTokenUsage } from '../records/usage.ts'
-import { fromCompactionEvent } from './compaction.ts'
-import { EVENT_VERSION, fromCreated } from './created.ts'
 import type { Described, EventJson } from './described.ts'
-import { liveOf } from './live.ts'
 import { fromPartEnded, fromPartExtended, fromPartStarted } from './parts.ts'
+
+type CompactionCase = `compaction${'Started' | 'Extended' | 'Ended' | 'Failed'}`
+type CompactionEvent = Extract<SessionEvent['event'], { case: CompactionCase }>
+
+/** An event about the summary of a conversation. */
+function fromCompactionEvent(event: CompactionEvent): Described {
+  const { messageId: messageID } = event.value
+  switch (event.case) {
+    case 'compactionStarted':
+      return ['session.compaction.started', { ...begun(event.value), recent: event.value.recent }]
+    case 'compactionExtended':
+      return ['session.compaction.delta', { messageID, text: event.value.delta }]
+    case 'compactionEnded': {
+      const { text, recent } = event.value
+      return ['session.compaction.ended', { ...begun(event.value), text, recent }]
+    }
+    case 'compactionFailed':
+      return ['session.compaction.failed', { ...begun(event.value), error: fromSetError(event.value.error) }]
+  }
+}
+
+/** The message of a manual one has the id of its inbox item. */
+function begun({ messageId: messageID, manual }: { readonly messageId: string; readonly manual: boolean }) {
+  return { messageID, reason: manual ? 'manual' : 'auto', inputID: manual ? messageID : undefined } as const
+}
+
+/** Version of the event shapes, as durable events carry it. */
+const EVENT_VERSION = 1
+
+/** A session as it was created. */
+function fromCreated({ session: made }: SessionCreated) {
+  if (made === undefined) throw new Error('An event has no content')
+  const session = made
+  return {
+    projectID: session.projectId,
+    location: { directory: session.directory },
+    subpath: session.subpath,
+    parentID: session.parentId,
+    slug: session.sessionId,
+    title: session.title,
+    agent: session.agent,
+    model: fromModelRef(session.model),
+    metadata: session.metadata,
+    permissions: session.permissions === undefined ? undefined : fromRuleset(session.permissions.rules),
+    version: String(EVENT_VERSION),
+  }
+}
+
+/**
+ * Events that are derived from durable ones and only sent to listeners: whether a session is busy, and what it has
+ * used.
+ */
+function liveOf({ event }: SessionEvent): Described[] {
+  switch (event.case) {
+    case 'executionStarted':
+      return [['session.status', { status: { type: 'busy' } }]]
+    case 'executionEnded':
+      return [
+        ['session.status', { status: { type: 'idle' } }],
+        ['session.idle', {}],
+      ]
+    case 'retryScheduled': {
+      const { retry } = event.value
+      if (retry === undefined) return []
+      const { attempt, at, error } = fromRetry(retry)
+      return [['session.status', { status: { type: 'retry', attempt, message: error.message, next: at } }]]
+    }
+    case 'stepEnded':
+    case 'stepFailed':
+    case 'usageRecorded': {
+      const { sessionUsage } = event.value
+      if (sessionUsage === undefined) return []
+      const { costNanos, tokens } = sessionUsage
+      return [['session.usage.updated', { cost: fromCost(costNanos), tokens: fromTokenUsage(tokens) }]]
+    }
+    default:
+      return []
+  }
+}
 
 /** Undefined for an event of a kind that only a newer session service knows. */
 export function fromEvent(given: SessionEvent): EventJson | undefined {

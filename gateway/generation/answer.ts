@@ -1,14 +1,56 @@
 import type { Generation } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationEvent, StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { Call } from '../call.ts'
 import type { Clients } from '../clients.ts'
 import type { PublicError } from '../errors/error-table.ts'
-import { type EventAnswer, type WholeAnswer, whole } from '../kinds.ts'
+import { type EventAnswer, stream, type WholeAnswer, whole } from '../kinds.ts'
 import { type GenerationHeaders, type GenerationInit, withTerms } from './request.ts'
 import { cacheNotApplied } from './response-cache.ts'
-import { type StreamWriter, streamedAnswer } from './streamed-answer.ts'
+
+/** The comment that OpenRouter sends while a client waits. */
+const HEARTBEAT = 'OPENROUTER PROCESSING'
+
+/** How a dialect writes the stream of a generation. */
+interface StreamWriter<Failure> {
+  readonly fold: {
+    add(events: readonly GenerationEvent[]): void
+    /** Ends a stream that broke off. */
+    fail(failure: Failure): void
+  }
+  readonly frames: { take(): string }
+  /** The error that broke a generation off, in the dialect's form. */
+  readonly failureOf: (shown: PublicError) => Failure
+  /** The generation ended without its last event. */
+  readonly cutOff: Failure
+  /** The server stopped before the generation ended. */
+  readonly stopping: Failure
+}
+
+/** The stream of a generation, in a dialect. */
+function streamedAnswer<Failure>(
+  messages: AsyncIterable<StreamGenerateResponse>,
+  { fold, frames, failureOf, cutOff, stopping }: StreamWriter<Failure>,
+): EventAnswer {
+  const fail = (failure: Failure): string => {
+    fold.fail(failure)
+    return frames.take()
+  }
+  return stream({
+    messages,
+    frame({ events }) {
+      fold.add(events)
+      return frames.take()
+    },
+    end: () => fail(cutOff),
+    failed: (_, shown) => fail(failureOf(shown)),
+    service: 'inference',
+    heartbeat: HEARTBEAT,
+    stop: () => fail(stopping),
+  })
+}
 
 /** How a dialect presents a generation: a whole one as an `Answer`, the error of one that broke off as a `Failure`. */
-export interface Presentation<Answer, Failure> {
+interface Presentation<Answer, Failure> {
   readonly fromGeneration: (generation: Generation) => Answer
   /** The whole body of a failure that comes after white space was sent. */
   readonly fromFailure: (failure: Failure) => unknown

@@ -1,6 +1,6 @@
-import type { RequestListener, Server } from 'node:http'
-import { createServer, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import express from 'express'
 import { answerOnWire } from './wire-errors.ts'
 
 /** How long clients may take, in milliseconds. */
@@ -29,9 +29,9 @@ const HTTP_LIMITS: HttpLimits = {
 }
 
 /** A request, as the server makes it. */
-export class FacadeRequest extends IncomingMessage {}
+class FacadeRequest extends IncomingMessage {}
 /** Likewise a response. */
-export class FacadeResponse extends ServerResponse {}
+class FacadeResponse extends ServerResponse {}
 
 /**
  * Makes the HTTP server. What node:http refuses by itself (malformed or overlong headers, requests that do not come to
@@ -69,3 +69,14 @@ function endStalled(socket: Socket): void {
   const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: FacadeResponse | null }
   if (answering == null || socket.writableLength > 0) socket.destroy()
 }
+
+Object.setPrototypeOf(FacadeRequest.prototype, express.request)
+Object.setPrototypeOf(FacadeResponse.prototype, express.response)
+// Otherwise Express creates an object for each response.
+Object.defineProperty(FacadeResponse.prototype, 'locals', { value: Object.freeze({}) })
+
+/**
+ * The prototypes that Express sets on each request and response. Our server creates the objects with them, since
+ * objects whose prototype is changed later are slower to use.
+ */
+export const expressMessages = { request: FacadeRequest.prototype, response: FacadeResponse.prototype }

@@ -3,12 +3,21 @@ import { z } from 'zod'
 import type { CreatePresetVersionRequestSchema } from '#gen/portico/inference/v1/preset_service_pb.js'
 import { isObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { type CreateChatBody, presetBody as chatBody } from '../chat/body.ts'
+import { publicField as chatField } from '../chat/public-field.ts'
+import { toSettings as toChatSettings, toSystem as toChatSystem } from '../chat/to-settings.ts'
 import { OF_MANAGERS } from '../credentials.ts'
 import { type GenerationInit, toIdentity } from '../generation/request.ts'
 import { cacheSettings } from '../generation/response-cache.ts'
 import { sharedSettings } from '../generation/settings.ts'
+import { type CreateMessageBody, presetBody as messagesBody } from '../messages/body.ts'
+import { publicField as messagesField } from '../messages/public-field.ts'
+import { toSettings as toMessagesSettings, toSystem as toMessagesSystem } from '../messages/to-settings.ts'
 import { type Operation, operation } from '../operation.ts'
 import { jsonProblem } from '../records/json.ts'
+import { type CreateResponseBody, presetBody as responsesBody } from '../responses/body.ts'
+import { publicField as responsesField } from '../responses/public-field.ts'
+import { toSettings as toResponsesSettings, toSystem as toResponsesSystem } from '../responses/to-settings.ts'
 import { guarded } from '../shape.ts'
 import { fromDesignated } from './mappers.ts'
 import { designatedPreset, newSlug } from './schemas.ts'
@@ -17,7 +26,7 @@ import { secretIn } from './secrets.ts'
 type Config = NonNullable<MessageInitShape<typeof CreatePresetVersionRequestSchema>['config']>
 
 /** How a dialect turns a body into a preset. */
-export interface PresetDialect<S extends z.ZodObject> {
+interface PresetDialect<S extends z.ZodObject> {
   /** Last part of the path, as of the operation that generates. */
   readonly path: 'messages' | 'responses' | 'chat/completions'
   /** Operation id. */
@@ -41,7 +50,7 @@ const identity = { user, session_id, trace, debug }
 const beside = { ...identity, ...cacheSettings }
 
 /** Makes the operation that creates presets from bodies of a dialect. */
-export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Operation {
+function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S>): Operation {
   const { path, id, body, system, toSettings, toSystem, publicField } = dialect
   const looked = new Set([...Object.keys(body.shape), ...Object.keys(beside)])
   const kept = new Set([...looked].filter((name) => name !== system && !(name in identity)))
@@ -88,3 +97,33 @@ export function createPresetFrom<S extends z.ZodObject>(dialect: PresetDialect<S
 function pick(from: object, names: ReadonlySet<string>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(from).filter(([name]) => names.has(name)))
 }
+
+export const createPresetFromResponse = createPresetFrom({
+  path: 'responses',
+  id: 'presets.createFromResponses',
+  body: responsesBody,
+  system: 'instructions',
+  toSettings: toResponsesSettings,
+  toSystem: toResponsesSystem,
+  publicField: (field, body) => responsesField(field, { ...body, input: '' } as CreateResponseBody, {}),
+})
+
+export const createPresetFromChat = createPresetFrom({
+  path: 'chat/completions',
+  id: 'presets.createFromChat',
+  body: chatBody,
+  system: 'messages',
+  toSettings: toChatSettings,
+  toSystem: toChatSystem,
+  publicField: (field, body) => chatField(field, { ...body, messages: null } as CreateChatBody, {}),
+})
+
+export const createPresetFromMessages = createPresetFrom({
+  path: 'messages',
+  id: 'presets.createFromMessages',
+  body: messagesBody,
+  system: 'system',
+  toSettings: toMessagesSettings,
+  toSystem: toMessagesSystem,
+  publicField: (field, body) => messagesField(field, { ...body, messages: [] } as CreateMessageBody, {}),
+})

@@ -1,7 +1,35 @@
 import { readFileSync } from 'node:fs'
+import { z } from 'zod'
 import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { health, liveness, notReady, openapi, ready, serverInfo } from './schemas.ts'
+import { freeObject } from '../shape.ts'
+
+/** `ServerInfo` (instance facts 1.2). */
+const serverInfo = z
+  .strictObject({
+    version: z.string(),
+    pid: z.int().min(0),
+    urls: z.array(z.string()),
+    paths: z.strictObject({ tmp: z.string(), home: z.string() }),
+    status: z.literal('ready'),
+  })
+  .meta({ id: 'ServerInfo' })
+
+const health = z.strictObject({ healthy: z.literal(true) })
+
+const liveness = z.strictObject({ status: z.literal('alive') })
+
+const services = z.record(z.string(), z.enum(['ready', 'unavailable']))
+
+const ready = z.strictObject({ status: z.literal('ready'), services })
+const notReady = z.strictObject({
+  status: z.enum(['starting', 'draining', 'unavailable']),
+  reason: z.string().optional(),
+  services: services.optional(),
+})
+
+/** `GET /openapi.json`. */
+const openapi = freeObject('The format is defined by OpenAPI.', 100)
 
 export const getInfo = operation({
   id: 'server.info',
