@@ -25,14 +25,12 @@ const PATIENCE = new URLSearchParams({
 
 /**
  * It keeps old versions of documents for a minute only, since the tests delete many, and no statistics about itself;
- * a reader of a change stream without writes does not wait for ten seconds, nor who drops a database for a minute until
- * the transaction of a process that a test has killed is over.
+ * a reader of a change stream without writes does not wait for ten seconds.
  */
 const PARAMETERS = [
   'minSnapshotHistoryWindowInSeconds=60',
   'diagnosticDataCollectionEnabled=false',
   'periodicNoopIntervalSecs=1',
-  'transactionLifetimeLimitSeconds=20',
 ].flatMap((parameter) => ['--setParameter', parameter])
 
 /**
