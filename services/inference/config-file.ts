@@ -5,7 +5,6 @@ import { z } from 'zod'
 import type { Environment } from '#shared/config/environment.ts'
 import { readSecretFile } from '#shared/config/secret-file.ts'
 import { model, policyMembers, toPolicy } from './config-models.ts'
-import type { CacheControl } from './domain/conversation.ts'
 import type { DataPolicy } from './domain/endpoint.ts'
 import type { ModelEntry } from './domain/model-list.ts'
 
@@ -29,8 +28,8 @@ export interface ProviderConfig {
   readonly alwaysStream?: boolean | undefined
   /** Whether thoughts are sent back as `reasoning_content`; undefined: if its host is known to want them. */
   readonly reasoningContent?: boolean | undefined
-  /** Cache markers for requests without any; undefined: none. */
-  readonly cache?: CacheControl | undefined
+  /** How long the cache markers last that requests without any get; undefined: they get none. */
+  readonly cache?: '5m' | '1h'
   /** The data policy, according to the operator; undefined: unknown. */
   readonly policy?: Partial<DataPolicy> | undefined
   readonly models: readonly ModelEntry[]
@@ -88,7 +87,7 @@ function provider(env: Environment) {
         ...(keyHeader && { keyHeader: keyHeader.toLowerCase() }),
         ...(stream === 'always' && { alwaysStream: true }),
         ...(reasoningContent !== undefined && { reasoningContent }),
-        ...(cache && { cache: { ttl: cache } }),
+        cache,
       }
       const key = { apiKey: keyOf(keys, env, refuse), ...fileOf(keys) }
       return { id, protocol, baseUrl: baseURL, ...key, ...settings, headers, models }

@@ -5,10 +5,8 @@ import type { Clock } from '#shared/clock.ts'
 import { type Routes, route } from '#shared/rpc/routes.ts'
 import type { PresetStore } from './ports/preset-store.ts'
 import { reasons } from './reasons.ts'
-import { countTokens } from './rpc/count-tokens.ts'
-import { generate } from './rpc/generate.ts'
-import { getProvider } from './rpc/get-provider.ts'
-import { listModels } from './rpc/list-models.ts'
+import { generationHandlers } from './rpc/generations.ts'
+import { modelHandlers } from './rpc/models.ts'
 import { createPresetVersion } from './rpc/preset/create-preset-version.ts'
 import { getPreset } from './rpc/preset/get-preset.ts'
 import { getPresetVersion } from './rpc/preset/get-preset-version.ts'
@@ -16,7 +14,6 @@ import { listPresetVersions } from './rpc/preset/list-preset-versions.ts'
 import { listPresets } from './rpc/preset/list-presets.ts'
 import { fromStoredSettings } from './rpc/preset/settings.ts'
 import { SettingsReader } from './rpc/preset/settings-reader.ts'
-import { streamGenerate } from './rpc/stream-generate.ts'
 import { getGeneration } from './rpc/usage/get-generation.ts'
 import { getKeyUsage } from './rpc/usage/get-key-usage.ts'
 import { getWorkspaceUsage } from './rpc/usage/get-workspace-usage.ts'
@@ -33,13 +30,7 @@ export interface HandlerDependencies extends Omit<GenerationDependencies, 'readS
 export function createRoutes(dependencies: HandlerDependencies): Routes {
   const reader = new SettingsReader(fromStoredSettings)
   const generations = { ...dependencies, readSettings: reader.read.bind(reader) }
-  const inference = route(InferenceService, {
-    generate: generate(generations),
-    streamGenerate: streamGenerate(generations),
-    countTokens: countTokens(generations),
-    listModels: listModels(dependencies),
-    getProvider: getProvider(dependencies),
-  })
+  const inference = route(InferenceService, { ...generationHandlers(generations), ...modelHandlers(dependencies) })
   const presets = route(PresetService, {
     createPresetVersion: createPresetVersion(dependencies),
     getPreset: getPreset(dependencies),

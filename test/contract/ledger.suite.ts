@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { AttributionSchema, FinishReason, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { Ledger, LedgerClosing, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
@@ -23,7 +25,12 @@ export const opening: LedgerOpening = {
   providerId: 'openai',
   modelId: 'gpt',
   preset: { presetId: 'pre_1', slug: 'calm', version: 3 },
-  attribution: { referer: 'https://example.com', title: 'A title', categories: 'tests', userAgent: 'test' },
+  attribution: create(AttributionSchema, {
+    referer: 'https://example.com',
+    title: 'A title',
+    categories: 'tests',
+    userAgent: 'test',
+  }),
   metadata: { team: 'red', '$a.b': 'odd', '': 'no name' },
 }
 /** How it ends. */
@@ -32,11 +39,17 @@ export const closing: LedgerClosing = {
   requestId: 'req_1',
   apiKeyId: 'key_1',
   status: 'completed',
-  usage: { inputTokens: 9n, outputTokens: 8n, cacheReadTokens: 7n, cacheWriteTokens: 6n, reasoningTokens: 5n },
+  usage: create(UsageSchema, {
+    inputTokens: 9n,
+    outputTokens: 8n,
+    cacheReadTokens: 7n,
+    cacheWriteTokens: 6n,
+    reasoningTokens: 5n,
+  }),
 
   costNanos: 9_007_199_254_740_993n,
   costKnown: true,
-  finishReason: 'stop',
+  finishReason: FinishReason.STOP,
   rawReason: 'end_turn',
 
   serviceTier: 'flex',
@@ -187,7 +200,7 @@ export function ledgerSuite(
   rule('a reported zero stays a zero, apart from no report', async (store, clock) => {
     await using ledger = await store.open(clock)
     await ledger.open(opening, maxCost, undefined)
-    const usage = { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n }
+    const usage = create(UsageSchema)
     await ledger.close([{ ...closing, status: 'failed', usage, error: 'PROVIDER_TIMEOUT' }])
     const row = await ledger.get('wrk_1', 'req_1')
     assert.deepEqual([row?.usage, row?.error], [usage, 'PROVIDER_TIMEOUT'])
@@ -209,13 +222,13 @@ export function ledgerSuite(
       clock.time = 5_000
       await using ledger = await store.open(clock)
       const rows = await Promise.all(['req_1', 'req_2', 'req_3'].map((requestId) => ledger.get('wrk_1', requestId)))
-      const none = { cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n, estimated: true }
+      const used = (outputTokens: bigint) => create(UsageSchema, { inputTokens: 3n, outputTokens, estimated: true })
       assert.deepEqual(
         rows.map((row) => [row?.status, row?.error, row?.finishedAt, row?.usage, row?.costNanos]),
         [
-          ['aborted', 'PROCESS_LOST', 5_000, { inputTokens: 3n, outputTokens: 4n, ...none }, 11n],
+          ['aborted', 'PROCESS_LOST', 5_000, used(4n), 11n],
           ['completed', '', 1_000, closing.usage, closing.costNanos],
-          ['aborted', 'PROCESS_LOST', 5_000, { inputTokens: 3n, outputTokens: 0n, ...none }, 3n],
+          ['aborted', 'PROCESS_LOST', 5_000, used(0n), 3n],
         ],
       )
       const [account] = await ledger.accounts('wrk_1', ['key_1'])

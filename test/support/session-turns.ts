@@ -56,8 +56,8 @@ export function* textPart(index: number, words: string): Generator<GenerationEve
   yield [{ event: { case: 'partEnded', value: { index, part: { part: { case: 'text', value: { text: words } } } } } }]
 }
 
-export function started(index: number, kind: Kind, callId = '', toolName = ''): GenerationEvent {
-  return { event: { case: 'partStarted', value: { index, kind, callId, toolName } } }
+export function started(index: number, kind: Kind, callId = '', name = ''): GenerationEvent {
+  return { event: { case: 'partStarted', value: { index, kind, toolCall: { callId, name } } } }
 }
 
 export function extended(index: number, more: string): GenerationEvent {

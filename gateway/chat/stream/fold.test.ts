@@ -141,8 +141,8 @@ test('a summary, a hidden thought, and a thought that comes whole', () => {
 
 test('interleaved calls are distinguished by their numbers; a custom one takes any text', () => {
   const { deltas, message } = streamed(
-    begin(0, Kind.TOOL_CALL, { callId: 'c1', toolName: 'f' }),
-    begin(1, Kind.TOOL_CALL, { callId: 'c2', toolName: 'edit', custom: true }),
+    begin(0, Kind.TOOL_CALL, { toolCall: { callId: 'c1', name: 'f' } }),
+    begin(1, Kind.TOOL_CALL, { toolCall: { callId: 'c2', name: 'edit', custom: true } }),
     grow(1, 'any '),
     grow(0, '{}'),
     grow(1, 'text'),
@@ -225,7 +225,7 @@ test('log probabilities are sent with their words', () => {
 test('a text without deltas is sent at its end', () => {
   const { deltas } = streamed(
     ...[begin(0, Kind.TEXT), end(0, { case: 'text', value: { text: 'whole' } })],
-    ...[begin(1, Kind.TOOL_CALL, { callId: 'c', toolName: 'f' })],
+    ...[begin(1, Kind.TOOL_CALL, { toolCall: { callId: 'c', name: 'f' } })],
     end(1, { case: 'toolCall', value: { callId: 'c', name: 'f', arguments: '{}' } }),
     finish(FinishReason.TOOL_CALLS),
   )

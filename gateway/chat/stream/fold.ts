@@ -21,14 +21,14 @@ import {
 import type { ChatFrames, Growth } from './frames.ts'
 
 /** The pieces of the chunks by which a part grows; `number`: of a thought or a call. Undefined: it comes whole. */
-function growthOf(frames: ChatFrames, { kind, custom }: PartStarted, number: number): Growth | undefined {
+function growthOf(frames: ChatFrames, { kind, toolCall }: PartStarted, number: number): Growth | undefined {
   switch (kind) {
     case Kind.TEXT:
       return frames.growth('{"content":', '}')
     case Kind.REFUSAL:
       return frames.growth('{"refusal":', '}')
     case Kind.TOOL_CALL: {
-      const member = custom ? '"custom":{"input":' : '"function":{"arguments":'
+      const member = toolCall?.custom ? '"custom":{"input":' : '"function":{"arguments":'
       return frames.growth(`{"tool_calls":[{"index":${number},${member}`, '}}]}')
     }
     case Kind.REASONING:
@@ -134,7 +134,8 @@ export class ChatFold {
     }
   }
 
-  #announce({ callId: id = '', toolName: name = '', custom }: PartStarted, index: number): void {
+  #announce({ toolCall }: PartStarted, index: number): void {
+    const { callId: id = '', name = '', custom = false } = toolCall ?? {}
     const call = custom
       ? { index, id, type: 'custom' as const, custom: { name, input: '' } }
       : { index, id, type: 'function' as const, function: { name, arguments: '' } }

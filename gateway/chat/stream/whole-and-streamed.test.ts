@@ -49,9 +49,9 @@ const piece: fc.Arbitrary<Piece> = fc.oneof(
     const kind = short ? Kind.REASONING_SUMMARY : Kind.REASONING
     return { kind, started: {}, pieces, part: { case: 'reasoning', value } }
   }),
-  fc.tuple(words, fc.string(), fc.boolean()).map(([pieces, toolName, custom]): Piece => {
-    const value = { callId: 'c', name: toolName, arguments: pieces.join(''), custom }
-    const started = { callId: 'c', toolName, custom }
+  fc.tuple(words, fc.string(), fc.boolean()).map(([pieces, name, custom]): Piece => {
+    const value = { callId: 'c', name, arguments: pieces.join(''), custom }
+    const started = { toolCall: { callId: 'c', name, custom } }
     return { kind: Kind.TOOL_CALL, started, pieces, part: { case: 'toolCall', value } }
   }),
   fc.string().map((a): Piece => {

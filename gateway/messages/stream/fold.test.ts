@@ -51,8 +51,8 @@ test('calls with interleaved arguments are blocks one after the other', () => {
   const { events, message } = streamed(
     begin(0, Kind.TEXT),
     grow(0, 'Both'),
-    begin(1, Kind.TOOL_CALL, { callId: 'c1', toolName: 'f' }),
-    begin(2, Kind.TOOL_CALL, { callId: 'c2', toolName: 'g' }),
+    begin(1, Kind.TOOL_CALL, { toolCall: { callId: 'c1', name: 'f' } }),
+    begin(2, Kind.TOOL_CALL, { toolCall: { callId: 'c2', name: 'g' } }),
     grow(1, '{"a":'),
     grow(2, '{}'),
     end(2, call('c2', 'g', '{}')),
@@ -75,7 +75,7 @@ test('calls with interleaved arguments are blocks one after the other', () => {
 test('the proof of a call stands in the first event of its block', () => {
   const proof = { signature: 'sig', format: 'google-gemini-v1' }
   const { events, message } = streamed(
-    begin(0, Kind.TOOL_CALL, { callId: 'c', toolName: 'f', ...proof }),
+    begin(0, Kind.TOOL_CALL, { toolCall: { callId: 'c', name: 'f', ...proof } }),
     grow(0, '{}'),
     end(0, { case: 'toolCall', value: { callId: 'c', name: 'f', arguments: '{}', ...proof } }),
     finish(FinishReason.TOOL_CALLS),
@@ -140,10 +140,10 @@ test('sources are citations, even if they come after the text; free-form tools a
     grow(0, 'Leases end.'),
     end(0, { case: 'text', value: { text: 'Leases end.' } }),
     event({ case: 'source', value: { partIndex: 0, url: 'https://x.example/', citedText: 'A lease' } }),
-    begin(1, Kind.TOOL_CALL, { callId: 'c', toolName: 'patch', custom: true }),
+    begin(1, Kind.TOOL_CALL, { toolCall: { callId: 'c', name: 'patch', custom: true } }),
     grow(1, '*** Begin "'),
     end(1, { case: 'toolCall', value: { callId: 'c', name: 'patch', arguments: '*** Begin "', custom: true } }),
-    begin(2, Kind.TOOL_CALL, { callId: 'd', toolName: 'f' }),
+    begin(2, Kind.TOOL_CALL, { toolCall: { callId: 'd', name: 'f' } }),
     end(2, { case: 'toolCall', value: { callId: 'd', name: 'f', arguments: '' } }),
     finish(FinishReason.STOP, { stopText: 'END' }),
   )

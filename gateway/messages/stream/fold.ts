@@ -106,7 +106,7 @@ export class MessagesFold {
     const live: Live = { ...coming, prefix: undefined }
     this.#live = live
     // The name of a call's tool is known before its arguments.
-    if (live.started.kind === Kind.TOOL_CALL && !live.started.custom) this.#open(live)
+    if (live.started.kind === Kind.TOOL_CALL && !live.started.toolCall?.custom) this.#open(live)
     if (live.waiting !== '') this.#grow(live, live.waiting)
   }
 
@@ -121,7 +121,7 @@ export class MessagesFold {
 
   #grow(live: Live, text: string): void {
     // The text of a custom call is no JSON until it is whole.
-    if (text === '' || live.started.custom) return
+    if (text === '' || live.started.toolCall?.custom) return
     this.#frames.grow(live.prefix ?? this.#open(live), text)
   }
 
@@ -172,13 +172,10 @@ const EMPTY_THOUGHT: ContentBlock = { type: 'thinking', thinking: '', signature:
 const BEGINNINGS: { readonly [kind in Kind]?: (started: PartStarted) => ContentBlock } = {
   [Kind.REASONING]: () => EMPTY_THOUGHT,
   [Kind.REASONING_SUMMARY]: () => EMPTY_THOUGHT,
-  [Kind.TOOL_CALL]: ({ callId: id = '', toolName: name = '', ...started }) => ({
-    type: 'tool_use',
-    id,
-    name,
-    input: {},
-    ...proofOf(started),
-  }),
+  [Kind.TOOL_CALL]: ({ toolCall }) => {
+    const { callId: id = '', name = '' } = toolCall ?? {}
+    return { type: 'tool_use', id, name, input: {}, ...proofOf(toolCall ?? {}) }
+  },
 }
 const GROWING: { readonly [kind in Kind]?: 'thinking' | 'json' } = {
   [Kind.REASONING]: 'thinking',

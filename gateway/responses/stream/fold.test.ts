@@ -30,8 +30,8 @@ const own = (prefix: string, index: number): string => `${prefix}_${'x'.repeat(2
 
 const event = (init: Init): GenerationEvent => create(GenerationEventSchema, { event: init })
 const started = event({ case: 'started', value: { model: 'a/b', providerId: 'a' } })
-const begin = (index: number, kind: Kind, callId = '', toolName = ''): GenerationEvent =>
-  event({ case: 'partStarted', value: { index, kind, callId, toolName } })
+const begin = (index: number, kind: Kind, callId = '', name = ''): GenerationEvent =>
+  event({ case: 'partStarted', value: { index, kind, toolCall: { callId, name } } })
 const grow = (index: number, text: string): GenerationEvent => event({ case: 'partExtended', value: { index, text } })
 const end = (index: number, part: NonNullable<MessageInitShape<typeof PartSchema>['part']>): GenerationEvent =>
   event({ case: 'partEnded', value: { index, part: { part } } })

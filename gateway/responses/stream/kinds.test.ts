@@ -50,7 +50,11 @@ test('a call of a custom tool has events and an item of its own', () => {
     'openai',
     event({
       case: 'partStarted',
-      value: { index: 0, kind: Kind.TOOL_CALL, callId: 'c', toolName: 'patch', custom: true, namespace: 'files' },
+      value: {
+        index: 0,
+        kind: Kind.TOOL_CALL,
+        toolCall: { callId: 'c', name: 'patch', custom: true, namespace: 'files' },
+      },
     }),
     event({ case: 'partExtended', value: { index: 0, text: 'any' } }),
     end(0, { case: 'toolCall', value }),

@@ -98,8 +98,8 @@ function comesWhole(kind: Kind): boolean {
 
 /** What there is of a part that has not ended. */
 function partSoFar(started: PartStarted, text: string): Part {
-  const { kind, callId = '', toolName = '', custom, namespace, phase } = started
-  const words = { text, ...(phase === undefined ? {} : { phase }) }
+  const { kind, toolCall, phase } = started
+  const words = { text, phase }
   switch (kind) {
     case Kind.REFUSAL:
       return create(PartSchema, { part: { case: 'refusal', value: words } })
@@ -108,8 +108,8 @@ function partSoFar(started: PartStarted, text: string): Part {
     case Kind.REASONING_SUMMARY:
       return create(PartSchema, { part: { case: 'reasoning', value: { summary: text } } })
     case Kind.TOOL_CALL: {
-      const special = { custom, ...(namespace === undefined ? {} : { namespace }) }
-      const value = { callId, name: toolName, arguments: text, ...special }
+      const { callId, name, custom, namespace } = toolCall ?? {}
+      const value = { callId, name, arguments: text, custom, namespace }
       return create(PartSchema, { part: { case: 'toolCall', value } })
     }
     case Kind.FOREIGN:

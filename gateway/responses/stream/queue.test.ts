@@ -45,7 +45,7 @@ function partOf({ kind, words }: GeneratedPart, index: number): Whole {
 /** The events of all parts in turns; parts begin in the order of their numbers. */
 function interleave(parts: readonly GeneratedPart[], picks: readonly number[]): GenerationEvent[] {
   const queues = parts.map((one, index) => [
-    event({ case: 'partStarted', value: { index, kind: one.kind, callId: `c${index}`, toolName: 'f' } }),
+    event({ case: 'partStarted', value: { index, kind: one.kind, toolCall: { callId: `c${index}`, name: 'f' } } }),
     ...one.words.map((text) => event({ case: 'partExtended', value: { index, text } })),
     ...(one.ends ? [event({ case: 'partEnded', value: { index, part: { part: partOf(one, index) } } })] : []),
   ])

@@ -1,6 +1,12 @@
+import {
+  type CacheControl,
+  type GenerationRequest,
+  type Message,
+  type Part,
+  Message_Role as Role,
+  type Tool,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
-import type { CacheControl, Message, Part } from './conversation.ts'
-import type { GenerationRequest } from './generation.ts'
 
 /** Maximum number of cache markers in a request; providers refuse more (gateway facts 3.3). */
 const MAX_MARKERS = 4
@@ -11,16 +17,17 @@ const MAX_MARKERS = 4
  */
 export function withCacheMarker(
   request: Pick<GenerationRequest, 'messages' | 'tools' | 'hostedTools'>,
-  cache: CacheControl,
-): readonly Message[] {
+  cacheControl: CacheControl,
+): Message[] {
   const { messages } = request
   // Instructions precede the conversation, wherever they were given.
   const place =
-    lastCacheable(messages, ({ role }) => role !== 'system') ?? lastCacheable(messages, ({ role }) => role === 'system')
-  if (place === undefined || place.part.cache !== undefined || markersOf(request) >= MAX_MARKERS) return messages
+    lastCacheable(messages, ({ role }) => role !== Role.SYSTEM) ??
+    lastCacheable(messages, ({ role }) => role === Role.SYSTEM)
+  if (place === undefined || place.part.cacheControl !== undefined || markersOf(request) >= MAX_MARKERS) return messages
   return messages.map((message, i) => {
     if (i !== place.message) return message
-    return { ...message, parts: message.parts.map((part) => (part === place.part ? { ...part, cache } : part)) }
+    return { ...message, parts: message.parts.map((part) => (part === place.part ? { ...part, cacheControl } : part)) }
   })
 }
 
@@ -40,11 +47,11 @@ function lastCacheable(
  * Empty texts and thoughts accept no marker, and parts that not every provider accepts may be left out together with
  * it.
  */
-function isCacheable(part: Part): boolean {
-  switch (part.type) {
+function isCacheable({ part }: Part): boolean {
+  switch (part.case) {
     case 'text':
     case 'refusal':
-      return part.text.trim() !== ''
+      return part.value.text.trim() !== ''
     case 'reasoning':
     case 'foreign':
     case 'audio':
@@ -58,20 +65,20 @@ function isCacheable(part: Part): boolean {
 /** How many cache markers a request has. */
 export function markersOf({ messages, tools, hostedTools }: Parameters<typeof withCacheMarker>[0]): number {
   const inParts = (parts: readonly Part[]): number => parts.reduce((sum, part) => sum + markersIn(part), 0)
-  const markersIn = (part: Part): number => {
-    const inner = part.type === 'tool-result' ? inParts(part.content) : 0
-    const own = part.cache !== undefined || (part.type === 'foreign' && isObject(part.item.cache_control))
+  const markersIn = ({ part, cacheControl }: Part): number => {
+    const inner = part.case === 'toolResult' ? inParts(part.value.content) : 0
+    const own = cacheControl !== undefined || (part.case === 'foreign' && isObject(part.value.item?.cache_control))
     return inner + (own ? 1 : 0)
   }
-  const onTools = tools.filter((tool) => tool.cache !== undefined).length
-  const onHosted = hostedTools.filter(({ definition }) => isObject(definition.cache_control)).length
+  const onTools = tools.filter(({ cacheControl }) => cacheControl !== undefined).length
+  const onHosted = hostedTools.filter(({ definition }) => isObject(definition?.cache_control)).length
   return messages.reduce((sum, { parts }) => sum + inParts(parts), onTools + onHosted)
 }
 
 /** Replaces the hints in a request by this marker. */
-export function withHintsAs(request: GenerationRequest, cache: CacheControl): GenerationRequest {
-  const confirmed = <T extends { readonly cache?: CacheControl | undefined }>(marked: T): T =>
-    marked.cache?.hint === true ? { ...marked, cache } : marked
+export function withHintsAs<R extends GenerationRequest>(request: R, cacheControl: CacheControl): R {
+  const confirmed = <T extends Part | Tool>(marked: T): T =>
+    marked.cacheControl?.hint ? { ...marked, cacheControl } : marked
   const messages = request.messages.map((message) => ({ ...message, parts: message.parts.map(confirmed) }))
   return { ...request, messages, tools: request.tools.map(confirmed) }
 }

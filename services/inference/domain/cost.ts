@@ -1,5 +1,8 @@
-import type { Usage } from './generation.ts'
+import type { Usage } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Billed } from './ledger/billed.ts'
+
+/** What of a usage is charged for. */
+type TokenCounts = Pick<Usage, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>
 
 /** Prices in nano-dollars per million tokens. */
 export interface Pricing {
@@ -38,7 +41,7 @@ export interface CostTerms {
 }
 
 /** The part of a cost that the output caused, rounded separately; at most the whole cost. */
-export function outputCostOf(usage: Usage, pricing: Pricing | undefined, { percent }: CostTerms = {}): bigint {
+export function outputCostOf(usage: TokenCounts, pricing: Pricing | undefined, { percent }: CostTerms = {}): bigint {
   if (pricing === undefined) return 0n
   const output = { ...usage, inputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n }
   return rounded(tokensOf(output, pricesAt(usage.inputTokens, pricing), 0n), percent)
@@ -55,7 +58,11 @@ const SEARCH_NANOS = 10_000_000n
  * tokens are part of the input; if a provider reports more of them than input, only they are charged. At most ten
  * million dollars.
  */
-export function costOf(usage: Usage, pricing: Pricing | undefined, { billed = {}, percent }: CostTerms = {}): bigint {
+export function costOf(
+  usage: TokenCounts,
+  pricing: Pricing | undefined,
+  { billed = {}, percent }: CostTerms = {},
+): bigint {
   if (pricing === undefined) return 0n
   const prices = pricesAt(usage.inputTokens, pricing)
   const nanos =
@@ -96,7 +103,7 @@ export function fileSearchPrice({ fileSearchNanos = SEARCH_NANOS }: Pick<Pricing
 }
 
 /** In millionths of nano-dollars. */
-function tokensOf(usage: Usage, prices: Omit<Pricing, 'long'>, longTokens: bigint): bigint {
+function tokensOf(usage: TokenCounts, prices: Omit<Pricing, 'long'>, longTokens: bigint): bigint {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
   const fresh = inputTokens - cacheReadTokens - cacheWriteTokens
   const long = longTokens < cacheWriteTokens ? longTokens : cacheWriteTokens

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generationRequest } from '#test/support/generation.ts'
+import { Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { hasRoom, unmetDemands } from './demands.ts'
-import type { Routing } from './routing.ts'
 
-const NOTHING: Routing = {
-  ...{ only: [], ignore: [], requireParameters: false, denyDataCollection: false, zeroDataRetention: false },
-  ...{ maxInputNanos: undefined, maxOutputNanos: undefined, preferences: [] },
-  ...{ enforceDistillableText: false, quantizations: [] },
-}
 const pricing = { inputNanos: 2n, outputNanos: 3n, cacheReadNanos: 0n, cacheWriteNanos: 0n }
 const open = { collects: false, retainsNothing: true, distillable: true, quantization: 'fp8' }
 const endpoint = { providerId: 'openai', modelId: 'a', pricing, policy: open, without: ['sampling.seed'] } as const
@@ -30,7 +25,7 @@ test('an endpoint is held to each demand, and an unknown property does not meet 
     [{ maxOutputNanos: 2n }, false, ['max_price']],
     [{ requireParameters: true, preferences: ['sort'] }, true, []],
   ] as const) {
-    const request = generationRequest({ routing: { ...NOTHING, ...demand } })
+    const request = generationRequest({ routing: demand as NonNullable<RequestInit['routing']> })
     const name = Object.keys(demand).join()
     assert.equal(unmetDemands(endpoint, request).length === 0, met, name)
     assert.deepEqual(unmetDemands(unknown, request), unmet, name)
@@ -46,8 +41,8 @@ test('for a long input, the price of long inputs is held to the maximum', () => 
     [3_000, { maxOutputNanos: 5n }, ['max_price']],
     [3_000, { maxInputNanos: 4n, maxOutputNanos: 6n }, []],
   ] as const) {
-    const messages = [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(length) }] }] as const
-    const request = generationRequest({ messages, routing: { ...NOTHING, ...demand } })
+    const messages = [{ role: Role.USER, parts: [part('text', { text: 'x'.repeat(length) })] }] as const
+    const request = generationRequest({ messages, routing: demand as NonNullable<RequestInit['routing']> })
     assert.deepEqual(unmetDemands(tiered, request), unmet, String(length))
   }
 })
@@ -56,7 +51,7 @@ test('an endpoint that would pass over a setting does not serve a request that r
   const none = { temperature: undefined, topP: undefined, topK: undefined }
   const penalties = { frequencyPenalty: undefined, presencePenalty: undefined }
   const sampling = { ...none, ...penalties, seed: 1n, stop: [] }
-  const requires = generationRequest({ routing: { ...NOTHING, requireParameters: true }, sampling })
+  const requires = generationRequest({ routing: { requireParameters: true }, sampling })
   assert.deepEqual(unmetDemands(endpoint, requires), ['require_parameters'])
   assert.deepEqual(unmetDemands({ ...endpoint, without: ['sampling.top_k'] }, requires), [])
   assert.deepEqual(unmetDemands(endpoint, generationRequest({ sampling })), [])
@@ -69,7 +64,7 @@ test('an endpoint gives no more output than it has, and what may not fit prefers
   assert.deepEqual([unmet({}, 200), unmet({}, undefined), unmet({}, 201)], [[], [], ['max_tokens']])
   assert.deepEqual(unmet({ outputLimit: undefined }, 1_001), ['max_tokens'])
   assert.deepEqual(unmet({ outputLimit: undefined, contextLength: undefined }, 10 ** 9), [])
-  const messages = [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(2_700) }] }] as const
+  const messages = [{ role: Role.USER, parts: [part('text', { text: 'x'.repeat(2_700) })] }] as const
   for (const [maxOutputTokens, contextLength, fits] of [
     [undefined, 1_000, true],
     [90, 1_000, true],

@@ -1,6 +1,6 @@
+import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 import { pricesAt } from './cost.ts'
 import { type Endpoint, UNKNOWN_POLICY } from './endpoint.ts'
-import type { GenerationRequest } from './generation.ts'
 import { inputTokensOf } from './ledger/estimate.ts'
 import { type Setting, settingsLeftOut } from './left-out.ts'
 
@@ -11,7 +11,7 @@ const NONE: readonly Setting[] = []
  * request (gateway facts 6.2). An unknown price exceeds every maximum; the price of long inputs applies if the
  * estimated input is long.
  */
-export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
+export function unmetDemands(endpoint: Endpoint, request: GenerationRequest): string[] {
   const unmet: Readonly<Record<string, boolean>> = {
     max_tokens: (request.maxOutputTokens ?? 0) > mostOutput(endpoint),
     ...unmetRouting(endpoint, request),
@@ -24,7 +24,7 @@ export function unmetDemands(endpoint: Endpoint, request: Omit<GenerationRequest
  * estimate of the input is on the high side, so it is no reason to refuse a request, but one to prefer an endpoint with
  * more room.
  */
-export function hasRoom({ contextLength }: Endpoint, request: Omit<GenerationRequest, 'modelId'>): boolean {
+export function hasRoom({ contextLength }: Endpoint, request: GenerationRequest): boolean {
   if (contextLength === undefined) return true
   return Number(inputTokensOf(request)) + (request.maxOutputTokens ?? 0) <= contextLength
 }
@@ -34,10 +34,7 @@ export function mostOutput({ contextLength = Infinity, outputLimit = Infinity }:
   return Math.min(contextLength, outputLimit)
 }
 
-function unmetRouting(
-  endpoint: Endpoint,
-  request: Omit<GenerationRequest, 'modelId'>,
-): Readonly<Record<string, boolean>> {
+function unmetRouting(endpoint: Endpoint, request: GenerationRequest): Readonly<Record<string, boolean>> {
   const { routing } = request
   if (routing === undefined) return {}
   const { providerId, pricing, policy = UNKNOWN_POLICY } = endpoint
@@ -59,8 +56,7 @@ function unmetRouting(
 }
 
 /** The fields of a request that an endpoint has no place for, though the request requires one; empty: none. */
-export function lackingFields(endpoint: Endpoint, request: Omit<GenerationRequest, 'modelId'>): string[] {
-  const { modelId, without = NONE } = endpoint
+export function lackingFields(endpoint: Endpoint, request: GenerationRequest): string[] {
   if (!request.routing?.requireParameters) return []
-  return settingsLeftOut({ ...request, modelId }, without).map(({ field }) => field)
+  return settingsLeftOut(request, endpoint.without ?? NONE).map(({ field }) => field)
 }

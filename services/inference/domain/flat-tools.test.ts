@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { type Tool, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { FlatTools } from './flat-tools.ts'
-import type { Tool } from './tools.ts'
 
 function tool(name: string, namespace?: string): Tool {
-  const group = namespace === undefined ? undefined : { name: namespace, description: undefined }
-  return { name, parameters: undefined, strict: undefined, namespace: group }
+  return create(ToolSchema, { name, namespace: namespace === undefined ? undefined : { name: namespace } })
 }
 
 test('every tool has a name that no other has, and a call by it is a call of that tool', () => {
@@ -33,7 +33,7 @@ test('every tool has a name that no other has, and a call by it is a call of tha
     assert.deepEqual(names, expected)
     const called = names.map((name) => flat.called(name))
     assert.deepEqual(
-      called.map(({ toolName, namespace }) => [toolName, namespace]),
+      called.map(({ name, namespace }) => [name, namespace]),
       tools.map(({ name, namespace }) => [name, namespace?.name]),
     )
   }

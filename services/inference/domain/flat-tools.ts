@@ -1,9 +1,9 @@
-import type { Tool } from './tools.ts'
+import type { Tool } from '#gen/portico/inference/v1/inference_pb.js'
 
 const MAX_NAME = 64
 
 interface Called {
-  readonly toolName: string
+  readonly name: string
   readonly namespace?: string
 }
 
@@ -28,7 +28,7 @@ export class FlatTools {
       if (namespace === undefined || this.#flat.has(keyOf(name, namespace.name))) continue
       const flat = counts.get(name) === 1 ? name : names.add(`${namespace.name}_${name}`)
       this.#flat.set(keyOf(name, namespace.name), flat)
-      this.#called.set(flat, { toolName: name, namespace: namespace.name })
+      this.#called.set(flat, { name, namespace: namespace.name })
     }
   }
 
@@ -55,7 +55,7 @@ export class FlatTools {
 
   /** The tool that a provider's name stands for. */
   called(flat: string): Called {
-    return this.#called.get(flat) ?? { toolName: flat }
+    return this.#called.get(flat) ?? { name: flat }
   }
 }
 

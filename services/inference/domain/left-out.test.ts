@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generationRequest } from '#test/support/generation.ts'
-import type { Part } from './conversation.ts'
+import { type Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { generationRequest, part } from '#test/support/generation.ts'
 import { foreignLeftOut, notAppliedWarnings, settingsLeftOut } from './left-out.ts'
 
 const fieldsOf = (warnings: readonly { readonly field: string }[]): string[] => warnings.map(({ field }) => field)
@@ -15,16 +15,16 @@ test('a setting is reported only if the request makes it', () => {
 
 test('opaque content goes to the kind of provider that made it, or to any if its maker is unknown', () => {
   const parts: readonly Part[] = [
-    { type: 'text', text: 'Hello' },
-    { type: 'reasoning', text: 'hm', signature: 's', format: 'a' },
-    { type: 'reasoning', encrypted: 'e', format: 'b' },
-    { type: 'reasoning', text: 'hm', signature: 's' },
-    { type: 'reasoning', text: 'hm', format: 'b' },
-    { type: 'foreign', format: 'b', item: {} },
-    { type: 'tool-call', callId: 'c', name: 'n', arguments: '{}', signature: 's', format: 'b' },
+    part('text', { text: 'Hello' }),
+    part('reasoning', { text: 'hm', signature: 's', format: 'a' }),
+    part('reasoning', { encrypted: 'e', format: 'b' }),
+    part('reasoning', { text: 'hm', signature: 's' }),
+    part('reasoning', { text: 'hm', format: 'b' }),
+    part('foreign', { format: 'b', item: {} }),
+    part('toolCall', { callId: 'c', name: 'n', arguments: '{}', signature: 's', format: 'b' }),
   ]
   const request = generationRequest({
-    messages: [{ role: 'assistant', parts }],
+    messages: [{ role: Role.ASSISTANT, parts }],
     hostedTools: [
       { format: 'a', definition: { type: 'web_search' } },
       { format: 'b', definition: { type: 'shell' } },
@@ -40,8 +40,8 @@ test('opaque content goes to the kind of provider that made it, or to any if its
 })
 
 test('what a message says to one kind of provider is reported as left out for the others', () => {
-  const hurry = { role: 'system', parts: [], providerMetadata: { b: { clear_at: 'never' } } } as const
-  const request = generationRequest({ messages: [{ role: 'user', parts: [{ type: 'text', text: 'a' }] }, hurry] })
+  const hurry = { role: Role.SYSTEM, parts: [], providerMetadata: { b: { clear_at: 'never' } } } as const
+  const request = generationRequest({ messages: [{ role: Role.USER, parts: [part('text', { text: 'a' })] }, hurry] })
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'a')), ['messages[1]'])
   assert.deepEqual(fieldsOf(foreignLeftOut(request, 'b')), [])
 })

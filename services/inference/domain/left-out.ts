@@ -1,7 +1,16 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  type GenerationRequest,
+  type HostedTool,
+  type Message,
+  type Part,
+  type ProviderExtension,
+  type Tool,
+  type Warning,
+  WarningSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject, type JsonObject } from '#shared/json.ts'
-import type { Message, Part } from './conversation.ts'
-import type { GenerationRequest, ProviderExtension, Warning } from './generation.ts'
-import type { HostedTool, Tool } from './tools.ts'
+import type { Content } from './conversation.ts'
 
 /** Of many tools, or of a long conversation, no more are needed. */
 export const MAX_WARNINGS = 64
@@ -18,7 +27,7 @@ const SETTINGS = {
   'sampling.presence_penalty': ({ sampling }) => sampling?.presencePenalty !== undefined,
   'sampling.seed': ({ sampling }) => sampling?.seed !== undefined,
   'sampling.stop': ({ sampling }) => (sampling?.stop.length ?? 0) > 0,
-  'sampling.logit_bias': ({ sampling }) => sampling?.logitBias !== undefined,
+  'sampling.logit_bias': ({ sampling }) => Object.keys(sampling?.logitBias ?? {}).length > 0,
   'sampling.top_log_probabilities': ({ sampling }) => sampling?.topLogProbabilities !== undefined,
   'reasoning.effort': ({ reasoning }) => reasoning?.effort !== undefined,
   'reasoning.summary': ({ reasoning }) => reasoning?.summary !== undefined,
@@ -27,9 +36,9 @@ const SETTINGS = {
   prediction: ({ prediction }) => prediction !== undefined,
   service_tier: ({ serviceTier }) => serviceTier !== undefined && serviceTier !== 'auto',
   speed: ({ speed }) => speed !== undefined && speed !== 'standard',
-  response_format: ({ responseFormat }) => responseFormat !== undefined,
-  'response_format.grammar': ({ responseFormat }) => responseFormat?.type === 'grammar',
-  'response_format.python': ({ responseFormat }) => responseFormat?.type === 'python',
+  response_format: ({ responseFormat }) => responseFormat?.format.case !== undefined,
+  'response_format.grammar': ({ responseFormat }) => responseFormat?.format.case === 'grammar',
+  'response_format.python': ({ responseFormat }) => responseFormat?.format.case === 'python',
   'provider_body.modalities': ({ providerBody }) => providerBody?.modalities !== undefined,
   'provider_body.image_config': ({ providerBody }) => providerBody?.image_config !== undefined,
   max_tool_calls: ({ maxToolCalls }) => maxToolCalls !== undefined,
@@ -39,7 +48,7 @@ const SETTINGS = {
 /** The same for settings of single tools. */
 const TOOL_SETTINGS = {
   'tools.custom': ({ custom }) => custom !== undefined,
-  'tools.deferred': ({ deferred }) => deferred === true,
+  'tools.deferred': ({ deferred }) => deferred,
 } as const satisfies Readonly<Record<string, (tool: Tool) => boolean>>
 
 /** A setting, by the name of its field. */
@@ -56,7 +65,7 @@ const LEFT_OUT = 'This provider has no such setting: it was left out'
 export function settingsLeftOut(request: GenerationRequest, without: readonly Setting[]): Warning[] {
   return without.flatMap((name) => {
     if (isOfTools(name)) return toolsLeftOut(request.tools, name)
-    return SETTINGS[name](request) ? [{ field: name, message: LEFT_OUT }] : []
+    return SETTINGS[name](request) ? [warningOf(name, LEFT_OUT)] : []
   })
 }
 
@@ -65,7 +74,7 @@ function toolsLeftOut(tools: readonly Tool[], name: keyof typeof TOOL_SETTINGS):
   const warnings: Warning[] = []
   for (const [i, tool] of tools.entries()) {
     if (!TOOL_SETTINGS[name](tool)) continue
-    warnings.push({ field: `tools[${i}].${member}`, message: LEFT_OUT })
+    warnings.push(warningOf(`tools[${i}].${member}`, LEFT_OUT))
     if (warnings.length >= MAX_WARNINGS) break
   }
   return warnings
@@ -77,14 +86,14 @@ function isOfTools(name: Setting): name is keyof typeof TOOL_SETTINGS {
 
 /** Members of parts for which some provider has no place: by the name of their field, whether a part contains them. */
 const PART_MEMBERS = {
-  'text.phase': (part) => part.type === 'text' && part.phase !== undefined,
-  'refusal.phase': (part) => part.type === 'refusal' && part.phase !== undefined,
-  'text.sources': (part) => part.type === 'text' && (part.sources?.length ?? 0) > 0,
-  'image.detail': (part) => part.type === 'image' && (part.detail ?? 'auto') !== 'auto',
+  'text.phase': (part) => part.case === 'text' && part.value.phase !== undefined,
+  'refusal.phase': (part) => part.case === 'refusal' && part.value.phase !== undefined,
+  'text.sources': (part) => part.case === 'text' && part.value.sources.length > 0,
+  'image.detail': (part) => part.case === 'image' && (part.value.detail ?? 'auto') !== 'auto',
   /** Without a proof, some providers do not take a thought back. */
-  reasoning: (part) => part.type === 'reasoning' && !part.signature && !part.encrypted,
-  'tool_result.failed': (part) => part.type === 'tool-result' && part.failed,
-} as const satisfies Readonly<Record<string, (part: Part) => boolean>>
+  reasoning: (part) => part.case === 'reasoning' && !part.value.signature && !part.value.encrypted,
+  'tool_result.failed': (part) => part.case === 'toolResult' && part.value.failed,
+} as const satisfies Readonly<Record<string, (part: Content) => boolean>>
 
 /** A member of a part, by the name of its field. */
 export type PartMember = keyof typeof PART_MEMBERS
@@ -92,13 +101,13 @@ export type PartMember = keyof typeof PART_MEMBERS
 /** Warnings about members of parts for which a provider has no place. */
 export function partMembersLeftOut(messages: readonly Message[], without: readonly PartMember[]): Warning[] {
   const warnings: Warning[] = []
-  const add = (part: Part, at: string): void => {
+  const add = ({ part }: Part, at: string): void => {
     for (const name of without) {
       if (!PART_MEMBERS[name](part)) continue
-      warnings.push({ field: `${at}.${name}`, message: 'This provider has no place for it: it was left out' })
+      warnings.push(warningOf(`${at}.${name}`, 'This provider has no place for it: it was left out'))
     }
-    if (part.type !== 'tool-result') return
-    for (const [k, inner] of part.content.entries()) add(inner, `${at}.tool_result.content[${k}]`)
+    if (part.case !== 'toolResult') return
+    for (const [k, inner] of part.value.content.entries()) add(inner, `${at}.tool_result.content[${k}]`)
   }
   for (const [i, { parts }] of messages.entries()) {
     for (const [j, part] of parts.entries()) {
@@ -127,7 +136,7 @@ export function foreignLeftOut(request: GenerationRequest, ...formats: readonly 
   const members = request.extensions.flatMap((extension, i) => {
     if (formats.includes(extension.format)) return []
     const message = 'It is for another kind of provider: it was left out'
-    return membersLeftOut(extension, request).map((name) => ({ field: `extensions[${i}].${name}`, message }))
+    return membersLeftOut(extension, request).map((name) => warningOf(`extensions[${i}].${name}`, message))
   })
   return [...hostedLeftOut(hostedTools, formats), ...members, ...opaqueLeftOut(messages, formats)]
 }
@@ -136,8 +145,8 @@ function hostedLeftOut(tools: readonly HostedTool[], formats: readonly string[])
   const warnings: Warning[] = []
   for (const [i, { format, definition }] of tools.entries()) {
     if (formats.includes(format)) continue
-    const message = `This provider has no tool "${String(definition.type).slice(0, 64)}": it was left out`
-    warnings.push({ field: `hosted_tools[${i}]`, message })
+    const message = `This provider has no tool "${String(definition?.type).slice(0, 64)}": it was left out`
+    warnings.push(warningOf(`hosted_tools[${i}]`, message))
     if (warnings.length >= MAX_WARNINGS) break
   }
   return warnings
@@ -148,13 +157,13 @@ function opaqueLeftOut(messages: readonly Message[], formats: readonly string[])
   for (const [i, { parts, providerMetadata }] of messages.entries()) {
     if (providerMetadata !== undefined && !Object.keys(providerMetadata).some((name) => formats.includes(name))) {
       const message = 'Its instructions for another kind of provider were left out'
-      warnings.push({ field: `messages[${i}]`, message })
+      warnings.push(warningOf(`messages[${i}]`, message))
       if (warnings.length >= MAX_WARNINGS) return warnings
     }
     for (const [j, part] of parts.entries()) {
       if (!isForeign(part, ...formats)) continue
-      const what = part.type === 'foreign' ? 'it was left out' : 'its proof was left out'
-      warnings.push({ field: `messages[${i}].parts[${j}]`, message: `It is of another kind of provider: ${what}` })
+      const what = part.part.case === 'foreign' ? 'it was left out' : 'its proof was left out'
+      warnings.push(warningOf(`messages[${i}].parts[${j}]`, `It is of another kind of provider: ${what}`))
       if (warnings.length >= MAX_WARNINGS) return warnings
     }
   }
@@ -176,11 +185,12 @@ function membersLeftOut({ headers, body = {} }: ProviderExtension, { reasoning }
  * Whether a part contains opaque data that a provider does not understand, because another kind made it. A part of
  * unknown origin is sent to any provider.
  */
-export function isForeign(part: Part, ...formats: readonly string[]): boolean {
-  if (part.type === 'foreign') return !formats.includes(part.format)
-  if (part.type !== 'reasoning' && part.type !== 'tool-call') return false
-  const opaque = part.signature ?? (part.type === 'reasoning' ? part.encrypted : undefined)
-  return opaque !== undefined && part.format !== undefined && !formats.includes(part.format)
+export function isForeign({ part }: Part, ...formats: readonly string[]): boolean {
+  if (part.case === 'foreign') return !formats.includes(part.value.format)
+  if (part.case !== 'reasoning' && part.case !== 'toolCall') return false
+  const { signature, format } = part.value
+  const opaque = signature ?? (part.case === 'reasoning' ? part.value.encrypted : undefined)
+  return opaque !== undefined && format !== undefined && !formats.includes(format)
 }
 
 /** Warnings about members of the request that are not applied to anything yet. */
@@ -189,6 +199,11 @@ export function notAppliedWarnings({
   routing,
 }: Pick<GenerationRequest, 'notApplied' | 'routing'>): Warning[] {
   const message = 'It was not applied'
-  const preferences = routing?.preferences.map((name) => ({ field: `routing.${name}`, message })) ?? []
-  return [...notApplied.map((field) => ({ field, message })), ...preferences]
+  const preferences = routing?.preferences.map((name) => `routing.${name}`) ?? []
+  return [...notApplied, ...preferences].map((field) => warningOf(field, message))
+}
+
+/** `field`: member of the request, as the proto names it. */
+export function warningOf(field: string, message: string): Warning {
+  return create(WarningSchema, { field, message })
 }

@@ -1,23 +1,11 @@
+import type { Usage, Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationEvent, GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { type CostTerms, costOf, MAX_COST_NANOS, outputCostOf, type Pricing, saysAll } from './cost.ts'
-import type { FinishDetails, FinishReason, GenerationEvent, Usage, Warning } from './generation.ts'
+import type { ProviderEvent, ReportedUsage } from './generation.ts'
 import { AnswerSize } from './ledger/answer-size.ts'
 import type { Billed, ReportedCost } from './ledger/billed.ts'
 import type { CostFactors } from './ledger/cost-factors.ts'
 import { estimatedUsage, withCached } from './ledger/estimate.ts'
-
-type Finished = Extract<GenerationEvent, { readonly type: 'finished' }>
-
-/** An event as the caller gets it: usage and cost come once, at the end. */
-export type MeteredEvent =
-  | Exclude<GenerationEvent, { readonly type: 'usage' | 'withheld' | 'finished' }>
-  | (Finished & {
-      /** Estimated if the provider reported none. */
-      readonly usage: Usage
-      readonly costNanos: bigint
-      readonly outputCostNanos: bigint
-      /** Whether the cost is known. */
-      readonly costKnown: boolean
-    })
 
 /** A hundred times what any model accepts or generates. */
 const MAX_TOKENS = 1_000_000_000n
@@ -36,7 +24,7 @@ export class Meter {
   #billed: Billed = {}
   readonly #size: AnswerSize
   #warnings: readonly Warning[] | undefined
-  #end: Finished | undefined
+  #end: GenerationFinished | undefined
   #answers = false
   #implausible = false
 
@@ -64,7 +52,7 @@ export class Meter {
   }
 
   /** How it ended; undefined: it has not. */
-  get end(): ({ readonly reason: FinishReason } & FinishDetails) | undefined {
+  get end(): GenerationFinished | undefined {
     return this.#end
   }
 
@@ -126,24 +114,24 @@ export class Meter {
   }
 
   /** Takes usage out of a batch, and adds usage and cost to the last event. May leave nothing. */
-  take(batch: readonly GenerationEvent[]): readonly MeteredEvent[] {
-    if (this.#count(batch)) return batch as readonly Exclude<MeteredEvent, Finished>[]
-    const events: MeteredEvent[] = []
-    let last: Finished | undefined
-    for (const event of batch) {
-      if (event.type === 'usage') this.#note(event)
-      else if (event.type === 'finished') last = event
-      else if (event.type !== 'withheld') events.push(event)
+  take(batch: readonly ProviderEvent[]): readonly GenerationEvent[] {
+    if (this.#count(batch)) return batch as readonly GenerationEvent[]
+    const events: GenerationEvent[] = []
+    for (const each of batch) {
+      const { event } = each
+      if (event.case === 'usage') this.#note(event.value)
+      else if (event.case === 'finished') this.#end = event.value
+      else if (event.case !== 'withheld') events.push(each as GenerationEvent)
     }
-    if (last === undefined) return events
-    this.#end = last
+    if (this.#end === undefined) return events
     const reported = this.#usage
     const isTrue = reported !== undefined && this.#saysEnough(reported)
     if (reported !== undefined && !isTrue) this.#implausible = true
     if (!isTrue) this.#billed = {}
     this.#usage = isTrue ? reported : estimatedUsage(reported, this.#inputTokens, this.outputTokens)
     const { costNanos, costKnown } = this
-    events.push({ ...last, usage: this.#usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown })
+    const value = { ...this.#end, usage: this.#usage, costNanos, outputCostNanos: this.#outputCostNanos, costKnown }
+    events.push({ $typeName: 'portico.inference.v1.GenerationEvent', event: { case: 'finished', value } })
     return events
   }
 
@@ -158,16 +146,16 @@ export class Meter {
   }
 
   /** Counts the events of a batch; returns whether all of them are passed on unchanged. */
-  #count(batch: readonly GenerationEvent[]): boolean {
+  #count(batch: readonly ProviderEvent[]): boolean {
     let passes = true
-    for (const event of batch) {
+    for (const { event } of batch) {
       this.#size.add(event)
-      switch (event.type) {
-        case 'part-started':
+      switch (event.case) {
+        case 'partStarted':
           this.#answers = true
           break
         case 'started':
-          this.#warnings = event.warnings
+          this.#warnings = event.value.warnings
           break
         case 'withheld':
         case 'usage':
@@ -178,7 +166,7 @@ export class Meter {
     return passes
   }
 
-  #note({ usage, cost, billed }: Extract<GenerationEvent, { readonly type: 'usage' }>): void {
+  #note({ usage, cost, billed }: ReportedUsage): void {
     const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
     const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens]
     const { webSearches = 0n, fileSearches = 0n } = billed ?? {}

@@ -1,5 +1,5 @@
-import type { Warning } from './generation.ts'
-import { MAX_WARNINGS } from './left-out.ts'
+import type { Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import { MAX_WARNINGS, warningOf } from './left-out.ts'
 
 const MAX_MESSAGE = 500
 
@@ -21,7 +21,7 @@ export class Omissions {
   add(field: string, message: string): void {
     const isOfConversation = field.startsWith('messages')
     if (isOfConversation && this.#ofConversation >= MAX_WARNINGS) return
-    const warning = { field, message: message.slice(0, MAX_MESSAGE) }
+    const warning = warningOf(field, message.slice(0, MAX_MESSAGE))
     const key = keyOf(warning)
     if (this.#known.has(key)) return
     this.#known.add(key)

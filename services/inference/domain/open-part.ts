@@ -1,19 +1,29 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  type LogProbability,
+  type Part,
+  PartSchema,
+  type ToolCallPart,
+  ToolCallPartSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GrowingText } from '#shared/collections/growing-text.ts'
 import type { JsonObject } from '#shared/json.ts'
-import type { Part } from './conversation.ts'
-import type { LogProbability, PartKind } from './generation.ts'
-import type { Called } from './tools.ts'
+import type { ContentInit } from './conversation.ts'
 
 /** The textual kinds of parts, which grow. */
-export type GrowingKind = Exclude<PartKind, 'image' | 'file' | 'foreign'>
+export type GrowingKind = Kind.TEXT | Kind.REFUSAL | Kind.REASONING | Kind.REASONING_SUMMARY | Kind.TOOL_CALL
+
+/** A call of a tool, as it is known when it begins. */
+export type CallInit = Exclude<MessageInitShape<typeof ToolCallPartSchema>, ToolCallPart>
 
 /** A part in progress. */
 export interface OpenPart {
   readonly index: number
   readonly kind: GrowingKind
-  /** Only with `tool-call`. */
-  readonly called: Called | undefined
-  /** The model's phase for a text; undefined: none. Only with `text` and `refusal`. */
+  /** Only with a tool call. */
+  readonly call: ToolCallPart | undefined
+  /** The model's phase for a text; undefined: none. Only with a text and a refusal. */
   readonly phase: string | undefined
   readonly text: GrowingText
   /** The first half of a surrogate pair whose other half has not come yet; else empty. */
@@ -38,50 +48,59 @@ export interface OpenPart {
 export const MAX_NAME = 1_000
 
 /** A part that begins; its ids and names are shortened. */
-export function openPart(index: number, kind: GrowingKind, called?: Called, phase?: string): OpenPart {
-  const { signature = '', format = '' } = called ?? {}
-  const proof = { signature, encrypted: '', id: '', format }
-  const grown = { text: new GrowingText(), held: '', tokens: [] }
+export function openPart(
+  index: number,
+  kind: GrowingKind,
+  call?: CallInit,
+  phase?: string,
+  metadata?: JsonObject,
+): OpenPart {
+  const known = call && shortened(call)
+  const { signature = '', format = '' } = known ?? {}
   return {
     index,
     kind,
-    called: called && shortened(called),
+    call: known,
     phase,
-    ...grown,
-    ...proof,
+    text: new GrowingText(),
+    held: '',
+    signature,
+    encrypted: '',
+    id: '',
+    format,
+    tokens: [],
     isDropped: false,
-    metadata: undefined,
+    metadata,
   }
 }
 
 /** The part that it has become. */
 export function wholePart(part: OpenPart): Part {
-  const { kind, called } = part
+  return create(PartSchema, { part: contentOf(part), providerMetadata: part.metadata })
+}
+
+function contentOf(part: OpenPart): ContentInit {
+  const { kind, call, phase } = part
   const text = part.text.toString()
-  if (called !== undefined) {
-    const { callId, toolName: name, signature: _1, format: _2, ...special } = called
-    return { type: 'tool-call', callId, name, arguments: text, ...special, ...given(part, 'signature', 'format') }
+  const signature = part.signature || undefined
+  const format = part.format || undefined
+  if (call !== undefined) return { case: 'toolCall', value: { ...call, arguments: text, signature, format } }
+  if (kind === Kind.TEXT || kind === Kind.REFUSAL) {
+    return { case: kind === Kind.TEXT ? 'text' : 'refusal', value: { text, phase } }
   }
-  const words = text === '' ? undefined : text
-  const proof = given(part, 'signature', 'encrypted', 'id', 'format')
-  if (kind === 'reasoning') return { type: 'reasoning', text: words, ...proof }
-  if (kind === 'reasoning-summary') return { type: 'reasoning', summary: words, ...proof }
-  const { phase } = part
-  return { type: kind === 'refusal' ? 'refusal' : 'text', text, ...(phase === undefined ? {} : { phase }) }
+  const words = kind === Kind.REASONING ? { text: text || undefined } : { summary: text || undefined }
+  const encrypted = part.encrypted || undefined
+  return { case: 'reasoning', value: { ...words, signature, encrypted, id: part.id || undefined, format } }
 }
 
-/** The members that are not empty. */
-function given<N extends 'signature' | 'encrypted' | 'id' | 'format'>(part: OpenPart, ...names: readonly N[]) {
-  const found: { [name in N]?: string } = {}
-  for (const name of names) if (part[name] !== '') found[name] = part[name]
-  return found
-}
-
-function shortened({ callId, toolName, custom, namespace, signature, format }: Called): Called {
-  const proof = signature === undefined ? {} : { signature, format }
-  const short = { callId: callId.slice(0, MAX_NAME), toolName: toolName.slice(0, MAX_NAME), ...proof }
-  const special = custom === true ? { custom } : {}
-  return namespace === undefined
-    ? { ...short, ...special }
-    : { ...short, ...special, namespace: namespace.slice(0, MAX_NAME) }
+function shortened(call: CallInit): ToolCallPart {
+  const { callId = '', name = '', custom, namespace, signature, format } = call
+  return create(ToolCallPartSchema, {
+    callId: callId.slice(0, MAX_NAME),
+    name: name.slice(0, MAX_NAME),
+    custom,
+    namespace: namespace?.slice(0, MAX_NAME),
+    signature,
+    format: signature === undefined ? undefined : format,
+  })
 }

@@ -1,8 +1,7 @@
-import type { Attribution, FinishReason, Usage } from '../domain/generation.ts'
+import type { AppliedPreset, Attribution, FinishReason, Usage } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Account } from '../domain/ledger/account.ts'
 import type { Admission, MaxCost } from '../domain/ledger/admission.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
-import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
 
 /** What is known when a request begins. */
 export interface LedgerOpening {
@@ -19,7 +18,7 @@ export interface LedgerOpening {
   readonly user: string
   readonly providerId: string
   readonly modelId: string
-  readonly preset: AppliedPreset | undefined
+  readonly preset: Pick<AppliedPreset, 'presetId' | 'slug' | 'version'> | undefined
   readonly attribution: Attribution | undefined
   readonly metadata: Readonly<Record<string, string>>
 }

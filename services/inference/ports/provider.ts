@@ -1,4 +1,4 @@
-import type { GenerationEvent, GenerationRequest } from '../domain/generation.ts'
+import type { ProviderEvent, ProviderRequest } from '../domain/generation.ts'
 import type { CostFactors } from '../domain/ledger/cost-factors.ts'
 
 /**
@@ -12,24 +12,24 @@ export interface ModelProvider {
   /**
    * Requests a whole answer. Its events come in order, `finished` last; a failure comes after its usage, if it has any.
    */
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]>
 
   /**
    * Requests a streamed answer. Each item contains the events of one read from the network, in order, and is never
    * empty; reads do not run ahead of the consumer without bounds. Nothing is sent before the first pull, and nothing is
    * returned before the provider has accepted the request. Ends after `finished`.
    */
-  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]>
+  stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]>
 
   /**
    * How it will send a request, as far as that influences the cost; used to reserve enough. Absent: it has no
    * influence.
    */
-  readonly costFactors?: ((request: GenerationRequest) => CostFactors) | undefined
+  readonly costFactors?: ((request: ProviderRequest) => CostFactors) | undefined
 
   /**
    * How many tokens the input of a request has, as the provider counts them; absent: it cannot count. Rejects like the
    * others.
    */
-  readonly countTokens?: ((request: GenerationRequest, signal: AbortSignal) => Promise<bigint>) | undefined
+  readonly countTokens?: ((request: ProviderRequest, signal: AbortSignal) => Promise<bigint>) | undefined
 }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { GenerationRequestSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService, type StreamGenerateResponse } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { SqliteLedger } from '#services/inference/adapters/sqlite/ledger.ts'
 import type { Config } from '#services/inference/config.ts'
@@ -87,14 +88,14 @@ forEachTransport((name, connect) => {
     const words = [...said, 'You ', 'said: ', 'Hello ', 'there']
     assert.deepEqual(events, [
       { case: 'started', value: { model: 'portico/echo', providerId: 'portico', warnings: [], endpointCount: 1 } },
-      { case: 'partStarted', value: { index: 0, kind: 2, custom: false } },
+      { case: 'partStarted', value: { index: 0, kind: 2 } },
       { case: 'partExtended', value: { index: 0, text: 'hm ', logProbabilities: [] } },
       { case: 'partExtended', value: { index: 0, text: 'so', logProbabilities: [] } },
       {
         case: 'partEnded',
         value: { index: 0, part: { part: { case: 'reasoning', value: { text: 'hm so' } } } },
       },
-      { case: 'partStarted', value: { index: 1, kind: 1, custom: false } },
+      { case: 'partStarted', value: { index: 1, kind: 1 } },
       ...words.map((text) => ({ case: 'partExtended', value: { index: 1, text, logProbabilities: [] } })),
       {
         case: 'partEnded',
@@ -143,7 +144,7 @@ forEachTransport((name, connect) => {
     const { reason, code, metadata } = await refusalOf(repeated)
     assert.deepEqual([reason, code, metadata], ['REQUEST_DUPLICATE', 'AlreadyExists', { request_id: 'req_1' }])
     assert.equal(stub.seen.length, 1)
-    assert.deepEqual(await rowsOf(service, 'req_1'), [
+    assert.deepEqual(plain(await rowsOf(service, 'req_1')), [
       {
         workspace: 'wrk_1',
         requestId: 'req_1',
@@ -156,8 +157,16 @@ forEachTransport((name, connect) => {
           providerId: 'p',
           modelId: 'gpt',
         },
-        ...{ preset: undefined, attribution: undefined, metadata: {}, status: 'completed', usage, costNanos: 389n },
-        ...{ costKnown: true, finishReason: 'stop', rawReason: 'stop', serviceTier: 'default', leftOut: [], error: '' },
+        ...{ preset: undefined, attribution: undefined, metadata: {}, status: 'completed', costNanos: 389n },
+        usage: { ...usage, estimated: false },
+        ...{
+          costKnown: true,
+          finishReason: FinishReason.STOP,
+          rawReason: 'stop',
+          serviceTier: 'default',
+          leftOut: [],
+          error: '',
+        },
       },
     ])
   })
@@ -183,7 +192,7 @@ forEachTransport((name, connect) => {
     const usage = { inputTokens: 7n, outputTokens: 1n, ...cache, estimated: true }
     const rows = await rowsOf(service, 'req_1', 'req_2')
     for (const row of rows) {
-      assert.deepEqual([row?.status, row?.usage, row?.costNanos, row?.error], ['aborted', usage, 17n, ''])
+      assert.deepEqual([row?.status, plain(row?.usage), row?.costNanos, row?.error], ['aborted', usage, 17n, ''])
     }
   })
 

@@ -1,7 +1,9 @@
+import { create } from '@bufbuild/protobuf'
+import { AppliedPresetSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { check, invalid } from '#shared/rpc/parse.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
-import { withPreset } from '../domain/preset/apply-preset.ts'
+import { shownSettings, withPreset } from '../domain/preset/apply-preset.ts'
 import { namedModel } from '../domain/preset/reference.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
@@ -14,25 +16,25 @@ export async function applyPreset(
   { presets, readSettings }: Pick<GenerationDependencies, 'presets' | 'readSettings'>,
 ): Promise<void> {
   const { input } = generation
-  const named = namedModel(input.model)
-  const slug = named.slug ?? input.request.preset
+  const { request } = input
+  const named = namedModel(request.model)
+  const slug = named.slug ?? request.preset
   if (slug === undefined) return
-  if (named.slug !== undefined && input.request.preset !== undefined) {
+  if (named.slug !== undefined && request.preset !== undefined) {
     throw invalid('preset', 'must be omitted if the model names one')
   }
   const found = await presets.inUse(input.principal.workspaceId, slug)
   if (found?.status !== 'active') throw new Rejection('PRESET_NOT_FOUND', { slug: slug.slice(0, 256) })
   const { presetId, version, systemPrompt } = found
-  const { model, settings } = readSettings(found)
-  const chosen = named.model ?? model
-  check(chosen !== undefined || !input.modelRequired, 'model', 'is required, since the preset names none')
-  const left = input.wantsText ? { ...settings, responseFormat: undefined } : settings
-  const request = withPreset(input.request, left, systemPrompt)
-  generation.input = { ...input, model: chosen, request }
-  generation.preset = { presetId, slug, version }
-  if (input.showPreset) {
-    const isInstructed = request.messages === input.request.messages
-    generation.shownPreset = { settings: request, systemPrompt: isInstructed ? undefined : systemPrompt }
-  }
-  generation.warnings = notAppliedWarnings(request)
+  const settings = readSettings(found)
+  const model = named.model ?? settings.model
+  check(model !== undefined || !request.modelRequired, 'model', 'is required, since the preset names none')
+  const completed = { ...withPreset(request, settings, systemPrompt), model }
+  generation.input = { ...input, request: completed }
+  const isInstructed = completed.messages === request.messages
+  const shown = request.showPreset
+    ? { settings: shownSettings(completed), systemPrompt: isInstructed ? undefined : systemPrompt }
+    : {}
+  generation.preset = create(AppliedPresetSchema, { presetId, slug, version, ...shown })
+  generation.warnings = notAppliedWarnings(completed)
 }

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { Code } from '@connectrpc/connect'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { GenerationRecord_Status, UsageService } from '#gen/portico/inference/v1/usage_service_pb.js'
 import { systemClock } from '#shared/clock.ts'
@@ -213,7 +214,7 @@ test('a row is settled as lost if its usage is unknown', async () => {
     },
   })
   const request = generationRequest()
-  const batch = [{ type: 'finished', reason: 'stop', rawReason: 'stop' }]
+  const batch = [{ case: 'finished', reason: FinishReason.STOP, rawReason: 'stop' }]
   const generation = {
     ...{ input: { principal, caller: new AbortController().signal, request }, warnings: [], meter, deadline: settled },
     ...{ endpoint: { providerId: 'p', modelId: 'm' }, batches: Readable.from([batch]) },

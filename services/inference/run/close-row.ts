@@ -1,5 +1,5 @@
+import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import type { MeteredEvent } from '../domain/meter.ts'
 import type { LedgerClosing } from '../ports/ledger.ts'
 import type { Generation, GenerationDependencies } from './generation.ts'
 
@@ -16,7 +16,7 @@ export function closeRow(generation: Generation, dependencies: GenerationDepende
 async function* closing(
   generation: Generation,
   { closer, keeper, ledger, clock, logger }: GenerationDependencies,
-): AsyncGenerator<readonly MeteredEvent[]> {
+): AsyncGenerator<readonly GenerationEvent[]> {
   const { input, batches, meter, deadline } = generation
   const { workspaceId: workspace } = input.principal
   const { requestId } = input.request

@@ -1,15 +1,15 @@
+import type { AppliedPreset, GenerationRequest, Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { Clock } from '#shared/clock.ts'
 import type { Principal } from '#shared/rpc/call-context.ts'
 import type { Logger } from '#shared/telemetry/logging.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
-import type { GenerationEvent, GenerationRequest, Warning } from '../domain/generation.ts'
+import type { ProviderEvent } from '../domain/generation.ts'
 import type { CostFactors } from '../domain/ledger/cost-factors.ts'
 import type { KeyTerms } from '../domain/ledger/key-terms.ts'
 import { notAppliedWarnings } from '../domain/left-out.ts'
-import type { Meter, MeteredEvent } from '../domain/meter.ts'
+import type { Meter } from '../domain/meter.ts'
 import type { ProviderEntry } from '../domain/model-list.ts'
-import type { AppliedPreset } from '../domain/preset/applied-preset.ts'
-import type { PresetSettings } from '../domain/preset/apply-preset.ts'
 import { OwnFields } from '../domain/preset/own-fields.ts'
 import type { PresetInUse } from '../domain/preset/preset.ts'
 import type { KeyChecker } from '../ports/key-checker.ts'
@@ -32,10 +32,7 @@ export interface GenerationDependencies {
   readonly closer: RowCloser
   readonly presets: Pick<PresetStore, 'inUse'>
   /** Parses the stored settings of a preset's version. */
-  readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => {
-    readonly model: string | undefined
-    readonly settings: PresetSettings
-  }
+  readonly readSettings: (stored: Pick<PresetInUse, 'versionId' | 'settings'>) => GenerationRequest
   readonly keeper: RowKeeper
   readonly clock: Clock
   /** Whether a key with a limit may use models of unknown price. */
@@ -56,38 +53,7 @@ export interface GenerationInput {
   readonly caller: AbortSignal
   /** Whether the provider is to answer whole or as a stream. */
   readonly form: 'whole' | 'streamed'
-  /** As requested; undefined: the default model. */
-  readonly model: string | undefined
-  readonly request: Omit<GenerationRequest, 'modelId'>
-  /** Whether a preset must name a model if the request has none. */
-  readonly modelRequired: boolean
-  /** Whether the request itself demands text, whatever its preset says. */
-  readonly wantsText: boolean
-  /** Whether the answer is to show the settings that its preset completed. */
-  readonly showPreset: boolean
-}
-
-/** How an answer was made, besides what its events say. */
-export interface Served {
-  readonly endpoint: Pick<Endpoint, 'providerId' | 'modelId'>
-  /** All of the model that the caller may use. */
-  readonly endpoints: readonly unknown[]
-  /** What did not reach the provider as it was meant, as far as it was known before the call. */
-  readonly warnings: readonly Warning[]
-  /** The name of a field of the request that the provider got in the request as it came. */
-  ownField(field: string): string
-  /** Undefined: no preset was named. */
-  readonly preset?: AppliedPreset | undefined
-  /** Undefined: the request does not ask for it. */
-  readonly shownPreset?: ShownPreset | undefined
-}
-
-/** What an answer shows of a request that its preset completed. */
-interface ShownPreset {
-  /** Those of the completed request. */
-  readonly settings: PresetSettings
-  /** Undefined: the preset has none, or the request has instructions of its own. */
-  readonly systemPrompt: string | undefined
+  readonly request: GenerationRequest
 }
 
 /** One generation on its way through the steps; each step reads what the earlier ones have set. */
@@ -102,8 +68,6 @@ export class Generation {
   warnings: Warning[]
   /** Set by `applyPreset`; undefined: none was named. */
   preset: AppliedPreset | undefined
-  /** Set by `applyPreset`; undefined: the request does not ask for it. */
-  shownPreset: ShownPreset | undefined
   /** Set by `resolveModel`: the endpoints of the model, in order of preference. */
   endpoints!: readonly [Endpoint, ...Endpoint[]]
   /** Set by `chooseEndpoint`. */
@@ -119,13 +83,13 @@ export class Generation {
   /** Set by `openRow`: the output that was reserved for a request without a maximum; undefined: none need be sent. */
   maxOutputTokens: number | undefined
   /** Set by `attempt`: the provider's answer; the provider is called at the first pull. */
-  batches!: AsyncIterable<readonly GenerationEvent[]>
+  batches!: AsyncIterable<readonly ProviderEvent[]>
   /** Set by `attempt`. */
   deadline!: Deadline
   /** Set by `meter`. */
   meter!: Meter
   /** Set by `closeRow`: what the caller gets. Whoever pulls it must pull it to its end or leave it. */
-  answer!: AsyncIterable<readonly MeteredEvent[]>
+  answer!: AsyncIterable<readonly GenerationEvent[]>
 
   constructor(input: GenerationInput) {
     this.input = input
@@ -133,6 +97,7 @@ export class Generation {
     this.warnings = notAppliedWarnings(input.request)
   }
 
+  /** The name of a field of the request that the provider got in the request as it came. */
   ownField(field: string): string {
     const { request } = this.input
     if (request === this.#own) return field

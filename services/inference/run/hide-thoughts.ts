@@ -1,4 +1,4 @@
-import type { MeteredEvent } from '../domain/meter.ts'
+import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { ThoughtFilter } from '../domain/thought-filter.ts'
 import type { Generation } from './generation.ts'
 
@@ -9,8 +9,8 @@ export function hideThoughts(generation: Generation): void {
 }
 
 async function* withoutThoughts(
-  answer: AsyncIterable<readonly MeteredEvent[]>,
-): AsyncGenerator<readonly MeteredEvent[]> {
+  answer: AsyncIterable<readonly GenerationEvent[]>,
+): AsyncGenerator<readonly GenerationEvent[]> {
   const filter = new ThoughtFilter()
   for await (const batch of answer) {
     const events = filter.take(batch)

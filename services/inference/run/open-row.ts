@@ -66,7 +66,7 @@ async function admitted(
     user,
     providerId,
     modelId,
-    preset,
+    preset: preset && { presetId: preset.presetId, slug: preset.slug, version: preset.version },
     attribution,
     metadata,
     streamed: input.form === 'streamed',

@@ -1,3 +1,4 @@
+import { ToolChoice_Mode as Mode } from '#gen/portico/inference/v1/inference_pb.js'
 import { check } from '#shared/rpc/parse.ts'
 import type { Generation } from './generation.ts'
 
@@ -6,7 +7,7 @@ import type { Generation } from './generation.ts'
  */
 export function requireTools({ input }: Pick<Generation, 'input'>): void {
   const { toolChoice: choice, tools, hostedTools } = input.request
-  if (choice?.mode === 'required') {
+  if (choice?.mode === Mode.REQUIRED) {
     check(tools.length + hostedTools.length > 0, 'tool_choice', 'requires a call, but there are no tools')
   }
   const missing = missingTool(input.request)
@@ -18,24 +19,25 @@ function missingTool(request: Generation['input']['request']): string | undefine
   const { toolChoice: choice, tools, hostedTools } = request
   if (choice === undefined) return undefined
   const offered = new Set(tools.map(({ name }) => name))
-  if (!('name' in choice)) {
+  const { mode, name = '' } = choice
+  if (mode !== Mode.NAMED && mode !== Mode.HOSTED) {
     const { names = [], hostedTypes = [], serverLabels = [] } = choice.allowed ?? {}
-    const types = new Set(hostedTools.map(({ definition }) => definition.type))
-    const labels = new Set(hostedTools.map(({ definition }) => definition.type === 'mcp' && definition.server_label))
+    const types = new Set(hostedTools.map(({ definition }) => definition?.type))
+    const labels = new Set(hostedTools.map(({ definition }) => definition?.type === 'mcp' && definition.server_label))
     return (
       names.find((name) => !offered.has(name)) ??
       hostedTypes.find((type) => !types.has(type)) ??
       serverLabels.find((label) => !labels.has(label))
     )
   }
-  if (choice.mode === 'named') {
-    const known = offered.has(choice.name) || hostedTools.some(({ definition }) => definition.name === choice.name)
-    return known ? undefined : choice.name
+  if (mode === Mode.NAMED) {
+    const isKnown = offered.has(name) || hostedTools.some(({ definition }) => definition?.name === name)
+    return isKnown ? undefined : name
   }
   // A server of MCP is chosen by its label.
   const label = choice.definition?.server_label
-  const known = hostedTools.some(
-    ({ definition }) => definition.type === choice.name && (label == null || definition.server_label === label),
+  const isKnown = hostedTools.some(
+    ({ definition }) => definition?.type === name && (label == null || definition.server_label === label),
   )
-  return known ? undefined : String(label ?? choice.name)
+  return isKnown ? undefined : String(label ?? name)
 }

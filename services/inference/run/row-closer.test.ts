@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { storeUnavailable } from '#shared/stores/store-outage.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { waitFor } from '#test/support/wait-until.ts'
@@ -21,7 +22,7 @@ function closingOf(requestId: string): LedgerClosing {
     ...{ workspace: 'wrk_1', requestId, apiKeyId: 'key_1', status: 'completed', usage: undefined, costNanos: 0n },
     ...{
       costKnown: true,
-      finishReason: 'stop',
+      finishReason: FinishReason.STOP,
       rawReason: 'stop',
       serviceTier: '',
       leftOut: [],

@@ -1,5 +1,6 @@
 import { Rejection } from '#shared/rejection.ts'
 import { withCacheMarker } from '../domain/automatic-cache.ts'
+import { warningOf } from '../domain/left-out.ts'
 import { Meter } from '../domain/meter.ts'
 import { resolveModel as findModel, isAllowed } from '../domain/model-list.ts'
 import { applyPreset } from './apply-preset.ts'
@@ -43,12 +44,12 @@ export async function runCountingSteps(generation: Generation, dependencies: Gen
 }
 
 function resolveModel(generation: Generation, { modelList, defaultModel }: GenerationDependencies): void {
-  const name = generation.input.model ?? defaultModel
+  const name = generation.input.request.model ?? defaultModel
   const found = findModel(modelList, name)
   if (found === undefined) throw new Rejection('MODEL_NOT_FOUND', { model: name.slice(0, 256) })
   generation.endpoints = found.endpoints
   if (found.variant === undefined) return
-  generation.warnings.push({ field: 'model', message: `The variant "${found.variant}" was not applied` })
+  generation.warnings.push(warningOf('model', `The variant "${found.variant}" was not applied`))
 }
 
 /**

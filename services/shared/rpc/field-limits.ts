@@ -54,6 +54,53 @@ export function checkLimits(schema: DescMessage): (message: Message, within?: st
   }
 }
 
+/**
+ * Returns a function that does the same for a message and for every message within it, wherever the protos set a limit.
+ */
+export function checkAllLimits(schema: DescMessage): (message: Message, within?: string) => void {
+  const known = deepChecks.get(schema)
+  if (known !== undefined) return known
+  const checkOwn = checkLimits(schema)
+  // Made when it is first needed, since a message may contain itself.
+  let inner: Inner[] | undefined
+  const check = (message: Message, within?: string): void => {
+    checkOwn(message, within)
+    inner ??= schema.fields.flatMap(innerOf)
+    for (const { name, read, checkInner } of inner) {
+      const value = read(message as Values)
+      if (value === undefined) continue
+      const field = within === undefined ? name : `${within}.${name}`
+      if (!Array.isArray(value)) checkInner(value as Message, field)
+      else for (const [i, item] of value.entries()) checkInner(item, `${field}[${i}]`)
+    }
+  }
+  deepChecks.set(schema, check)
+  return check
+}
+
+const deepChecks = new WeakMap<DescMessage, ReturnType<typeof checkLimits>>()
+
+interface Inner {
+  readonly name: string
+  readonly read: (message: Values) => unknown
+  readonly checkInner: ReturnType<typeof checkLimits>
+}
+
+function innerOf(field: DescField): Inner[] {
+  const { name, message, fieldKind } = field
+  if (message === undefined || fieldKind === 'map' || !hasLimits(message)) return []
+  return [{ name, read: readerOf(field), checkInner: checkAllLimits(message) }]
+}
+
+/** Whether a message, or a message within it, has a limit. */
+function hasLimits(schema: DescMessage, seen = new Set<DescMessage>()): boolean {
+  if (seen.has(schema)) return false
+  seen.add(schema)
+  return schema.fields.some(
+    (field) => hasOption(field, limit) || (field.message !== undefined && hasLimits(field.message, seen)),
+  )
+}
+
 function requireParts(field: string, value: object, key: FieldLimit | undefined, item: FieldLimit | undefined): void {
   for (const [name, each] of Object.entries(value)) {
     const ofName = key && problemOf(name, key)

@@ -1,3 +1,4 @@
+import type { DescEnum } from '@bufbuild/protobuf'
 import { idPattern, MAX_ID_LENGTH } from '#shared/ids.ts'
 import { Rejection } from '#shared/rejection.ts'
 
@@ -9,6 +10,11 @@ export function invalid(field: string, problem: string): Rejection {
 /** Rejects with REQUEST_INVALID unless the condition holds. */
 export function check(holds: boolean, field: string, problem: string): asserts holds {
   if (!holds) throw invalid(field, problem)
+}
+
+/** Rejects with REQUEST_INVALID unless the value is one of the enum's, other than UNSPECIFIED. */
+export function checkEnum(schema: DescEnum, value: number, field: string): void {
+  check(value !== 0 && schema.value[value] !== undefined, field, 'is not known')
 }
 
 /** Returns a text that must not be empty. */

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { AppliedPreset, FinishReason, Generation, GenerationRequest, LogProbability, Model, Part, Provider, Source, Usage, Warning } from "./inference_pb.js";
+import type { AppliedPreset, FinishReason, Generation, GenerationRequest, LogProbability, Model, Part, Provider, Source, ToolCallPart, Usage, Warning } from "./inference_pb.js";
 import type { KeyTerms } from "../../identity/v1/identity_pb.js";
 
 /**
@@ -216,60 +216,25 @@ export declare type PartStarted = Message<"portico.inference.v1.PartStarted"> & 
   kind: PartStarted_Kind;
 
   /**
-   * Only with KIND_TOOL_CALL.
+   * The call, as far as it is known, without arguments; only with KIND_TOOL_CALL.
    *
-   * @generated from field: optional string call_id = 3;
+   * @generated from field: portico.inference.v1.ToolCallPart tool_call = 3;
    */
-  callId?: string | undefined;
-
-  /**
-   * Only with KIND_TOOL_CALL.
-   *
-   * @generated from field: optional string tool_name = 4;
-   */
-  toolName?: string | undefined;
-
-  /**
-   * Whether the tool is a custom one; only with KIND_TOOL_CALL.
-   *
-   * @generated from field: bool custom = 5;
-   */
-  custom: boolean;
-
-  /**
-   * Namespace of the tool; only with KIND_TOOL_CALL; absent: none.
-   *
-   * @generated from field: optional string namespace = 6;
-   */
-  namespace?: string | undefined;
+  toolCall?: ToolCallPart | undefined;
 
   /**
    * As in TextPart; only with KIND_TEXT and KIND_REFUSAL; absent: none.
    *
-   * @generated from field: optional string phase = 8;
+   * @generated from field: optional string phase = 4;
    */
   phase?: string | undefined;
 
   /**
    * As in Part.provider_metadata, as far as it is known; absent: nothing.
    *
-   * @generated from field: google.protobuf.Struct provider_metadata = 7;
+   * @generated from field: google.protobuf.Struct provider_metadata = 5;
    */
   providerMetadata?: JsonObject | undefined;
-
-  /**
-   * As in ToolCallPart, as far as it is known; only with KIND_TOOL_CALL; absent: none.
-   *
-   * @generated from field: optional string signature = 9;
-   */
-  signature?: string | undefined;
-
-  /**
-   * As in ToolCallPart, with the signature.
-   *
-   * @generated from field: optional string format = 10;
-   */
-  format?: string | undefined;
 };
 
 /**

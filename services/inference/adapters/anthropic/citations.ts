@@ -6,6 +6,5 @@ import { wordAt } from '../http/json.ts'
 export function cite(writer: PartWriter, part: OpenPart, citation: JsonObject | undefined): void {
   if (citation === undefined || !writer.note(part, 'citations', citation)) return
   const title = wordAt(citation.title) ?? wordAt(citation.document_title)
-  const source = { url: wordAt(citation.url), title, start: undefined, end: undefined }
-  writer.cite(part, { ...source, citedText: wordAt(citation.cited_text) })
+  writer.cite(part, { url: wordAt(citation.url), title, citedText: wordAt(citation.cited_text) })
 }

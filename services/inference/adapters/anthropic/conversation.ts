@@ -1,8 +1,16 @@
 import { isUtf8 } from 'node:buffer'
-import type { CacheControl, MediaPart, Message, Part, TextPart } from '#services/inference/domain/conversation.ts'
+import {
+  type CacheControl,
+  type MediaPart,
+  type Message,
+  type Part,
+  Message_Role as Role,
+  type TextPart,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { type Content, isMedia, type MediaKind } from '#services/inference/domain/conversation.ts'
 import { isForeign } from '#services/inference/domain/left-out.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { base64, fromUrl } from '../http/data-url.ts'
+import { base64, inline } from '../http/data-url.ts'
 import { objectAt } from '../http/json.ts'
 import { callIdOf } from './call-ids.ts'
 import { ANTHROPIC } from './extension.ts'
@@ -17,15 +25,23 @@ function markerOf({ ttl }: CacheControl): Block {
   return { type: 'ephemeral', ...(ttl ? { ttl } : {}) }
 }
 
+/** The API's roles: results of tools belong to the user. */
+const ROLES = {
+  [Role.UNSPECIFIED]: 'user',
+  [Role.SYSTEM]: 'system',
+  [Role.USER]: 'user',
+  [Role.ASSISTANT]: 'assistant',
+  [Role.TOOL]: 'user',
+} as const
+
 interface Turn {
-  readonly role: 'user' | 'assistant' | 'system'
+  readonly role: (typeof ROLES)[Role]
   /** Undefined: it only says how the answer is made. */
   readonly content?: Block[]
 }
 
 /**
- * The conversation for the messages API, where results of tools belong to the user, and the instructions before it.
- * `staying`: instructions that remain within it.
+ * The conversation for the messages API, and the instructions before it. `staying`: instructions that remain within it.
  */
 export function anthropicConversation(
   messages: readonly Message[],
@@ -36,7 +52,7 @@ export function anthropicConversation(
   const turns: Turn[] = []
   for (const message of messages) {
     const content = blocksOf(message.parts, tools)
-    const role = message.role === 'tool' ? 'user' : message.role
+    const role = ROLES[message.role]
     const last = turns.at(-1)
     const more = objectAt(message.providerMetadata?.[ANTHROPIC])
     if (role === 'system' && (!staying.has(message) || last === undefined)) push(system, content)
@@ -59,34 +75,37 @@ function blocksOf(parts: readonly Part[], tools: AnthropicTools): Block[] {
     if (block === undefined) return []
     const more = objectAt(part.providerMetadata?.[ANTHROPIC])
     const whole = more === undefined ? block : { ...more, ...block }
-    return [part.cache === undefined ? whole : { ...whole, cache_control: markerOf(part.cache) }]
+    return [part.cacheControl === undefined ? whole : { ...whole, cache_control: markerOf(part.cacheControl) }]
   })
 }
 
 /** The API refuses empty texts and thoughts without a signature, so they are left out. */
-function blockOf(part: Part, tools: AnthropicTools): Block | undefined {
-  switch (part.type) {
+function blockOf(whole: Part, tools: AnthropicTools): Block | undefined {
+  const { part } = whole
+  switch (part.case) {
     case 'text':
     case 'refusal':
-      return isBlank(part) ? undefined : { type: 'text', text: part.text }
+      return isBlank(part.value) ? undefined : { type: 'text', text: part.value.text }
     case 'foreign':
-      return isForeign(part, ANTHROPIC) ? undefined : part.item
-    case 'reasoning':
-      if (isForeign(part, ANTHROPIC)) return undefined
-      if (part.encrypted) return { type: 'redacted_thinking', data: part.encrypted }
-      return part.signature ? { type: 'thinking', thinking: part.text ?? '', signature: part.signature } : undefined
-    case 'tool-call': {
-      const { callId, name, namespace, custom } = part
-      const input = custom ? inputOfCustom(part.arguments) : inputOf(part.arguments)
+      return isForeign(whole, ANTHROPIC) ? undefined : part.value.item
+    case 'reasoning': {
+      if (isForeign(whole, ANTHROPIC)) return undefined
+      const { encrypted, signature, text } = part.value
+      if (encrypted) return { type: 'redacted_thinking', data: encrypted }
+      return signature ? { type: 'thinking', thinking: text ?? '', signature } : undefined
+    }
+    case 'toolCall': {
+      const { callId, name, namespace, custom, arguments: text } = part.value
+      const input = custom ? inputOfCustom(text) : inputOf(text)
       return { type: 'tool_use', id: callIdOf(callId), name: tools.nameOf(name, namespace), input }
     }
-    case 'tool-result': {
-      const failed = part.failed ? { is_error: true } : {}
-      const content = blocksOf(part.content, tools)
-      return { type: 'tool_result', tool_use_id: callIdOf(part.callId), content, ...failed }
+    case 'toolResult': {
+      const { callId, content, failed } = part.value
+      const error = failed ? { is_error: true } : {}
+      return { type: 'tool_result', tool_use_id: callIdOf(callId), content: blocksOf(content, tools), ...error }
     }
     default:
-      return unsupportedIn(part) === undefined ? mediaBlock(part) : undefined
+      return isMedia(part) && unsupportedIn(part) === undefined ? mediaBlock(part.case, part.value) : undefined
   }
 }
 
@@ -96,38 +115,36 @@ export function isBlank({ text }: TextPart): boolean {
 }
 
 /** What the API does not accept of a part, in words; undefined: nothing. */
-export function unsupportedIn(part: Part): string | undefined {
-  switch (part.type) {
+export function unsupportedIn(part: Content): string | undefined {
+  switch (part.case) {
     case 'audio':
     case 'video':
-      return part.type
+      return part.case
     case 'file':
-      return isReadable(part) ? undefined : `file of the type ${part.mime?.slice(0, 64) || 'unknown'}`
-    case 'tool-result':
-      return part.content.map(unsupportedIn).find((kind) => kind !== undefined)
+      return isReadable(part.value) ? undefined : `file of the type ${part.value.mime?.slice(0, 64) || 'unknown'}`
+    case 'toolResult':
+      return part.value.content.map((inner) => unsupportedIn(inner.part)).find((kind) => kind !== undefined)
     default:
       return undefined
   }
 }
 
 /** Whether a file is a text or a PDF; one that only the provider fetches may be. */
-function isReadable({ source, mime }: MediaPart): boolean {
-  const inline = 'url' in source ? fromUrl(source.url) : { source, mime }
-  return 'url' in inline.source || (mime || inline.mime) === PDF || isUtf8(inline.source.data)
+function isReadable(media: MediaPart): boolean {
+  const { source, mime } = inline(media)
+  return source.case !== 'data' || mime === PDF || isUtf8(source.value)
 }
 
-function mediaBlock(part: MediaPart): Block {
-  const inline = 'url' in part.source ? fromUrl(part.source.url) : { source: part.source, mime: part.mime }
-  const mime = part.mime || inline.mime
-  const title = part.type === 'file' && part.name ? { title: part.name } : {}
-  const type = part.type === 'image' ? 'image' : 'document'
-  if ('url' in inline.source) return { type, source: { type: 'url', url: inline.source.url }, ...title }
+function mediaBlock(kind: MediaKind, media: MediaPart): Block {
+  const { source, mime } = inline(media)
+  const title = kind === 'file' && media.name ? { title: media.name } : {}
+  const type = kind === 'image' ? 'image' : 'document'
+  if (source.case !== 'data') return { type, source: { type: 'url', url: source.value }, ...title }
   if (type === 'document' && mime !== PDF) {
-    const data = Buffer.from(inline.source.data).toString('utf8')
+    const data = Buffer.from(source.value).toString('utf8')
     return { type, source: { type: 'text', media_type: 'text/plain', data }, ...title }
   }
-  const source = { type: 'base64', media_type: mime || 'image/png', data: base64(inline.source.data) }
-  return { type, source, ...title }
+  return { type, source: { type: 'base64', media_type: mime || 'image/png', data: base64(source.value) }, ...title }
 }
 
 /** A model may have written broken JSON, which goes back in the form that the makers of the API advise. */

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '#services/inference/domain/conversation.ts'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Sampling } from '#services/inference/domain/sampling.ts'
-import { generationRequest } from '#test/support/generation.ts'
+import { ToolChoice_Mode as Mode, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { generationRequest, message, part, type RequestInit } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { ANTHROPIC } from './extension.ts'
 import { anthropicBody } from './request.ts'
@@ -15,19 +13,14 @@ const own = { format: ANTHROPIC, definition: search }
 const others = { format: 'openai-responses-v1', definition: { type: 'web_search' } }
 
 /** The body of a request, and the warnings about what it lacks. */
-function sent(request: Partial<GenerationRequest>) {
+function sent(request: RequestInit) {
   const whole = generationRequest({ modelId: 'claude-sonnet-5-5', ...request })
   return { body: anthropicBody(whole), left: anthropicWarnings(whole).map(({ field }) => field) }
 }
 
-function drawn(more: Partial<Sampling>): Sampling {
-  const unset = { temperature: undefined, topP: undefined, topK: undefined, frequencyPenalty: undefined }
-  return { ...unset, presencePenalty: undefined, seed: undefined, stop: [], ...more }
-}
-
 test('where a call is demanded the model does not think, which the API would refuse, and this is said', () => {
   const asked = { tools: [tool], reasoning: { effort: 'high' } }
-  for (const toolChoice of [{ mode: 'required' }, { mode: 'named', name: 'find' }] as const) {
+  for (const toolChoice of [{ mode: Mode.REQUIRED }, { mode: Mode.NAMED, name: 'find' }] as const) {
     const { body, left } = sent({ ...asked, toolChoice })
     assert.deepEqual([body.thinking, body.output_config, left], [undefined, { effort: 'high' }, ['reasoning']])
     const budget = sent({ ...asked, toolChoice, modelId: 'claude-sonnet-4-5', reasoning: { maxTokens: 2_000 } })
@@ -36,19 +29,19 @@ test('where a call is demanded the model does not think, which the API would ref
       [undefined, undefined, ['reasoning']],
     )
   }
-  assert.deepEqual(sent({ ...asked, toolChoice: { mode: 'auto' } }).body.thinking, { type: 'adaptive' })
+  assert.deepEqual(sent({ ...asked, toolChoice: { mode: Mode.AUTO } }).body.thinking, { type: 'adaptive' })
   // A caller that uses the API's own words gets its response.
   const thinking = { type: 'adaptive' }
   const extensions = [{ format: ANTHROPIC, headers: {}, body: { thinking } }]
-  assert.deepEqual(sent({ ...asked, extensions, toolChoice: { mode: 'required' } }).body.thinking, thinking)
+  assert.deepEqual(sent({ ...asked, extensions, toolChoice: { mode: Mode.REQUIRED } }).body.thinking, thinking)
 })
 
 test('a call that is demanded and cannot be made is refused', () => {
   for (const [toolChoice, hostedTools] of [
-    [{ mode: 'required' }, [others]],
-    [{ mode: 'hosted', name: 'web_search' }, [others]],
-    [{ mode: 'hosted', name: 'web_search' }, [others, own]],
-    [{ mode: 'named', name: 'web_search' }, [others]],
+    [{ mode: Mode.REQUIRED }, [others]],
+    [{ mode: Mode.HOSTED, name: 'web_search' }, [others]],
+    [{ mode: Mode.HOSTED, name: 'web_search' }, [others, own]],
+    [{ mode: Mode.NAMED, name: 'web_search' }, [others]],
   ] as const) {
     const refused = reasonOfRejection('REQUEST_INVALID', {
       field: 'tool_choice',
@@ -56,15 +49,15 @@ test('a call that is demanded and cannot be made is refused', () => {
     })
     assert.throws(() => sent({ toolChoice, hostedTools }), refused)
   }
-  const toolChoice = { mode: 'named', name: 'web_search' } as const
+  const toolChoice = { mode: Mode.NAMED, name: 'web_search' } as const
   assert.deepEqual(sent({ toolChoice, hostedTools: [own] }).body.tool_choice, { type: 'tool', name: 'web_search' })
-  assert.equal(sent({ toolChoice: { mode: 'auto' }, hostedTools: [others] }).body.tools, undefined)
+  assert.equal(sent({ toolChoice: { mode: Mode.AUTO }, hostedTools: [others] }).body.tools, undefined)
 })
 
 test('stop texts of white space, which the API would refuse, are left out and named', () => {
-  const some = sent({ sampling: drawn({ stop: ['\n', 'END', ' '] }) })
+  const some = sent({ sampling: { stop: ['\n', 'END', ' '] } })
   assert.deepEqual([some.body.stop_sequences, some.left], [['END'], ['sampling.stop']])
-  const none = sent({ sampling: drawn({ stop: ['\n\n'] }) })
+  const none = sent({ sampling: { stop: ['\n\n'] } })
   assert.deepEqual([none.body.stop_sequences, none.left], [undefined, ['sampling.stop']])
 })
 
@@ -77,9 +70,9 @@ test('later models take a temperature alone; one that is beside it is left out, 
     ['claude-3-7-sonnet-latest', 0.5, 0.5, []],
     ['glm-5', 0.5, 0.5, []],
   ] as const) {
-    const both = sent({ modelId, sampling: drawn({ temperature: 0.25, topP }) })
+    const both = sent({ modelId, sampling: { temperature: 0.25, topP } })
     assert.deepEqual([both.body.temperature, both.body.top_p, both.left], [0.25, taken, left], modelId)
-    assert.equal(sent({ modelId, sampling: drawn({ topP }) }).body.top_p, topP)
+    assert.equal(sent({ modelId, sampling: { topP } }).body.top_p, topP)
   }
 })
 
@@ -91,16 +84,16 @@ test('the latest models decide themselves how they draw and how long they think;
     'claude-opus-5-5',
     'claude-fable-5-1',
   ]) {
-    const all = sent({ modelId, sampling: drawn({ temperature: 0.5, topP: 0.5, topK: 3, stop: ['END'] }) })
+    const all = sent({ modelId, sampling: { temperature: 0.5, topP: 0.5, topK: 3, stop: ['END'] } })
     const { temperature, top_p, top_k, stop_sequences } = all.body
     assert.deepEqual([temperature, top_p, top_k, stop_sequences], [undefined, undefined, undefined, ['END']])
     assert.deepEqual(all.left, ['sampling.temperature', 'sampling.top_p', 'sampling.top_k'])
-    assert.deepEqual(sent({ modelId, sampling: drawn({ temperature: 1, topP: 1 }) }).left, [])
+    assert.deepEqual(sent({ modelId, sampling: { temperature: 1, topP: 1 } }).left, [])
     const thinking = sent({ modelId, reasoning: { effort: 'low', maxTokens: 2_000 } })
     assert.deepEqual([thinking.body.thinking, thinking.body.output_config], [{ type: 'adaptive' }, { effort: 'low' }])
     assert.deepEqual(thinking.left, ['reasoning.max_tokens'])
   }
-  const dated = { modelId: 'claude-opus-4-20250514', sampling: drawn({ temperature: 0.5, topP: 0.5, topK: 3 }) }
+  const dated = { modelId: 'claude-opus-4-20250514', sampling: { temperature: 0.5, topP: 0.5, topK: 3 } }
   const { temperature, top_p, top_k } = sent(dated).body
   assert.deepEqual([temperature, top_p, top_k, sent(dated).left], [0.5, 0.5, 3, []])
   const earlier = sent({ modelId: 'claude-sonnet-4-6', reasoning: { maxTokens: 2_000 } })
@@ -139,20 +132,19 @@ test('an effort that the model does not know becomes the next one that it knows,
 })
 
 test('instructions between turns stay where models take them, and go before the conversation where they do not', () => {
-  const say = (role: 'system' | 'user' | 'assistant' | 'tool', ...texts: string[]) =>
-    ({ role, parts: texts.map((text) => ({ type: 'text', text }) as const) }) as const
+  const say = (role: Role, ...texts: string[]) => message(role, ...texts.map((text) => part('text', { text })))
   const addition = { type: 'tool_addition', tool: { name: 'find' } }
   const searching = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
-  const messages: Message[] = [
-    say('system', 'Be brief.'),
-    say('user', 'a'),
-    say('system', 'b'),
-    { role: 'system', parts: [{ type: 'foreign', format: ANTHROPIC, item: addition }] },
-    say('assistant', 'c'),
-    say('system', 'misplaced'),
-    say('user', 'd'),
-    { role: 'assistant', parts: [{ type: 'foreign', format: ANTHROPIC, item: searching }] },
-    { ...say('system', 'e'), providerMetadata: { [ANTHROPIC]: { clear_at: 'next_user_message' } } },
+  const messages: RequestInit['messages'] = [
+    say(Role.SYSTEM, 'Be brief.'),
+    say(Role.USER, 'a'),
+    say(Role.SYSTEM, 'b'),
+    { role: Role.SYSTEM, parts: [part('foreign', { format: ANTHROPIC, item: addition })] },
+    say(Role.ASSISTANT, 'c'),
+    say(Role.SYSTEM, 'misplaced'),
+    say(Role.USER, 'd'),
+    { role: Role.ASSISTANT, parts: [part('foreign', { format: ANTHROPIC, item: searching })] },
+    { ...say(Role.SYSTEM, 'e'), providerMetadata: { [ANTHROPIC]: { clear_at: 'next_user_message' } } },
   ]
   const text = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
   const placed = {
@@ -185,13 +177,13 @@ test('instructions between turns stay where models take them, and go before the 
 
 test('files that are neither text nor PDF are left out and named', () => {
   const file = (mime: string | undefined, ...bytes: number[]) =>
-    ({ type: 'file', source: { data: Uint8Array.from(bytes) }, mime }) as const
-  const text = { type: 'text', text: 'x' } as const
+    part('file', { source: { case: 'data', value: Uint8Array.from(bytes) }, mime })
+  const text = part('text', { text: 'x' })
   const archive = file('application/zip', 0x50, 0x4b, 0xff, 0xfe)
-  const linked = { type: 'file', source: { url: 'https://a.test/a.docx' } } as const
-  const inline = { type: 'file', source: { url: 'data:application/zip;base64,UEv//g==' } } as const
+  const linked = part('file', { source: { case: 'url', value: 'https://a.test/a.docx' } })
+  const inline = part('file', { source: { case: 'url', value: 'data:application/zip;base64,UEv//g==' } })
   const parts = [text, file('application/json', 0x7b, 0x7d), archive, file('application/pdf', 0xff), linked, inline]
-  const { body, left } = sent({ messages: [{ role: 'user', parts }] })
+  const { body, left } = sent({ messages: [{ role: Role.USER, parts }] })
   const [{ content } = assert.fail()] = body.messages as { content: { type: string; source?: { type: string } }[] }[]
   assert.deepEqual(
     content.map(({ type, source }) => source?.type ?? type),

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { flat } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { AnthropicMapper } from './mapper.ts'
 
@@ -11,8 +13,8 @@ const INHERITED = ['constructor', 'toString', '__proto__']
 test('a reason that is a member of every object is as unknown as any other', () => {
   for (const word of INHERITED) {
     const mapper = new AnthropicMapper('p', [])
-    mapper.whole({ content: [{ type: 'text', text: 'a' }], stop_reason: word })
-    assert.deepEqual(mapper.take().at(-1), { type: 'finished', reason: 'other', rawReason: word })
+    mapper.whole({ content: [{ case: 'text', text: 'a' }], stop_reason: word })
+    assert.deepEqual(flat(mapper.take()).at(-1), { case: 'finished', reason: FinishReason.OTHER, rawReason: word })
   }
 })
 
@@ -23,11 +25,11 @@ test('other parts of an answer are bounded: what is too long, or nested too deep
   const besides = { diagnostics: { a: 1 }, deep, ...JSON.parse('{"__proto__":{"x":1}}') }
   const call = { type: 'tool_use', id: 'c', name: 'f', input: {}, caller: { type: 'direct' }, deep }
   mapper.whole({ ...besides, content: [call], stop_reason: 'end_turn', long: 'x'.repeat(200_000) })
-  const events = mapper.take()
+  const events = flat(mapper.take())
   const kept = { 'anthropic-claude-v1': { caller: { type: 'direct' } } }
-  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part.providerMetadata] : []))
+  const parts = events.flatMap((event) => (event.case === 'partEnded' ? [event.part.providerMetadata] : []))
   assert.deepEqual(parts, [kept])
-  const ended = events.find((event) => event.type === 'finished')
+  const ended = events.find((event) => event.case === 'finished')
   assert.deepEqual(ended?.providerMetadata, { 'anthropic-claude-v1': { diagnostics: { a: 1 } } })
 })
 
@@ -48,24 +50,24 @@ test('a block that begins at the index of an open one ends that one', () => {
   for (const text of ['one', 'two']) say({ type: 'content_block_start', content_block: { type: 'text', text } })
   say({ type: 'message_delta', delta: { stop_reason: 'end_turn' } })
   say({ type: 'message_stop' })
-  const ended = mapper.take().flatMap((event) => (event.type === 'part-ended' ? [[event.index, event.part]] : []))
+  const ended = flat(mapper.take()).flatMap((event) => (event.case === 'partEnded' ? [[event.index, event.part]] : []))
   assert.deepEqual(ended, [
-    [0, { type: 'text', text: 'one' }],
-    [1, { type: 'text', text: 'two' }],
+    [0, { case: 'text', text: 'one' }],
+    [1, { case: 'text', text: 'two' }],
   ])
 })
 
 test('a call without an id gets one, since its result must name it; without a name it is no call', () => {
   const idless = new AnthropicMapper('p', [])
   idless.whole({ content: [{ type: 'tool_use', name: 'f', input: {} }], stop_reason: 'tool_use' })
-  const [call] = idless.take().flatMap((event) => (event.type === 'part-started' ? [event] : []))
-  assert.match(call?.callId ?? '', /^call_\w+$/)
+  const [call] = flat(idless.take()).flatMap((event) => (event.case === 'partStarted' ? [event] : []))
+  assert.match(call?.toolCall.callId ?? '', /^call_\w+$/)
   const nameless = { content: [{ type: 'tool_use', id: 'c', input: {} }], stop_reason: 'tool_use' }
   assert.throws(() => new AnthropicMapper('p', []).whole(nameless), reasonOfRejection('PROVIDER_UNAVAILABLE'))
 })
 
 const endedParts = (mapper: AnthropicMapper) =>
-  mapper.take().flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  flat(mapper.take()).flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
 
 test('an input in a text, a content that is a text, and a text that was not announced are taken; anything else is malformed', () => {
   const whole = (content: unknown) => {
@@ -74,10 +76,10 @@ test('an input in a text, a content that is a text, and a text that was not anno
     return endedParts(mapper)
   }
   const call = (input: unknown) => [{ type: 'tool_use', id: 'c', name: 'f', input }]
-  const called = (json: string) => [{ type: 'tool-call', callId: 'c', name: 'f', arguments: json }]
+  const called = (json: string) => [{ case: 'toolCall', callId: 'c', name: 'f', arguments: json }]
   assert.deepEqual(whole(call('{"a":1}')), called('{"a":1}'))
   for (const none of [null, undefined, '', {}]) assert.deepEqual(whole(call(none)), called('{}'))
-  assert.deepEqual(whole('plain'), [{ type: 'text', text: 'plain' }])
+  assert.deepEqual(whole('plain'), [{ case: 'text', text: 'plain' }])
   const malformed = reasonOfRejection('PROVIDER_UNAVAILABLE')
   for (const input of ['{"a":', '[1]', 7, [1]]) assert.throws(() => whole(call(input)), malformed)
   for (const content of [42, { type: 'text', text: 'a' }]) assert.throws(() => whole(content), malformed)
@@ -90,8 +92,8 @@ test('an input in a text, a content that is a text, and a text that was not anno
     mapper.push('{"type":"message_stop"}')
     return endedParts(mapper)
   }
-  assert.deepEqual(streamed({ type: 'text_delta', text: 'a' }), [{ type: 'text', text: 'a' }])
-  assert.deepEqual(streamed({ type: 'thinking_delta', thinking: 'b' }), [{ type: 'reasoning', text: 'b' }])
+  assert.deepEqual(streamed({ type: 'text_delta', text: 'a' }), [{ case: 'text', text: 'a' }])
+  assert.deepEqual(streamed({ type: 'thinking_delta', thinking: 'b' }), [{ case: 'reasoning', text: 'b' }])
   assert.throws(() => streamed({ type: 'input_json_delta', partial_json: '{}' }), malformed)
 })
 
@@ -131,5 +133,9 @@ test('a message may say at its start why it stops', () => {
   for (const event of [{ type: 'message_start', message: { stop_reason: 'end_turn' } }, { type: 'message_stop' }]) {
     mapper.push(JSON.stringify(event))
   }
-  assert.partialDeepStrictEqual(mapper.take().at(-1), { type: 'finished', reason: 'stop', rawReason: 'end_turn' })
+  assert.partialDeepStrictEqual(flat(mapper.take()).at(-1), {
+    case: 'finished',
+    reason: FinishReason.STOP,
+    rawReason: 'end_turn',
+  })
 })

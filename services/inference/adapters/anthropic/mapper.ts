@@ -1,4 +1,6 @@
-import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
+import { FinishReason, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { ProviderEvent } from '#services/inference/domain/generation.ts'
 import { type OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
@@ -84,7 +86,7 @@ export class AnthropicMapper implements ProviderMapper {
     return this.#writer.full
   }
 
-  take(): GenerationEvent[] {
+  take(): ProviderEvent[] {
     return this.#writer.take()
   }
 
@@ -102,9 +104,9 @@ export class AnthropicMapper implements ProviderMapper {
   overflow(rawReason: string): void {
     const isRefused = !this.#writer.begun
     this.#writer.begin()
-    if (isRefused) this.#writer.push(NOTHING_USED)
+    if (isRefused) this.#writer.report(NOTHING_USED)
     this.#rawReason = rawReason
-    this.#finish('length')
+    this.#finish(FinishReason.LENGTH)
   }
 
   #start(message: JsonObject): void {
@@ -122,7 +124,7 @@ export class AnthropicMapper implements ProviderMapper {
     if (++this.#count > MAX_BLOCKS) throw unavailable(this.#providerId, 'It sent too many blocks')
     this.#end(index)
     if (block.type === 'redacted_thinking') {
-      this.#writer.whole('reasoning', { type: 'reasoning', encrypted: textAt(block.data), format: ANTHROPIC })
+      this.#writer.whole({ case: 'reasoning', value: { encrypted: textAt(block.data), format: ANTHROPIC } })
       return
     }
     const part = this.#open(block)
@@ -136,12 +138,12 @@ export class AnthropicMapper implements ProviderMapper {
 
   #open(block: JsonObject): OpenPart | undefined {
     const { type, id, name } = block
-    if (type === 'text') return this.#writer.start('text', undefined, undefined, besidesOf(block))
-    if (type === 'thinking') return this.#writer.start('reasoning', undefined, undefined, besidesOf(block))
+    if (type === 'text') return this.#writer.start(Kind.TEXT, undefined, undefined, besidesOf(block))
+    if (type === 'thinking') return this.#writer.start(Kind.REASONING, undefined, undefined, besidesOf(block))
     if (type !== 'tool_use') return undefined
     if (textAt(name) === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
-    const called = this.#tools.called(wordAt(id) ?? randomId('call'), textAt(name))
-    return this.#writer.start('tool-call', called, undefined, besidesOf(block))
+    const call = this.#tools.called(wordAt(id) ?? randomId('call'), textAt(name))
+    return this.#writer.start(Kind.TOOL_CALL, call, undefined, besidesOf(block))
   }
 
   #extend(index: unknown, delta: JsonObject): void {
@@ -151,7 +153,7 @@ export class AnthropicMapper implements ProviderMapper {
     const open = this.#blocks.get(index)
     if (open === undefined) return
     const { part } = open
-    if (part === undefined || part.called?.custom) {
+    if (part === undefined || part.call?.custom) {
       if (collect(open, delta) > MAX_COLLECTED) throw unavailable(this.#providerId, 'A block is too long')
       return
     }
@@ -170,12 +172,12 @@ export class AnthropicMapper implements ProviderMapper {
     const { part } = open
     const item = wholeBlock(open)
     if (part === undefined) {
-      if (textAt(item.type) !== '') this.#writer.whole('foreign', { type: 'foreign', format: ANTHROPIC, item })
+      if (textAt(item.type) !== '') this.#writer.whole({ case: 'foreign', value: { format: ANTHROPIC, item } })
       return
     }
     const input = inputOf(this.#providerId, part, item.input)
-    if (part.called?.custom) this.#writer.extend(part, customInput(input))
-    else if (part.kind === 'tool-call' && part.text.isEmpty) this.#writer.extend(part, JSON.stringify(input))
+    if (part.call?.custom) this.#writer.extend(part, customInput(input))
+    else if (part.kind === Kind.TOOL_CALL && part.text.isEmpty) this.#writer.extend(part, JSON.stringify(input))
     if (part.signature !== '') part.format = ANTHROPIC
     this.#writer.end(part)
   }
@@ -183,18 +185,17 @@ export class AnthropicMapper implements ProviderMapper {
   #usage(usage: JsonObject | undefined): void {
     if (usage === undefined) return
     this.#tier = textAt(usage.service_tier) || this.#tier
-    this.#writer.push(this.#used.note(usage))
+    this.#writer.report(this.#used.note(usage))
   }
 
   #finish(known?: FinishReason): void {
     for (const index of [...this.#blocks.keys()]) this.#end(index)
     this.done = true
     if (!this.#writer.begun) throw unavailable(this.#providerId, 'The answer is empty')
-    const { metadata } = this.#besides
     this.#writer.finish(known ?? reasonOf(this.#rawReason), this.#rawReason, {
-      ...(this.#stopText === '' ? {} : { stopText: this.#stopText }),
-      ...(this.#tier === '' ? {} : { serviceTier: this.#tier }),
-      ...(metadata === undefined ? {} : { providerMetadata: metadata }),
+      stopText: this.#stopText || undefined,
+      serviceTier: this.#tier || undefined,
+      providerMetadata: this.#besides.metadata,
     })
   }
 }

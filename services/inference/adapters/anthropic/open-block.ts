@@ -1,3 +1,4 @@
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { isTooDeep } from '#services/inference/domain/nesting.ts'
 import type { OpenPart } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
@@ -45,7 +46,7 @@ export function unannounced(providerId: string, { type }: JsonObject): JsonObjec
 export function inputOf(providerId: string, { kind, text }: OpenPart, given: unknown): JsonObject {
   const isText = typeof given === 'string' && given !== ''
   const input = isText ? parsed(given) : objectAt(given || {})
-  if (input !== undefined || kind !== 'tool-call' || !text.isEmpty) return input ?? {}
+  if (input !== undefined || kind !== Kind.TOOL_CALL || !text.isEmpty) return input ?? {}
   throw unavailable(providerId, 'It sent an input that is not an object')
 }
 

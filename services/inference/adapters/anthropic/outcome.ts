@@ -1,16 +1,16 @@
-import type { FinishReason } from '#services/inference/domain/generation.ts'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { textAt } from '../http/json.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
 
 const REASONS: ReadonlyMap<string, FinishReason> = new Map(
   Object.entries<FinishReason>({
-    end_turn: 'stop',
-    stop_sequence: 'stop',
-    max_tokens: 'length',
-    model_context_window_exceeded: 'length',
-    tool_use: 'tool-calls',
-    refusal: 'content-filter',
+    end_turn: FinishReason.STOP,
+    stop_sequence: FinishReason.STOP,
+    max_tokens: FinishReason.LENGTH,
+    model_context_window_exceeded: FinishReason.LENGTH,
+    tool_use: FinishReason.TOOL_CALLS,
+    refusal: FinishReason.CONTENT_FILTER,
   }),
 )
 
@@ -30,7 +30,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
 
 /** Converts the API's stop reason. */
 export function reasonOf(word: string): FinishReason {
-  return REASONS.get(word) ?? 'other'
+  return REASONS.get(word) ?? FinishReason.OTHER
 }
 
 /** Converts an error of the API. */

@@ -1,4 +1,4 @@
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import { extensionOf } from './extension.ts'
 
 /**
@@ -9,7 +9,7 @@ const FAST_PERCENT = 600
 export const US_PERCENT = 110
 
 /** Maximum price of tokens, in percent of the plain price; undefined: the plain price. */
-export function pricePercentOf(request: GenerationRequest): number | undefined {
+export function pricePercentOf(request: ProviderRequest): number | undefined {
   const geo = extensionOf(request)?.body?.inference_geo ?? request.providerBody?.inference_geo
   const isUs = geo === 'us'
   if (request.speed !== 'fast') return isUs ? US_PERCENT : undefined

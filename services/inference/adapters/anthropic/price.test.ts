@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generationRequest } from '#test/support/generation.ts'
+import { Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { flat, generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { ANTHROPIC } from './extension.ts'
 import { AnthropicMapper } from './mapper.ts'
 import { AnthropicProvider } from './provider.ts'
@@ -10,7 +11,6 @@ const tool = { name: 'find', parameters: { type: 'object' }, strict: undefined }
 test('what a request wants is sent along with what it may cost: a speed, a region, a cache of an hour', () => {
   const provider = new AnthropicProvider('p', undefined as never)
   const inUs = { extensions: [{ format: ANTHROPIC, headers: {}, body: { inference_geo: 'us' } }] }
-  const text = { type: 'text', text: 'x' } as const
   const kept = { ttl: '1h' }
   for (const [request, pricePercent, cachesLong] of [
     [{}, undefined, false],
@@ -18,11 +18,15 @@ test('what a request wants is sent along with what it may cost: a speed, a regio
     [inUs, 110, false],
     [{ ...inUs, speed: 'fast' }, 660, false],
     [{ automaticCache: kept }, undefined, true],
-    [{ messages: [{ role: 'user', parts: [{ ...text, cache: kept }] }] }, undefined, true],
-    [{ tools: [{ ...tool, cache: kept }] }, undefined, true],
-    [{ tools: [{ ...tool, cache: { ttl: '5m' } }] }, undefined, false],
+    [
+      { messages: [{ role: Role.USER, parts: [part('text', { text: 'x' }, { cacheControl: kept })] }] },
+      undefined,
+      true,
+    ],
+    [{ tools: [{ ...tool, cacheControl: kept }] }, undefined, true],
+    [{ tools: [{ ...tool, cacheControl: { ttl: '5m' } }] }, undefined, false],
   ] as const) {
-    const factors = provider.costFactors(generationRequest(request))
+    const factors = provider.costFactors(generationRequest(request as RequestInit))
     assert.deepEqual([factors.pricePercent, factors.cachesLong], [pricePercent, cachesLong])
   }
 })
@@ -34,8 +38,8 @@ test('what is billed besides tokens at their plain price comes with the usage', 
     ...{ server_tool_use: { web_search_requests: 2 }, output_tokens: 1 },
   }
   const mapper = new AnthropicMapper('p', [])
-  mapper.whole({ content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn', usage })
-  const events = mapper.take()
-  const billed = events.flatMap((event) => (event.type === 'usage' ? [event.billed] : []))
+  mapper.whole({ content: [{ case: 'text', text: 'x' }], stop_reason: 'end_turn', usage })
+  const events = flat(mapper.take())
+  const billed = events.flatMap((event) => (event.case === 'usage' ? [event.billed] : []))
   assert.deepEqual(billed, [{ longCacheWriteTokens: 5n, webSearches: 2n, pricePercent: 110 }])
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { FinishReason, ToolChoice_Mode as Mode, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { eventsOf, generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -9,7 +10,7 @@ import { ProviderSet } from '../providers/provider-set.ts'
 import { ANTHROPIC } from './extension.ts'
 import { anthropicBody } from './request.ts'
 
-const thought = { type: 'reasoning' } as const
+const thought = { case: 'reasoning' }
 const usage = { inputTokens: 1112n, cacheReadTokens: 1000n, cacheWriteTokens: 100n }
 
 test('thoughts, hidden thoughts, text and calls become parts; cached input counts as input', async () => {
@@ -18,36 +19,36 @@ test('thoughts, hidden thoughts, text and calls become parts; cached input count
   await using set = await ProviderSet.open([{ ...config, baseUrl: `${stub.url}/v1` }], 5_000, silentLogger)
   const provider = set.byId.get('anthropic') ?? assert.fail()
   assert.deepEqual(await eventsOf(provider), [
-    { type: 'started', warnings: [] },
-    { type: 'usage', usage: { ...usage, outputTokens: 1n, reasoningTokens: 0n } },
-    { type: 'part-started', index: 0, kind: 'reasoning' },
-    { type: 'part-extended', index: 0, text: 'A directory' },
-    { type: 'part-extended', index: 0, text: ' first.' },
+    { case: 'started' },
+    { case: 'usage', usage: { ...usage, outputTokens: 1n, reasoningTokens: 0n } },
+    { case: 'partStarted', index: 0, kind: Kind.REASONING },
+    { case: 'partExtended', index: 0, text: 'A directory' },
+    { case: 'partExtended', index: 0, text: ' first.' },
     {
-      type: 'part-ended',
+      case: 'partEnded',
       index: 0,
       part: { ...thought, text: 'A directory first.', signature: 'EqQBCg==', format: ANTHROPIC },
     },
-    { type: 'part-started', index: 1, kind: 'reasoning' },
-    { type: 'part-ended', index: 1, part: { ...thought, encrypted: 'EmwKAh==', format: ANTHROPIC } },
-    { type: 'part-started', index: 2, kind: 'text' },
-    { type: 'part-extended', index: 2, text: 'I’ll look.' },
-    { type: 'part-ended', index: 2, part: { type: 'text', text: 'I’ll look.' } },
-    { type: 'part-started', index: 3, kind: 'tool-call', callId: 'toolu_01', toolName: 'list' },
-    { type: 'part-extended', index: 3, text: '{"path": ' },
-    { type: 'part-extended', index: 3, text: '"."}' },
+    { case: 'partStarted', index: 1, kind: Kind.REASONING },
+    { case: 'partEnded', index: 1, part: { ...thought, encrypted: 'EmwKAh==', format: ANTHROPIC } },
+    { case: 'partStarted', index: 2, kind: Kind.TEXT },
+    { case: 'partExtended', index: 2, text: 'I’ll look.' },
+    { case: 'partEnded', index: 2, part: { case: 'text', text: 'I’ll look.' } },
+    { case: 'partStarted', index: 3, kind: Kind.TOOL_CALL, toolCall: { callId: 'toolu_01', name: 'list' } },
+    { case: 'partExtended', index: 3, text: '{"path": ' },
+    { case: 'partExtended', index: 3, text: '"."}' },
     {
-      type: 'part-ended',
+      case: 'partEnded',
       index: 3,
-      part: { type: 'tool-call', callId: 'toolu_01', name: 'list', arguments: '{"path": "."}' },
+      part: { case: 'toolCall', callId: 'toolu_01', name: 'list', arguments: '{"path": "."}' },
     },
-    { type: 'part-started', index: 4, kind: 'tool-call', callId: 'toolu_02', toolName: 'now' },
-    { type: 'part-extended', index: 4, text: '{}' },
-    { type: 'part-ended', index: 4, part: { type: 'tool-call', callId: 'toolu_02', name: 'now', arguments: '{}' } },
-    { type: 'usage', usage: { ...usage, outputTokens: 89n, reasoningTokens: 7n } },
+    { case: 'partStarted', index: 4, kind: Kind.TOOL_CALL, toolCall: { callId: 'toolu_02', name: 'now' } },
+    { case: 'partExtended', index: 4, text: '{}' },
+    { case: 'partEnded', index: 4, part: { case: 'toolCall', callId: 'toolu_02', name: 'now', arguments: '{}' } },
+    { case: 'usage', usage: { ...usage, outputTokens: 89n, reasoningTokens: 7n } },
     {
-      type: 'finished',
-      reason: 'tool-calls',
+      case: 'finished',
+      reason: FinishReason.TOOL_CALLS,
       rawReason: 'tool_use',
       serviceTier: 'standard',
       providerMetadata: {
@@ -83,47 +84,41 @@ test('the body: system apart, results as the user’s, thoughts with their proof
   const request = generationRequest({
     modelId: 'claude-sonnet-4-6',
     messages: [
-      { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: {} }] },
+      { role: Role.SYSTEM, parts: [part('text', { text: 'Be brief.' }, { cacheControl: {} })] },
       {
-        role: 'user',
+        role: Role.USER,
         parts: [
-          { type: 'text', text: 'Look' },
-          { type: 'image', source: { url: 'data:image/gif;base64,AQI=' } },
-          { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' },
-          { type: 'file', source: { data: Buffer.from('hi') }, mime: 'text/plain' },
+          part('text', { text: 'Look' }),
+          part('image', { source: { case: 'url', value: 'data:image/gif;base64,AQI=' } }),
+          part('file', { source: { case: 'data', value: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' }),
+          part('file', { source: { case: 'data', value: Buffer.from('hi') }, mime: 'text/plain' }),
         ],
       },
       {
-        role: 'assistant',
+        role: Role.ASSISTANT,
         parts: [
-          { ...thought, text: 'hm', signature: 'sig' },
-          { ...thought, text: 'no proof' },
-          { ...thought, encrypted: 'enc' },
-          { type: 'text', text: '' },
-          { type: 'tool-call', callId: 'c1', name: 'list', arguments: '{"path":"."}' },
-          { type: 'tool-call', callId: 'c2', name: 'list', arguments: 'broken' },
+          part('reasoning', { text: 'hm', signature: 'sig' }),
+          part('reasoning', { text: 'no proof' }),
+          part('reasoning', { encrypted: 'enc' }),
+          part('text', { text: '' }),
+          part('toolCall', { callId: 'c1', name: 'list', arguments: '{"path":"."}' }),
+          part('toolCall', { callId: 'c2', name: 'list', arguments: 'broken' }),
         ],
       },
       {
-        role: 'tool',
-        parts: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'a' }], failed: false }],
+        role: Role.TOOL,
+        parts: [part('toolResult', { callId: 'c1', content: [part('text', { text: 'a' })], failed: false })],
       },
-      { role: 'tool', parts: [{ type: 'tool-result', callId: 'c2', content: [], failed: true }] },
-      { role: 'user', parts: [{ type: 'text', text: 'And?', cache: { ttl: '1h' } }] },
+      { role: Role.TOOL, parts: [part('toolResult', { callId: 'c2', content: [], failed: true })] },
+      { role: Role.USER, parts: [part('text', { text: 'And?' }, { cacheControl: { ttl: '1h' } })] },
     ],
-    tools: [{ name: 'list', parameters: undefined, strict: undefined }],
-    toolChoice: { mode: 'required' },
+    tools: [{ name: 'list' }],
+    toolChoice: { mode: Mode.REQUIRED },
     parallelToolCalls: false,
     sampling: {
-      temperature: 1.5,
-      topP: undefined,
-      topK: 3,
-      frequencyPenalty: 1,
-      presencePenalty: undefined,
-      seed: 1n,
-      stop: ['X'],
+      ...{ temperature: 1.5, topK: 3, frequencyPenalty: 1, seed: 1n, stop: ['X'] },
     },
-    responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true },
+    responseFormat: { format: { case: 'jsonSchema', value: { name: 'n', schema: { type: 'object' }, strict: true } } },
     user: 'u',
   })
   assert.deepEqual(anthropicBody(request), {
@@ -174,7 +169,7 @@ test('the body: system apart, results as the user’s, thoughts with their proof
 })
 
 test('thinking: by effort where the model decides itself, by a budget below the limit where it does not', () => {
-  const thinking = (request: Partial<GenerationRequest>): unknown => {
+  const thinking = (request: RequestInit): unknown => {
     const { thinking, output_config: output, max_tokens: max } = anthropicBody(generationRequest(request))
     return { thinking, output, max }
   }

@@ -1,4 +1,4 @@
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import { type CostFactors, cachesLong } from '#services/inference/domain/ledger/cost-factors.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { countAt } from '../http/json.ts'
@@ -25,22 +25,22 @@ export class AnthropicProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return wholeAnswer(this.#call(request, comesWhole(request), signal))
   }
 
-  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return streamedAnswer(this.#call(request, false, signal))
   }
 
-  costFactors(request: GenerationRequest): CostFactors {
+  costFactors(request: ProviderRequest): CostFactors {
     const outputTokens = request.maxOutputTokens === undefined ? maxTokensOf(request) : undefined
     const budget = ownBudgetOf(request)
     const tokens = { outputTokens, leastOutputTokens: budget === undefined ? undefined : budget + 1 }
     return { format: ANTHROPIC, ...tokens, pricePercent: pricePercentOf(request), cachesLong: cachesLong(request) }
   }
 
-  async countTokens(request: GenerationRequest, signal: AbortSignal): Promise<bigint> {
+  async countTokens(request: ProviderRequest, signal: AbortSignal): Promise<bigint> {
     const body = JSON.stringify(countBody(request))
     const headers = headersOf(request)
     const reader = await this.#upstream.post('/v1/messages/count_tokens', { headers, body, whole: true, signal })
@@ -54,7 +54,7 @@ export class AnthropicProvider implements ModelProvider {
     }
   }
 
-  #call(request: GenerationRequest, whole: boolean, signal: AbortSignal): ProviderCall {
+  #call(request: ProviderRequest, whole: boolean, signal: AbortSignal): ProviderCall {
     const tools = new AnthropicTools(request)
     const send: ProviderCall['send'] = () => {
       const body = JSON.stringify(anthropicBody(request, whole, tools))

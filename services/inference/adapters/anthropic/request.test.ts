@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRequest, ProviderExtension } from '#services/inference/domain/generation.ts'
-import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
+import { FinishReason, ToolChoice_Mode as Mode, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { eventsOf, generationRequest, part, type RequestInit, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from '../providers/provider-set.ts'
@@ -11,13 +11,13 @@ import { anthropicWarnings } from './warnings.ts'
 
 const OPENAI = 'openai-responses-v1'
 const schema = { type: 'object', properties: {} }
-const tool = { name: 'find', parameters: schema, strict: undefined }
+const tool = { name: 'find', parameters: schema }
 
-function bodyOf(request: Partial<GenerationRequest>): Record<string, unknown> {
+function bodyOf(request: RequestInit): Record<string, unknown> {
   return anthropicBody(generationRequest(request))
 }
 
-function fieldsOf(request: Partial<GenerationRequest>): string[] {
+function fieldsOf(request: RequestInit): string[] {
   return anthropicWarnings(generationRequest(request)).map(({ field }) => field)
 }
 
@@ -49,7 +49,7 @@ function streamOf(...blocks: readonly (readonly [object, ...object[]])[]): strin
 }
 
 test('what is for this API alone goes there in its own words, and never overrides the request', () => {
-  const extensions: ProviderExtension[] = [
+  const extensions: NonNullable<RequestInit['extensions']> = [
     {
       format: ANTHROPIC,
       headers: {},
@@ -72,12 +72,12 @@ test('what is for this API alone goes there in its own words, and never override
     extensions,
     hostedTools,
     tools: [tool],
-    toolChoice: { mode: 'hosted', name: 'web_search_20250305' },
+    toolChoice: { mode: Mode.HOSTED, name: 'web_search_20250305' },
     reasoning: { effort: 'low' },
-    responseFormat: { type: 'json-schema', name: 'n', schema, strict: undefined },
+    responseFormat: { format: { case: 'jsonSchema' as const, value: { name: 'n', schema } } },
     serviceTier: 'default',
     speed: 'fast',
-  } as const
+  } satisfies RequestInit
   const body = bodyOf(request)
   assert.equal(body.model, 'model')
   assert.equal('store' in body, false)
@@ -93,17 +93,17 @@ test('what is for this API alone goes there in its own words, and never override
 
 test('what the API cannot accept is reported', () => {
   const grammar = { syntax: 'lark', grammar: 'start: "a"' }
-  const text = { type: 'text', text: 'x' } as const
+  const text = part('text', { text: 'x' })
   const fields = fieldsOf({
     tools: [{ ...tool, custom: grammar, deferred: true }],
     serviceTier: 'flex',
     providerBody: { modalities: ['image'] },
     reasoning: { summary: 'auto', maxTokens: 2_000 },
     messages: [
-      { role: 'user', parts: [text] },
-      { role: 'system', parts: [text] },
-      { role: 'assistant', parts: [{ type: 'reasoning', text: 'hm', encrypted: 'e', format: OPENAI }] },
-      { role: 'user', parts: [{ type: 'foreign', format: OPENAI, item: {} }, text] },
+      { role: Role.USER, parts: [text] },
+      { role: Role.SYSTEM, parts: [text] },
+      { role: Role.ASSISTANT, parts: [part('reasoning', { text: 'hm', encrypted: 'e', format: OPENAI })] },
+      { role: Role.USER, parts: [part('foreign', { format: OPENAI, item: {} }), text] },
     ],
   })
   const settings = ['service_tier', 'provider_body.modalities', 'tools', 'tools', 'reasoning.summary']
@@ -132,28 +132,29 @@ test('an answer and a budget have no more tokens than the model allows, and what
 })
 
 test('sound and video are left out and named, wherever they stand, and the rest goes on', () => {
-  const text = { type: 'text', text: 'x' } as const
-  const audio = { type: 'audio', source: { data: Uint8Array.of(1) }, mime: 'audio/wav' } as const
-  const video = { type: 'video', source: { url: 'https://a.test/a.mp4' } } as const
-  const result = { type: 'tool-result', callId: 'c', content: [text, video], failed: false } as const
+  const text = part('text', { text: 'x' })
+  const audio = part('audio', { source: { case: 'data', value: Uint8Array.of(1) }, mime: 'audio/wav' })
+  const video = part('video', { source: { case: 'url', value: 'https://a.test/a.mp4' } })
+  const result = part('toolResult', { callId: 'c', content: [text, video] })
+  const block = { type: 'text', text: 'x' }
   const request = {
     messages: [
-      { role: 'user', parts: [audio, text] },
-      { role: 'tool', parts: [result] },
+      { role: Role.USER, parts: [audio, text] },
+      { role: Role.TOOL, parts: [result] },
     ],
   } as const
-  const answered = { type: 'tool_result', tool_use_id: 'c', content: [text] }
-  assert.deepEqual(bodyOf(request).messages, [{ role: 'user', content: [text, answered] }])
+  const answered = { type: 'tool_result', tool_use_id: 'c', content: [block] }
+  assert.deepEqual(bodyOf(request).messages, [{ role: 'user', content: [block, answered] }])
   assert.deepEqual(fieldsOf(request), ['messages[0].parts[0]', 'messages[1].parts[0]'])
 })
 
 test('call ids that the API would refuse are replaced there, in each turn the same way, for a call and for its result', () => {
   const idsOf = (...ids: readonly string[]): unknown[] => {
-    const calls = ids.map((callId) => ({ type: 'tool-call', callId, name: 'find', arguments: '{}' }) as const)
-    const results = ids.map((callId) => ({ type: 'tool-result', callId, content: [], failed: false }) as const)
+    const calls = ids.map((callId) => part('toolCall', { callId, name: 'find', arguments: '{}' }))
+    const results = ids.map((callId) => part('toolResult', { callId }))
     const messages = [
-      { role: 'assistant', parts: calls },
-      { role: 'tool', parts: results },
+      { role: Role.ASSISTANT, parts: calls },
+      { role: Role.TOOL, parts: results },
     ] as const
     const said = bodyOf({ messages }).messages as { content: Record<string, unknown>[] }[]
     const [made, answered] = said.map(({ content }) => content.map((block) => block.id ?? block.tool_use_id))
@@ -168,8 +169,8 @@ test('call ids that the API would refuse are replaced there, in each turn the sa
 })
 
 test('a text without a word, which the API would refuse, is left out', () => {
-  const parts = [' ', '\n\n', 'a '].map((text) => ({ type: 'text', text }) as const)
-  assert.deepEqual(bodyOf({ messages: [{ role: 'assistant', parts }] }).messages, [
+  const parts = [' ', '\n\n', 'a '].map((text) => part('text', { text }))
+  assert.deepEqual(bodyOf({ messages: [{ role: Role.ASSISTANT, parts }] }).messages, [
     { role: 'assistant', content: [{ type: 'text', text: 'a ' }] },
   ])
 })
@@ -181,13 +182,13 @@ test('its own items, and the extras of its parts, go back unchanged; those of ot
   const { messages } = bodyOf({
     messages: [
       {
-        role: 'assistant',
+        role: Role.ASSISTANT,
         parts: [
-          { type: 'foreign', format: ANTHROPIC, item },
-          { type: 'foreign', format: OPENAI, item },
-          { type: 'reasoning', text: 'other', ...proof },
-          { type: 'reasoning', text: 'own', signature: 's', format: ANTHROPIC },
-          { type: 'text', text: 't', providerMetadata: { [ANTHROPIC]: { citations, type: 'no' }, citations: [] } },
+          part('foreign', { format: ANTHROPIC, item }),
+          part('foreign', { format: OPENAI, item }),
+          part('reasoning', { text: 'other', ...proof }),
+          part('reasoning', { text: 'own', signature: 's', format: ANTHROPIC }),
+          part('text', { text: 't' }, { providerMetadata: { [ANTHROPIC]: { citations, type: 'no' }, citations: [] } }),
         ],
       },
     ],
@@ -200,8 +201,8 @@ test('free-form tools and those of namespaces are called by means of what the AP
   const custom = { ...tool, name: 'patch', description: 'Patches', parameters: undefined, custom: NO_GRAMMAR }
   const spaced = { ...tool, namespace: { name: 'docs', description: undefined } }
   const tools = [tool, spaced, custom]
-  const call = { type: 'tool-call', callId: 'c', name: 'patch', arguments: '*** Begin', custom: true } as const
-  const body = bodyOf({ tools, messages: [{ role: 'assistant', parts: [call] }] })
+  const call = part('toolCall', { callId: 'c', name: 'patch', arguments: '*** Begin', custom: true })
+  const body = bodyOf({ tools, messages: [{ role: Role.ASSISTANT, parts: [call] }] })
   const named = body.tools as { name: string; input_schema: object }[]
   assert.deepEqual(
     named.map(({ name }) => name),
@@ -226,14 +227,14 @@ test('free-form tools and those of namespaces are called by means of what the AP
     ),
   )
   const events = await eventsOf(opened.provider, { tools })
-  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  const parts = events.flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
   assert.deepEqual(parts, [
-    { type: 'tool-call', callId: 'c1', name: 'patch', arguments: '*** Begin', custom: true },
-    { type: 'tool-call', callId: 'c2', name: 'find', arguments: '{"a":1}', namespace: 'docs' },
+    { case: 'toolCall', callId: 'c1', name: 'patch', arguments: '*** Begin', custom: true },
+    { case: 'toolCall', callId: 'c2', name: 'find', arguments: '{"a":1}', namespace: 'docs' },
   ])
   assert.deepEqual(events.at(-1), {
-    type: 'finished',
-    reason: 'stop',
+    case: 'finished',
+    reason: FinishReason.STOP,
     rawReason: 'stop_sequence',
     stopText: 'END',
   })
@@ -246,10 +247,10 @@ test('blocks of its own come whole, whatever they grew by', async () => {
   const delta = { type: 'compaction_delta', content: 'so far', encrypted_content: 'E' }
   await using opened = await open(streams(streamOf([result], [{ type: 'compaction', content: null }, delta])))
   const events = await eventsOf(opened.provider)
-  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  const parts = events.flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
   assert.deepEqual(parts, [
-    { type: 'foreign', format: ANTHROPIC, item: result },
-    { type: 'foreign', format: ANTHROPIC, item: { type: 'compaction', content: 'so far', encrypted_content: 'E' } },
+    { case: 'foreign', format: ANTHROPIC, item: result },
+    { case: 'foreign', format: ANTHROPIC, item: { type: 'compaction', content: 'so far', encrypted_content: 'E' } },
   ])
 })
 
@@ -262,9 +263,9 @@ test('above 21,333 tokens a whole answer is streamed, too; betas go along, with 
     const message = { content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn' }
     await using opened = await open(streamed ? streams(streamOf([{ type: 'text', text: 'x' }])) : answers(200, message))
     const extensions = [{ format: ANTHROPIC, headers: { 'anthropic-beta': 'a-2026' }, body: undefined }]
-    const request = generationRequest({ maxOutputTokens, extensions, speed: 'fast' })
+    const request = { maxOutputTokens, extensions, speed: 'fast' }
     const events = await wholeEventsOf(opened.provider, request)
-    assert.equal(events.at(-1)?.type, 'finished')
+    assert.equal(events.at(-1)?.case, 'finished')
     const [seen = assert.fail()] = opened.stub.seen
     assert.equal((seen.body as { stream: boolean }).stream, streamed, String(maxOutputTokens))
     assert.equal(seen.headers['anthropic-beta'], 'a-2026,fast-mode-2026-02-01')

@@ -1,4 +1,4 @@
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits.ts'
 import { providerBodyFor } from '#services/inference/domain/left-out.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -19,14 +19,14 @@ const MAX_WHOLE_TOKENS = 21_333
 const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 
 /** How many tokens an answer may have. */
-export function maxTokensOf(request: GenerationRequest): number {
+export function maxTokensOf(request: ProviderRequest): number {
   if (request.maxOutputTokens !== undefined) return request.maxOutputTokens
   const wanted = Math.max(DEFAULT_MAX_TOKENS, thinkingOf(request).budget + MIN_BUDGET)
   return Math.min(wanted, knownOutputLimit(request.modelId) ?? wanted)
 }
 
 /** Whether the API answers a request without streaming. */
-export function comesWhole(request: GenerationRequest): boolean {
+export function comesWhole(request: ProviderRequest): boolean {
   return maxTokensOf(request) <= MAX_WHOLE_TOKENS
 }
 
@@ -35,7 +35,7 @@ export function comesWhole(request: GenerationRequest): boolean {
  * these.
  */
 export function anthropicBody(
-  request: GenerationRequest,
+  request: ProviderRequest,
   whole = false,
   tools = new AnthropicTools(request),
 ): Record<string, unknown> {
@@ -54,13 +54,13 @@ export function anthropicBody(
 }
 
 /** The body of a request that counts the tokens of the input. */
-export function countBody(request: GenerationRequest): Record<string, unknown> {
+export function countBody(request: ProviderRequest): Record<string, unknown> {
   const { mcp_servers, context_management } = extensionOf(request)?.body ?? {}
   return given({ mcp_servers, context_management, ...inputMembers(request, new AnthropicTools(request)) })
 }
 
 /** The members that the model reads. */
-function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record<string, unknown> {
+function inputMembers(request: ProviderRequest, tools: AnthropicTools): Record<string, unknown> {
   const { messages, modelId, responseFormat } = request
   const conversation = anthropicConversation(messages, tools, stayingInstructions(request))
   const { system } = conversation
@@ -68,7 +68,7 @@ function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record
     const problem = 'must have content besides instructions and blank texts'
     throw new Rejection('REQUEST_INVALID', { field: 'messages', problem })
   }
-  if (responseFormat?.type === 'json-object') system.push({ type: 'text', text: JSON_ONLY })
+  if (responseFormat?.format.case === 'jsonObject') system.push({ type: 'text', text: JSON_ONLY })
   return {
     model: modelId,
     messages: conversation.messages,
@@ -78,20 +78,18 @@ function inputMembers(request: GenerationRequest, tools: AnthropicTools): Record
   }
 }
 
-function extraMembers(request: GenerationRequest): Record<string, unknown> {
+function extraMembers(request: ProviderRequest): Record<string, unknown> {
   const { tools: _1, thinking: _2, output_config: _3, ...members } = extensionOf(request)?.body ?? {}
   return { ...providerBodyFor(request, ANTHROPIC_WITHOUT), ...members }
 }
 
-function outputConfig(request: GenerationRequest): Record<string, unknown> | undefined {
-  const { responseFormat } = request
+function outputConfig(request: ProviderRequest): Record<string, unknown> | undefined {
+  const format = request.responseFormat?.format
   const { effort } = thinkingOf(request)
   const output = {
     ...objectAt(extensionOf(request)?.body?.output_config),
     ...(effort === undefined ? {} : { effort }),
-    ...(responseFormat?.type === 'json-schema'
-      ? { format: { type: 'json_schema', schema: responseFormat.schema } }
-      : {}),
+    ...(format?.case === 'jsonSchema' ? { format: { type: 'json_schema', schema: format.value.schema ?? {} } } : {}),
   }
   return Object.keys(output).length === 0 ? undefined : output
 }
@@ -103,7 +101,7 @@ const TIERS = new Map([
 ])
 
 /** The API uses the priority tier of customers who have it, unless a request declines that. */
-function tierOf({ serviceTier }: GenerationRequest): string | undefined {
+function tierOf({ serviceTier }: ProviderRequest): string | undefined {
   return TIERS.get(serviceTier ?? '')
 }
 

@@ -1,4 +1,6 @@
-import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
+import type { Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
+import { warningOf } from '#services/inference/domain/left-out.ts'
 import { models } from './known-models.ts'
 import { thinkingOf } from './thinking.ts'
 
@@ -12,10 +14,10 @@ interface Drawn {
 }
 
 /** How the answer is sampled, as far as the API supports it, and the settings that it does not support. */
-export function samplingOf(request: GenerationRequest): Drawn {
+export function samplingOf(request: ProviderRequest): Drawn {
   const { temperature, topP, topK, stop = [] } = request.sampling ?? {}
   const warnings: Warning[] = []
-  const warn = (field: string, message: string): void => void warnings.push({ field: `sampling.${field}`, message })
+  const warn = (field: string, message: string): void => void warnings.push(warningOf(`sampling.${field}`, message))
   const stops = stop.filter((text) => text.trim() !== '')
   if (stops.length < stop.length) warn('stop', 'Texts that are only white space are not supported: they were left out')
   const stop_sequences = stops.length === 0 ? undefined : stops

@@ -1,4 +1,5 @@
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { ToolChoice_Mode as Mode } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import { knownOutputLimit } from '#services/inference/domain/ledger/known-limits.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { objectAt } from '../http/json.ts'
@@ -18,21 +19,21 @@ interface Thinking {
 }
 
 /** Whether the request demands a call of a tool; then the API lets no model think. */
-export function demandsCall({ toolChoice }: GenerationRequest): boolean {
-  return toolChoice !== undefined && toolChoice.mode !== 'auto' && toolChoice.mode !== 'none'
+export function demandsCall({ toolChoice }: ProviderRequest): boolean {
+  return toolChoice !== undefined && toolChoice.mode !== Mode.AUTO && toolChoice.mode !== Mode.NONE
 }
 
 /**
  * How many tokens the caller has the model think, in the API's own words; undefined: it does not say. The limit of the
  * answer must exceed it.
  */
-export function ownBudgetOf(request: GenerationRequest): number | undefined {
+export function ownBudgetOf(request: ProviderRequest): number | undefined {
   const budget = objectAt(extensionOf(request)?.body?.thinking)?.budget_tokens
   return typeof budget === 'number' && Number.isSafeInteger(budget) ? budget : undefined
 }
 
 /** How the model should think: in the API's own words if the caller uses them, otherwise by the request. */
-export function thinkingOf(request: GenerationRequest): Thinking {
+export function thinkingOf(request: ProviderRequest): Thinking {
   const { reasoning, modelId, maxOutputTokens } = request
   const nothing: Thinking = { thinking: undefined, effort: undefined, budget: 0 }
   const said = extensionOf(request)?.body?.thinking
@@ -60,7 +61,7 @@ export function thinkingOf(request: GenerationRequest): Thinking {
  * As many tokens as wanted, if they leave some for the answer: of a maximum that is too small for what an effort or a
  * larger number would use, a fifth.
  */
-function budgetOf(wanted: number, { reasoning, modelId, maxOutputTokens }: GenerationRequest): number {
+function budgetOf(wanted: number, { reasoning, modelId, maxOutputTokens }: ProviderRequest): number {
   if (maxOutputTokens === undefined) {
     return Math.max(MIN_BUDGET, Math.min(wanted, (knownOutputLimit(modelId) ?? Infinity) - MIN_BUDGET))
   }

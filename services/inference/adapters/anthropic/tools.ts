@@ -1,6 +1,7 @@
+import { ToolChoice_Mode as Mode, type Tool, type ToolChoice } from '#gen/portico/inference/v1/inference_pb.js'
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Called, Tool, ToolChoice } from '#services/inference/domain/tools.ts'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
+import type { CallInit } from '#services/inference/domain/open-part.ts'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { listAt, objectAt, textAt } from '../http/json.ts'
@@ -14,15 +15,15 @@ const CUSTOM_SCHEMA = { type: 'object', properties: { [INPUT]: { type: 'string' 
 export type ToolNames = Pick<AnthropicTools, 'called'>
 
 /** The names of tools that are the same here and there. */
-export const AS_CALLED: ToolNames = { called: (callId, toolName) => ({ callId, toolName }) }
+export const AS_CALLED: ToolNames = { called: (callId, name) => ({ callId, name }) }
 
 /** The tools of a request, as the API has and names them. */
 export class AnthropicTools {
-  readonly #request: GenerationRequest
+  readonly #request: ProviderRequest
   readonly #flat: FlatTools
   readonly #custom: ReadonlySet<string>
 
-  constructor(request: GenerationRequest) {
+  constructor(request: ProviderRequest) {
     const { tools } = request
     this.#request = request
     this.#flat = new FlatTools(tools)
@@ -33,13 +34,14 @@ export class AnthropicTools {
   /** The members of a body that concern tools. */
   members(): Record<string, unknown> {
     const { tools, hostedTools, toolChoice, parallelToolCalls } = this.#request
-    const own = hostedTools.filter(({ format }) => format === ANTHROPIC).map(({ definition }) => definition)
+    const own = hostedTools.filter(({ format }) => format === ANTHROPIC).flatMap(({ definition = {} }) => [definition])
     checkChoice(toolChoice, tools, own)
     if (tools.length + own.length === 0) return {}
     const more = new Map(listAt(extensionOf(this.#request)?.body?.tools).map((tool) => [objectAt(tool)?.name, tool]))
     const searched = searches(this.#request)
     const listed = tools.map((tool) => this.#tool(tool, more.get(tool.name), searched))
-    const alone = parallelToolCalls === false && toolChoice?.mode !== 'none' ? { disable_parallel_tool_use: true } : {}
+    const alone =
+      parallelToolCalls === false && toolChoice?.mode !== Mode.NONE ? { disable_parallel_tool_use: true } : {}
     const said = toolChoice === undefined && parallelToolCalls !== false
     return { tools: [...listed, ...own], ...(said ? {} : { tool_choice: { ...this.#choice(), ...alone } }) }
   }
@@ -50,13 +52,12 @@ export class AnthropicTools {
   }
 
   /** The tool that a name in the API stands for. */
-  called(callId: string, name: string): Called {
-    const called = { callId, ...this.#flat.called(name) }
-    return this.#custom.has(name) ? { ...called, custom: true } : called
+  called(callId: string, name: string): CallInit {
+    return { callId, ...this.#flat.called(name), custom: this.#custom.has(name) }
   }
 
   #tool(tool: Tool, more: JsonValue | undefined, searched: boolean): Record<string, unknown> {
-    const { name, namespace, custom, parameters, strict, deferred, cache } = tool
+    const { name, namespace, custom, parameters, strict, deferred, cacheControl: cache } = tool
     const description = custom === undefined ? tool.description : describe(tool)
     return {
       ...objectAt(more),
@@ -74,17 +75,18 @@ export class AnthropicTools {
   #choice(): Record<string, unknown> {
     const { toolChoice, tools, hostedTools } = this.#request
     switch (toolChoice?.mode) {
-      case 'required':
+      case Mode.REQUIRED:
         return { type: 'any' }
-      case 'none':
+      case Mode.NONE:
         return { type: 'none' }
-      case 'named': {
-        const namespace = tools.find(({ name }) => name === toolChoice.name)?.namespace?.name
-        return { type: 'tool', name: this.#flat.nameOf(toolChoice.name, namespace) }
+      case Mode.NAMED: {
+        const { name = '' } = toolChoice
+        const namespace = tools.find((tool) => tool.name === name)?.namespace?.name
+        return { type: 'tool', name: this.#flat.nameOf(name, namespace) }
       }
-      case 'hosted': {
-        const tool = hostedTools.find(({ definition }) => definition.type === toolChoice.name)
-        return { type: 'tool', name: textAt(tool?.definition.name) || toolChoice.name }
+      case Mode.HOSTED: {
+        const tool = hostedTools.find(({ definition }) => definition?.type === toolChoice.name)
+        return { type: 'tool', name: textAt(tool?.definition?.name) || toolChoice.name }
       }
       default:
         return { type: 'auto' }
@@ -94,23 +96,25 @@ export class AnthropicTools {
 
 /** A demanded call that the API cannot make is refused. */
 function checkChoice(choice: ToolChoice | undefined, tools: readonly Tool[], own: readonly JsonObject[]): void {
-  const named = choice !== undefined && 'name' in choice ? choice.name : undefined
-  const known: Readonly<Record<ToolChoice['mode'], boolean>> = {
-    auto: true,
-    none: true,
-    required: tools.length + own.length > 0,
-    named: tools.some(({ name }) => name === named) || own.some(({ name }) => name === named),
-    hosted: own.some(({ type }) => type === named),
+  if (choice === undefined) return
+  const { mode, name: wanted } = choice
+  const isHere: Readonly<Record<Mode, boolean>> = {
+    [Mode.UNSPECIFIED]: false,
+    [Mode.AUTO]: true,
+    [Mode.NONE]: true,
+    [Mode.REQUIRED]: tools.length + own.length > 0,
+    [Mode.NAMED]: tools.some(({ name }) => name === wanted) || own.some(({ name }) => name === wanted),
+    [Mode.HOSTED]: own.some(({ type }) => type === wanted),
   }
-  if (choice === undefined || known[choice.mode]) return
+  if (isHere[mode]) return
   const problem = 'demands a tool that this provider does not have'
   throw new Rejection('REQUEST_INVALID', { field: 'tool_choice', problem })
 }
 
 /** Whether the model can search for tools; otherwise a deferred one could never be found. */
-export function searches({ hostedTools }: GenerationRequest): boolean {
+export function searches({ hostedTools }: ProviderRequest): boolean {
   return hostedTools.some(({ format, definition }) => {
-    return format === ANTHROPIC && textAt(definition.type).startsWith('tool_search_tool')
+    return format === ANTHROPIC && textAt(definition?.type).startsWith('tool_search_tool')
   })
 }
 

@@ -1,4 +1,6 @@
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import { create } from '@bufbuild/protobuf'
+import { UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ReportedUsage } from '#services/inference/domain/generation.ts'
 import type { Billed } from '#services/inference/domain/ledger/billed.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
@@ -14,30 +16,25 @@ export class UsageSoFar {
   #billed: Billed = {}
 
   /** Numbers are totals, not increments; missing and null ones leave the previous value. */
-  note(usage: JsonObject): Extract<GenerationEvent, { readonly type: 'usage' }> {
+  note(usage: JsonObject): ReportedUsage {
     this.#input = countAt(usage.input_tokens) ?? this.#input
     this.#cacheRead = countAt(usage.cache_read_input_tokens) ?? this.#cacheRead
     this.#cacheWrite = countAt(usage.cache_creation_input_tokens) ?? this.#cacheWrite
     this.#output = countAt(usage.output_tokens) ?? this.#output
     this.#thinking = countAt(objectAt(usage.output_tokens_details)?.thinking_tokens) ?? this.#thinking
     this.#billed = {
-      ...this.#billed,
-      ...given('longCacheWriteTokens', countAt(objectAt(usage.cache_creation)?.ephemeral_1h_input_tokens)),
-      ...given('webSearches', countAt(objectAt(usage.server_tool_use)?.web_search_requests)),
-      ...(usage.inference_geo === 'us' ? { pricePercent: US_PERCENT } : {}),
+      longCacheWriteTokens:
+        countAt(objectAt(usage.cache_creation)?.ephemeral_1h_input_tokens) || this.#billed.longCacheWriteTokens,
+      webSearches: countAt(objectAt(usage.server_tool_use)?.web_search_requests) || this.#billed.webSearches,
+      pricePercent: usage.inference_geo === 'us' ? US_PERCENT : this.#billed.pricePercent,
     }
-    const used = {
+    const used = create(UsageSchema, {
       inputTokens: this.#input + this.#cacheRead + this.#cacheWrite,
       outputTokens: this.#output,
       cacheReadTokens: this.#cacheRead,
       cacheWriteTokens: this.#cacheWrite,
       reasoningTokens: this.#thinking,
-    }
-    const billed = Object.keys(this.#billed).length === 0 ? {} : { billed: this.#billed }
-    return { type: 'usage', usage: used, ...billed }
+    })
+    return { usage: used, billed: this.#billed }
   }
-}
-
-function given(name: 'longCacheWriteTokens' | 'webSearches', count: bigint | undefined): Billed {
-  return count === undefined || count === 0n ? {} : { [name]: count }
 }

@@ -1,11 +1,12 @@
-import type { Message, Part } from '#services/inference/domain/conversation.ts'
-import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
+import { type Message, Message_Role as Role, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import {
   foreignLeftOut,
   OPEN_MODELS_ONLY,
   partMembersLeftOut,
   type Setting,
   settingsLeftOut,
+  warningOf,
 } from '#services/inference/domain/left-out.ts'
 import { objectAt } from '../http/json.ts'
 import { isBlank, unsupportedIn } from './conversation.ts'
@@ -27,7 +28,7 @@ export const ANTHROPIC_WITHOUT: readonly Setting[] = [
 ]
 
 /** The settings of a request for which the messages API has no member, or narrower limits. */
-export function anthropicWarnings(request: GenerationRequest): Warning[] {
+export function anthropicWarnings(request: ProviderRequest): Warning[] {
   const { reasoning, responseFormat, serviceTier = 'auto', tools, messages } = request
   const warnings = [
     ...settingsLeftOut(request, ANTHROPIC_WITHOUT),
@@ -37,20 +38,20 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
     ...samplingOf(request).warnings,
   ]
   const warn = (field: string, holds: boolean, message: string): void => {
-    if (holds) warnings.push({ field, message })
+    if (holds) warnings.push(warningOf(field, message))
   }
-  warn('response_format', responseFormat?.type === 'json-object', 'The model is asked for JSON in words')
+  warn('response_format', responseFormat?.format.case === 'jsonObject', 'The model is asked for JSON in words')
   warn('service_tier', !TIERS.has(serviceTier), 'This provider has no such tier: it chooses one itself')
   warn(
     'tools',
     tools.some(({ custom }) => custom?.grammar !== undefined),
     'The model is asked in words to follow a grammar',
   )
-  const deferred = tools.some((tool) => tool.deferred === true)
+  const deferred = tools.some((tool) => tool.deferred)
   warn('tools', deferred && !searches(request), 'Nothing searches for deferred tools: all are shown')
-  const first = messages.findIndex(({ role }) => role !== 'system')
+  const first = messages.findIndex(({ role }) => role !== Role.SYSTEM)
   const staying = stayingInstructions(request)
-  const between = messages.findIndex((message, i) => message.role === 'system' && i > first && !staying.has(message))
+  const between = messages.findIndex((message, i) => message.role === Role.SYSTEM && i > first && !staying.has(message))
   warn(`messages[${between}]`, first >= 0 && between > 0, 'It was moved to the beginning of the conversation')
   const { thinking, effort } = thinkingOf(request)
   if (reasoning === undefined) return warnings
@@ -64,7 +65,7 @@ export function anthropicWarnings(request: GenerationRequest): Warning[] {
   return warnings
 }
 
-function whyNoThoughts(request: GenerationRequest): string {
+function whyNoThoughts(request: ProviderRequest): string {
   if (!models.thinks(request.modelId)) return 'it cannot'
   return demandsCall(request) ? 'a call is demanded' : 'the maximum output leaves no room'
 }
@@ -75,26 +76,22 @@ const MAX_WARNINGS = 64
 /** What the API does not accept of the parts of a conversation. */
 function partsLeftOut(messages: readonly Message[]): Warning[] {
   const warnings: Warning[] = []
+  const warn = (field: string, message: string): void => void warnings.push(warningOf(field, message))
   for (const [i, { role, parts }] of messages.entries()) {
-    for (const [j, part] of parts.entries()) {
+    for (const [j, { part, providerMetadata }] of parts.entries()) {
       const field = `messages[${i}].parts[${j}]`
       const kind = unsupportedIn(part)
-      if (kind !== undefined)
-        warnings.push({ field, message: `This provider does not support ${kind}: it was left out` })
-      // What a model says beside calls may be nothing.
-      const said = part.type === 'text' && (role === 'user' || part.text !== '')
-      if (said && isBlank(part)) warnings.push({ field, message: 'This provider refuses blank texts: it was left out' })
-      if (part.type === 'text' && part.sources?.length && !hasCitations(part)) {
-        const message = 'This provider accepts only citations of its own: they were left out'
-        warnings.push({ field: `${field}.text.sources`, message })
+      if (kind !== undefined) warn(field, `This provider does not support ${kind}: it was left out`)
+      if (part.case === 'text') {
+        const { text, sources } = part.value
+        // What a model says beside calls may be nothing.
+        const isSaid = role === Role.USER || text !== ''
+        if (isSaid && isBlank(part.value)) warn(field, 'This provider refuses blank texts: it was left out')
+        if (sources.length > 0 && objectAt(providerMetadata?.[ANTHROPIC])?.citations === undefined)
+          warn(`${field}.text.sources`, 'This provider accepts only citations of its own: they were left out')
       }
       if (warnings.length >= MAX_WARNINGS) return warnings
     }
   }
   return warnings
-}
-
-/** Whether the citations of a text are the API's own. */
-function hasCitations({ providerMetadata }: Part): boolean {
-  return objectAt(providerMetadata?.[ANTHROPIC])?.citations !== undefined
 }

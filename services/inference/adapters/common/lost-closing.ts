@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { highestCost, type Prices } from '#services/inference/domain/ledger/admission.ts'
 import { type LedgerClosing, type LedgerEntry, PROCESS_LOST } from '#services/inference/ports/ledger.ts'
 
@@ -16,14 +18,7 @@ export interface LostRow extends Pick<LedgerEntry, 'workspace' | 'requestId' | '
 export function lostClosing({ notedTokens, prices, ...row }: LostRow): LedgerClosing {
   const { workspace, requestId, apiKeyId, wasCalled } = row
   const inputEstimate = wasCalled ? row.inputEstimate : 0n
-  const usage = {
-    inputTokens: inputEstimate,
-    outputTokens: notedTokens,
-    cacheReadTokens: 0n,
-    cacheWriteTokens: 0n,
-    reasoningTokens: 0n,
-    estimated: true,
-  }
+  const usage = create(UsageSchema, { inputTokens: inputEstimate, outputTokens: notedTokens, estimated: true })
   return {
     workspace,
     requestId,

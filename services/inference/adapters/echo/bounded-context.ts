@@ -1,4 +1,5 @@
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { isOverflow, OVERFLOW, rejectionForStatus } from '../http/provider-errors.ts'
@@ -20,25 +21,25 @@ export class BoundedContext implements ModelProvider {
     this.#lengths = lengths
   }
 
-  async *generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
+  async *generate(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<readonly ProviderEvent[]> {
     yield* this.#provider.generate(this.#fitted(request), signal)
   }
 
-  async *stream(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
-    let fitted: GenerationRequest
+  async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<readonly ProviderEvent[]> {
+    let fitted: ProviderRequest
     try {
       fitted = this.#fitted(request)
     } catch (error) {
       if (!request.endsAtOverflow || !isOverflow(error)) throw error
       const writer = new PartWriter()
-      writer.finish('length', OVERFLOW)
+      writer.finish(FinishReason.LENGTH, OVERFLOW)
       yield writer.take()
       return
     }
     yield* this.#provider.stream(fitted, signal)
   }
 
-  #fitted(request: GenerationRequest): GenerationRequest {
+  #fitted(request: ProviderRequest): ProviderRequest {
     const length = this.#lengths.get(request.modelId)
     if (length === undefined) return request
     const tokens = countTokens(request.messages)

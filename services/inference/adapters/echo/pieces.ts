@@ -1,7 +1,7 @@
-import type { LogProbability, Source } from '#services/inference/domain/generation.ts'
-import type { GrowingKind } from '#services/inference/domain/open-part.ts'
-import type { Sampling } from '#services/inference/domain/sampling.ts'
-import type { Called } from '#services/inference/domain/tools.ts'
+import { create } from '@bufbuild/protobuf'
+import { type LogProbability, LogProbabilitySchema, type Sampling } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { CallInit, GrowingKind } from '#services/inference/domain/open-part.ts'
 import type { EchoTurn } from './turn.ts'
 import { tale, wordsOf } from './words.ts'
 
@@ -17,20 +17,21 @@ export const PIXEL = Buffer.from(
 /** A part of a turn, in words. */
 export interface Piece {
   readonly kind: GrowingKind
-  readonly called?: Called
+  readonly call?: CallInit
   readonly words: Iterable<string>
 }
 
 /** What a turn consists of, in order. */
 export function piecesOf(requestId: string, { script, calls, answer }: EchoTurn): Piece[] {
   const pieces: Piece[] = []
-  if (script.reasoning !== '') pieces.push({ kind: 'reasoning', words: wordsOf(script.reasoning) })
+  if (script.reasoning !== '') pieces.push({ kind: Kind.REASONING, words: wordsOf(script.reasoning) })
   for (const [i, { tool, arguments: text }] of calls.entries()) {
-    const { name: toolName, custom, namespace } = tool
-    const called = { callId: `call_${digest(requestId)}_${i + 1}`, toolName, custom: custom !== undefined }
-    pieces.push({ kind: 'tool-call', called: { ...called, namespace: namespace?.name }, words: wordsOf(text) })
+    const { name, custom, namespace } = tool
+    const callId = `call_${digest(requestId)}_${i + 1}`
+    const call = { callId, name, custom: custom !== undefined, namespace: namespace?.name }
+    pieces.push({ kind: Kind.TOOL_CALL, call, words: wordsOf(text) })
   }
-  if (answer !== '') pieces.push({ kind: script.refusal === '' ? 'text' : 'refusal', words: wordsOf(answer) })
+  if (answer !== '') pieces.push({ kind: script.refusal === '' ? Kind.TEXT : Kind.REFUSAL, words: wordsOf(answer) })
   return pieces
 }
 
@@ -39,17 +40,18 @@ export function probabilityOf(word: string, sampling: Sampling | undefined): Log
   const count = sampling?.topLogProbabilities
   if (count === undefined) return undefined
   const others = [word, ...tale(count).split(' ')].slice(0, count)
-  const alternatives = others.map((token, i) => ({ ...tokenOf(token, i), alternatives: [] }))
-  return [{ ...tokenOf(word, 0), alternatives }]
+  return [
+    tokenOf(
+      word,
+      0,
+      others.map((token, i) => tokenOf(token, i)),
+    ),
+  ]
 }
 
-function tokenOf(token: string, rank: number) {
-  return { token, logProbability: -0.25 * (rank + 1), bytes: Buffer.from(token) }
-}
-
-/** A source of the whole answer. */
-export function sourceOf(url: string, title: string): Omit<Source, 'partIndex'> {
-  return { url, title: title || undefined, start: undefined, end: undefined, citedText: undefined }
+function tokenOf(token: string, rank: number, alternatives: LogProbability[] = []): LogProbability {
+  const logProbability = -0.25 * (rank + 1)
+  return create(LogProbabilitySchema, { token, logProbability, tokenBytes: Buffer.from(token), alternatives })
 }
 
 /** FNV-1a: call ids follow from the request id, and differ between requests. */

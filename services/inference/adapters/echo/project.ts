@@ -1,5 +1,5 @@
+import type { Tool } from '#gen/portico/inference/v1/inference_pb.js'
 import { textOf } from '#services/inference/domain/conversation.ts'
-import type { Tool } from '#services/inference/domain/tools.ts'
 import type { MadeCall } from './made-calls.ts'
 import type { ScriptedCall } from './script.ts'
 

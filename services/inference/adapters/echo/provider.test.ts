@@ -1,46 +1,48 @@
 // A process of its own: it measures how long the event loop is blocked.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '#services/inference/domain/conversation.ts'
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Tool } from '#services/inference/domain/tools.ts'
-import { eventsOf, generationRequest } from '#test/support/generation.ts'
+import { create } from '@bufbuild/protobuf'
+import {
+  FinishReason,
+  type Message,
+  ToolChoice_Mode as Mode,
+  Message_Role as Role,
+  type Tool,
+  ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderEvent } from '#services/inference/domain/generation.ts'
+import { eventsOf, flat, generationRequest, message, part, type RequestInit } from '#test/support/generation.ts'
 import { heldDuring } from '#test/support/held.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { EchoProvider } from './provider.ts'
 
 const echo = new EchoProvider('portico')
 const path = { type: 'object', properties: { path: { type: 'string' } } }
-const tool = (name: string, parameters: Tool['parameters'] = path): Tool => ({
-  name,
-  parameters,
-  strict: undefined,
-})
+const tool = (name: string, parameters: Tool['parameters'] = path) => create(ToolSchema, { name, parameters })
 const files = [tool('list'), tool('read'), tool('bash')]
-const user = (text: string): Message => ({ role: 'user', parts: [{ type: 'text', text }] })
+const user = (text: string) => message(Role.USER, part('text', { text }))
 
 interface Turn {
   readonly text: string
   readonly reasoning: string
   readonly calls: readonly (readonly [string, string])[]
   readonly callIds: readonly string[]
-  readonly reason: string
+  readonly reason: FinishReason | undefined
 }
 
 /** The result of one turn. */
-async function turn(messages: Message[], request: Partial<GenerationRequest> = {}): Promise<Turn> {
+async function turn(messages: Message[], request: RequestInit = {}): Promise<Turn> {
   const events = await eventsOf(echo, { messages, ...request })
-  const parts = events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
-  const calls = parts.filter((part) => part.type === 'tool-call')
-  const text = (type: string): string =>
-    parts.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('')
+  const parts = events.flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
+  const calls = parts.filter((part) => part.case === 'toolCall')
+  const text = (type: string): string => parts.map((part) => (part.case === type ? part.text : '')).join('')
   const end = events.at(-1)
   return {
     text: text('text'),
     reasoning: text('reasoning'),
     calls: calls.map((call) => [call.name, call.arguments] as const),
     callIds: calls.map(({ callId }) => callId),
-    reason: end?.type === 'finished' ? end.reason : '',
+    reason: end?.reason,
   }
 }
 
@@ -52,27 +54,27 @@ function answered(
   failed = false,
 ): Message[] {
   const made = calls.map(([name, args], i) => {
-    return { type: 'tool-call', callId: callIds[i] ?? '', name, arguments: args } as const
+    return part('toolCall', { callId: callIds[i] ?? '', name, arguments: args })
   })
   const results = answers.map((text, i) => {
-    return { type: 'tool-result', callId: callIds[i] ?? '', content: [{ type: 'text', text }], failed } as const
+    return part('toolResult', { callId: callIds[i] ?? '', content: [part('text', { text })], failed })
   })
-  return [...messages, { role: 'assistant', parts: made }, { role: 'tool', parts: results }]
+  return [...messages, message(Role.ASSISTANT, ...made), message(Role.TOOL, ...results)]
 }
 
 test('without tools it echoes, and says what it is', async () => {
   const { text, reason } = await turn([user('Earlier'), user('How are you?\n')])
   assert.equal(text, 'This is portico/echo, the built-in model that needs no network. You said: How are you?')
-  assert.equal(reason, 'stop')
+  assert.equal(reason, FinishReason.STOP)
 })
 
 test('the same request has the same answer, in one batch, with a delta for each word', async () => {
-  const batches: (readonly GenerationEvent[])[] = []
+  const batches: (readonly ProviderEvent[])[] = []
   const signal = new AbortController().signal
   for await (const batch of echo.stream(generationRequest(), signal)) batches.push(batch)
   assert.equal(batches.length, 1)
-  assert.deepEqual(await eventsOf(echo), batches[0])
-  const words = batches[0]?.flatMap((event) => (event.type === 'part-extended' ? [event.text] : [])) ?? []
+  assert.deepEqual(await eventsOf(echo), flat(batches[0] ?? []))
+  const words = flat(batches[0] ?? []).flatMap((event) => (event.case === 'partExtended' ? [event.text] : []))
   assert.deepEqual(words.slice(0, 3), ['This ', 'is ', 'portico/echo, '])
 })
 
@@ -83,11 +85,11 @@ test('/tool lines are called in one step, and answered with what came back', asy
     ['list', '{"path": "src"}'],
     ['bash', '{}'],
   ])
-  assert.deepEqual([first.text, first.reason, new Set(first.callIds).size], ['', 'tool-calls', 2])
+  assert.deepEqual([first.text, first.reason, new Set(first.callIds).size], ['', FinishReason.TOOL_CALLS, 2])
   const second = await turn(answered(messages, first, ['a\nb', 'done']), { tools: files })
   assert.deepEqual(
     [second.text, second.calls, second.reason],
-    ['list returned:\na\nb\n\nbash returned:\ndone', [], 'stop'],
+    ['list returned:\na\nb\n\nbash returned:\ndone', [], FinishReason.STOP],
   )
   const failed = await turn(answered(messages, first, ['no', 'no'], true), { tools: files })
   assert.equal(failed.text, 'list failed:\nno\n\nbash failed:\nno')
@@ -114,8 +116,8 @@ test('a call that was made is not made again when a tool of the same prompt is o
 test('only tools that are offered and allowed are called', async () => {
   const said = 'The tool list is not available.'
   assert.deepEqual((await turn([user('/tool list')])).text, said)
-  assert.deepEqual((await turn([user('/tool list')], { tools: files, toolChoice: { mode: 'none' } })).text, said)
-  const named = { tools: files, toolChoice: { mode: 'named', name: 'bash' } } as const
+  assert.deepEqual((await turn([user('/tool list')], { tools: files, toolChoice: { mode: Mode.NONE } })).text, said)
+  const named = { tools: files, toolChoice: { mode: Mode.NAMED, name: 'bash' } } as const
   assert.deepEqual((await turn([user('/tool list')], named)).calls, [['bash', '{}']])
 })
 
@@ -125,9 +127,9 @@ test('a demanded call is made, with the least arguments that its schema allows',
     properties: { city: { type: 'string', minLength: 2 }, days: { type: 'integer', minimum: 1 }, note: {} },
     required: ['city', 'days'],
   }
-  const request = { tools: [tool('weather', parameters)], toolChoice: { mode: 'required' } } as const
+  const request = { tools: [tool('weather', parameters)], toolChoice: { mode: Mode.REQUIRED } } as const
   const { calls, reason } = await turn([user('Hello')], request)
-  assert.deepEqual([calls, reason], [[['weather', '{"city":"xx","days":1}']], 'tool-calls'])
+  assert.deepEqual([calls, reason], [[['weather', '{"city":"xx","days":1}']], FinishReason.TOOL_CALLS])
 })
 
 test('asked about a project it lists the directory, reads the README, and says what it saw', async () => {
@@ -146,7 +148,7 @@ test('asked about a project it lists the directory, reads the README, and says w
       'I am portico/echo, the built-in model: I need no network and only follow a script. For a real model, set ' +
       'OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENROUTER_API_KEY or OLLAMA_HOST, or name a file in PORTICO_CONFIG, and start again.',
   )
-  assert.deepEqual([third.calls, third.reason], [[], 'stop'])
+  assert.deepEqual([third.calls, third.reason], [[], FinishReason.STOP])
 })
 
 test('a project without a README, or that it may not look into, is described as such', async () => {
@@ -161,16 +163,16 @@ test('a project without a README, or that it may not look into, is described as 
 })
 
 test('/length answers exactly so many words; a limit of tokens cuts any answer', async () => {
-  const words = async (text: string, maxOutputTokens?: number): Promise<[number, string]> => {
+  const words = async (text: string, maxOutputTokens?: number): Promise<[number, FinishReason | undefined]> => {
     const { text: said, reasoning, reason } = await turn([user(text)], { maxOutputTokens })
     return [`${reasoning} ${said}`.split(/\s+/).filter(Boolean).length, reason]
   }
-  assert.deepEqual(await words('/length 40'), [40, 'stop'])
-  assert.deepEqual(await words('/length 0'), [0, 'stop'])
-  assert.deepEqual(await words('/length 40', 40), [40, 'stop'])
-  assert.deepEqual(await words('/length 40', 39), [39, 'length'])
-  assert.deepEqual(await words('/reasoning one two\n/length 40', 2), [2, 'length'])
-  assert.deepEqual(await words('Hello', 3), [3, 'length'])
+  assert.deepEqual(await words('/length 40'), [40, FinishReason.STOP])
+  assert.deepEqual(await words('/length 0'), [0, FinishReason.STOP])
+  assert.deepEqual(await words('/length 40', 40), [40, FinishReason.STOP])
+  assert.deepEqual(await words('/length 40', 39), [39, FinishReason.LENGTH])
+  assert.deepEqual(await words('/reasoning one two\n/length 40', 2), [2, FinishReason.LENGTH])
+  assert.deepEqual(await words('Hello', 3), [3, FinishReason.LENGTH])
 })
 
 test('structured output is the least that its schema allows', async () => {
@@ -185,10 +187,10 @@ test('structured output is the least that its schema allows', async () => {
     required: ['name', 'kind', 'list', 'maybe'],
     $defs: { n: { type: 'number', exclusiveMinimum: 3, multipleOf: 2 } },
   }
-  const format = { type: 'json-schema', name: 'n', schema, strict: true } as const
+  const format = { format: { case: 'jsonSchema', value: { name: 'n', schema, strict: true } } } as const
   const { text } = await turn([user('Hello')], { responseFormat: format })
   assert.deepEqual(JSON.parse(text), { name: '', kind: 'a', list: [4, 4], maybe: null })
-  const free = await turn([user('Hello')], { responseFormat: { type: 'json-object' } })
+  const free = await turn([user('Hello')], { responseFormat: { format: { case: 'jsonObject', value: {} } } })
   assert.deepEqual(JSON.parse(free.text), { echo: 'Hello' })
 })
 
@@ -198,7 +200,7 @@ test('/fail fails before the first word, or after so many, like a provider that 
     const generate = async (): Promise<void> => {
       const request = generationRequest({ messages: [user(text)] })
       for await (const batch of echo.stream(request, new AbortController().signal)) {
-        for (const event of batch) if (event.type === 'part-extended') said.push(event.text)
+        for (const { event } of batch) if (event.case === 'partExtended') said.push(event.value.text)
       }
     }
     await assert.rejects(generate(), reasonOfRejection('PROVIDER_RATE_LIMITED'))
@@ -223,15 +225,15 @@ test('/slow is a batch a word, and its pause ends with the caller', async () => 
 
 test('it counts a token for each word, tool name and picture, exactly also where it is cut', async () => {
   const parts = [
-    { type: 'text', text: ' a  b\nc ' },
-    { type: 'image', source: { url: 'https://x.test' } },
+    part('text', { text: ' a  b\nc ' }),
+    part('image', { source: { case: 'url', value: 'https://x.test' } }),
   ] as const
-  const events = await eventsOf(echo, { messages: [{ role: 'user', parts }], maxOutputTokens: 5 })
+  const events = await eventsOf(echo, { messages: [{ role: Role.USER, parts }], maxOutputTokens: 5 })
   assert.deepEqual(
-    events.filter(({ type }) => type === 'usage'),
+    events.filter(({ case: name }) => name === 'usage'),
     [
       {
-        type: 'usage',
+        case: 'usage',
         usage: { inputTokens: 4n, outputTokens: 5n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n },
       },
     ],
@@ -261,8 +263,8 @@ test('only the first 10,000 lines may hold commands; the rest is text', async ()
 test('a token is at most 300 characters between what a regular expression counts as white space', async () => {
   const codes = Array.from({ length: 0x10000 }, (_, code) => code)
   const text = codes.map((code) => `a${String.fromCharCode(code)}`).join('')
-  const usage = (await eventsOf(echo, { messages: [user(text)] })).findLast((event) => event.type === 'usage')
-  assert.equal(usage?.type === 'usage' && usage.usage.inputTokens, BigInt(text.match(/\S{1,300}/g)?.length ?? 0))
+  const usage = (await eventsOf(echo, { messages: [user(text)] })).findLast((event) => event.case === 'usage')
+  assert.equal(usage?.case === 'usage' && usage.usage.inputTokens, BigInt(text.match(/\S{1,300}/g)?.length ?? 0))
 })
 
 test('questions of 30 MB delay nobody, whatever they consist of', async () => {
@@ -272,7 +274,7 @@ test('questions of 30 MB delay nobody, whatever they consist of', async () => {
     '/length 2\n'.repeat(3e6),
     '\u{1f600}'.repeat(7e6),
   ]) {
-    for (const responseFormat of [undefined, { type: 'json-object' } as const]) {
+    for (const responseFormat of [undefined, { format: { case: 'jsonObject', value: {} } } as const]) {
       const held = await heldDuring(() =>
         eventsOf(echo, { messages: [user(text)], ...(responseFormat && { responseFormat }) }),
       )

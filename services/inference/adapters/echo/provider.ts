@@ -1,9 +1,12 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { create } from '@bufbuild/protobuf'
+import { FinishReason, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
-import { FORMAT, PIXEL, piecesOf, probabilityOf, sourceOf } from './pieces.ts'
+import { FORMAT, PIXEL, piecesOf, probabilityOf } from './pieces.ts'
 import { decideTurn } from './turn.ts'
 import { countTokens } from './words.ts'
 
@@ -22,11 +25,11 @@ export class EchoProvider implements ModelProvider {
     this.#providerId = providerId
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return this.stream(request, signal)
   }
 
-  async *stream(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<readonly GenerationEvent[]> {
+  async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<readonly ProviderEvent[]> {
     signal.throwIfAborted()
     const turn = decideTurn(request)
     const { script, calls } = turn
@@ -38,31 +41,31 @@ export class EchoProvider implements ModelProvider {
     let tokens = 0
     let reasoningTokens = 0
     let batched = 0
-    const take = (): readonly GenerationEvent[] => {
+    const take = (): readonly ProviderEvent[] => {
       batched = 0
       const outputTokens = BigInt(tokens)
       const usage = { inputTokens, outputTokens, reasoningTokens: BigInt(reasoningTokens) }
-      writer.push({ type: 'usage', usage: { ...usage, cacheReadTokens: 0n, cacheWriteTokens: 0n } })
+      writer.report({ usage: create(UsageSchema, usage) })
       return writer.take()
     }
     const limit = Math.min(request.maxOutputTokens ?? Infinity, failAt)
     let cut = false
     writer.begin()
-    for (const { format, item } of script.items) writer.whole('foreign', { type: 'foreign', format, item })
-    for (const { kind, called, words } of piecesOf(request.requestId, turn)) {
+    for (const { format, item } of script.items) writer.whole({ case: 'foreign', value: { format, item } })
+    for (const { kind, call, words } of piecesOf(request.requestId, turn)) {
       if (tokens >= limit) cut = true
       if (cut) break
-      const part = writer.start(kind, called)
-      if (kind === 'tool-call') tokens++
+      const part = writer.start(kind, call)
+      if (kind === Kind.TOOL_CALL) tokens++
       for (const word of words) {
         if (tokens >= limit) {
           cut = true
           break
         }
         if (slowMs > 0) await delay(slowMs, undefined, { signal }).catch(() => signal.throwIfAborted())
-        writer.extend(part, word, kind === 'text' ? probabilityOf(word, request.sampling) : undefined)
+        writer.extend(part, word, kind === Kind.TEXT ? probabilityOf(word, request.sampling) : undefined)
         tokens++
-        if (kind === 'reasoning') reasoningTokens++
+        if (kind === Kind.REASONING) reasoningTokens++
         if (slowMs > 0) yield take()
         else if (++batched === MAX_BATCH_WORDS) {
           yield take()
@@ -70,20 +73,26 @@ export class EchoProvider implements ModelProvider {
           await setImmediate()
         }
       }
-      if (kind === 'reasoning' && script.proof !== '') Object.assign(part, { signature: script.proof, format: FORMAT })
-      if (kind === 'text') for (const { url, title } of script.sources) writer.cite(part, sourceOf(url, title))
+      if (kind === Kind.REASONING && script.proof !== '')
+        Object.assign(part, { signature: script.proof, format: FORMAT })
+      if (kind === Kind.TEXT)
+        for (const { url, title } of script.sources) writer.cite(part, { url, title: title || undefined })
       if (!(cut && tokens >= failAt)) writer.end(part)
     }
-    if (script.draws && !cut) writer.whole('image', { type: 'image', source: { data: PIXEL }, mime: 'image/png' })
+    if (script.draws && !cut)
+      writer.whole({ case: 'image', value: { source: { case: 'data', value: PIXEL }, mime: 'image/png' } })
     if (failure !== undefined) {
       yield take()
       throw this.#fail(failure.status)
     }
-    const reason = cut ? 'length' : calls.length > 0 ? 'tool-calls' : 'stop'
+    const [reason, word] = cut
+      ? ([FinishReason.LENGTH, 'length'] as const)
+      : calls.length > 0
+        ? ([FinishReason.TOOL_CALLS, 'tool-calls'] as const)
+        : ([FinishReason.STOP, 'stop'] as const)
     const last = take()
     const stopText = cut ? undefined : turn.stopText
-    const tier = request.serviceTier && { serviceTier: request.serviceTier }
-    writer.finish(reason, reason, { ...(stopText !== undefined && { stopText }), ...tier })
+    writer.finish(reason, word, { stopText, serviceTier: request.serviceTier || undefined })
     yield [...last, ...writer.take()]
   }
 

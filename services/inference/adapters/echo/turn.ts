@@ -1,6 +1,13 @@
+import { toJson } from '@bufbuild/protobuf'
+import {
+  GenerationRequestSchema,
+  ToolChoice_Mode as Mode,
+  Message_Role as Role,
+  type Tool,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { textOf } from '#services/inference/domain/conversation.ts'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Tool } from '#services/inference/domain/tools.ts'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
+import { presetSettings } from '#services/inference/domain/preset/apply-preset.ts'
 import { type MadeCall, madeCallsOf } from './made-calls.ts'
 import { minimalInstance } from './minimal-instance.ts'
 import { describeProject, nextLook } from './project.ts'
@@ -36,11 +43,11 @@ export interface EchoTurn {
  * `/tool` lines become calls of one step, or of one step each if `parallel_tool_calls` is false. Only tools that are
  * offered and that `tool_choice` allows are called; if it demands a call, every turn makes one.
  */
-export function decideTurn(request: GenerationRequest): EchoTurn {
-  const last = request.messages.findLastIndex(({ role }) => role === 'user')
+export function decideTurn(request: ProviderRequest): EchoTurn {
+  const last = request.messages.findLastIndex(({ role }) => role === Role.USER)
   const parts = request.messages[last]?.parts ?? []
   // Attachments and notes follow the lines of the prompt, as parts of their own.
-  const said = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const said = parts.flatMap(({ part }) => (part.case === 'text' ? [part.value.text] : [])).join('\n')
   if (request.origin === 'title') {
     return { script: parseScript(''), calls: [], answer: titleOf(said), stopText: undefined }
   }
@@ -104,7 +111,7 @@ function titleOf(said: string): string {
 }
 
 function callsOf(
-  request: GenerationRequest,
+  request: ProviderRequest,
   script: EchoScript,
   tools: readonly Tool[],
   pending: readonly ScriptedCall[],
@@ -115,21 +122,21 @@ function callsOf(
   if (look !== undefined) return [look]
   const [first] = tools
   const mode = request.toolChoice?.mode
-  if (first === undefined || (mode !== 'required' && mode !== 'named')) return []
+  if (first === undefined || (mode !== Mode.REQUIRED && mode !== Mode.NAMED)) return []
   return [{ name: first.name, arguments: JSON.stringify(minimalInstance(first.parameters ?? { type: 'object' })) }]
 }
 
 function answerOf(
-  request: GenerationRequest,
+  request: ProviderRequest,
   script: EchoScript,
   tools: readonly Tool[],
   done: readonly MadeCall[],
 ): string {
-  const format = request.responseFormat
-  if (format?.type === 'json-schema') return JSON.stringify(minimalInstance(format.schema))
+  const format = request.responseFormat?.format
+  if (format?.case === 'jsonSchema') return JSON.stringify(minimalInstance(format.value.schema ?? {}))
   const said = script.rest.slice(0, MAX_SAID).toWellFormed()
-  if (format?.type === 'json-object') return JSON.stringify({ echo: said })
-  if (script.settings) return JSON.stringify(settingsOf(request))
+  if (format?.case === 'jsonObject') return JSON.stringify({ echo: said })
+  if (script.settings) return JSON.stringify(toJson(GenerationRequestSchema, presetSettings(request)))
   if (script.refusal !== '') return script.refusal
   if (script.length !== undefined) return tale(script.length)
   const sentences: string[] = []
@@ -151,24 +158,6 @@ function answerOf(
   return `This is portico/echo, the built-in model that needs no network.${said === '' ? '' : ` You said: ${said}`}`
 }
 
-/** The settings of a request, without its conversation and its caller. */
-function settingsOf(request: GenerationRequest): unknown {
-  const { maxOutputTokens, sampling, reasoning, toolChoice, parallelToolCalls, responseFormat, verbosity } = request
-  const { serviceTier, speed, prediction, user, automaticCache, tools, hostedTools, maxToolCalls } = request
-  const named = { tools: tools.map(({ name }) => name), hostedTools: hostedTools.map(({ definition }) => definition) }
-  const drawn = sampling && { ...sampling, seed: sampling.seed === undefined ? undefined : Number(sampling.seed) }
-  const common = {
-    maxOutputTokens,
-    sampling: drawn,
-    reasoning,
-    toolChoice,
-    parallelToolCalls,
-    responseFormat,
-    verbosity,
-  }
-  return { ...common, maxToolCalls, serviceTier, speed, prediction, user, automaticCache, ...named }
-}
-
 function looksAround(script: EchoScript): boolean {
   return (
     !script.settings &&
@@ -179,8 +168,8 @@ function looksAround(script: EchoScript): boolean {
   )
 }
 
-function callable({ tools, toolChoice }: GenerationRequest): readonly Tool[] {
-  if (toolChoice?.mode === 'none') return []
-  if (toolChoice?.mode === 'named') return tools.filter(({ name }) => name === toolChoice.name)
+function callable({ tools, toolChoice }: ProviderRequest): readonly Tool[] {
+  if (toolChoice?.mode === Mode.NONE) return []
+  if (toolChoice?.mode === Mode.NAMED) return tools.filter(({ name }) => name === toolChoice.name)
   return tools
 }

@@ -1,4 +1,4 @@
-import type { Message, Part } from '#services/inference/domain/conversation.ts'
+import type { Message, Part } from '#gen/portico/inference/v1/inference_pb.js'
 
 const TALE = 'the quick brown fox jumps over the lazy dog while portico counts every word that it writes'.split(' ')
 
@@ -51,17 +51,17 @@ export function countTokens(messages: readonly Message[]): number {
   return tokens
 }
 
-function tokensOf(part: Part): number {
-  switch (part.type) {
+function tokensOf({ part }: Part): number {
+  switch (part.case) {
     case 'text':
     case 'refusal':
-      return countWords(part.text)
+      return countWords(part.value.text)
     case 'reasoning':
-      return countWords(part.text || part.summary || '')
-    case 'tool-call':
-      return 1 + countWords(part.arguments)
-    case 'tool-result':
-      return part.content.reduce((tokens, inner) => tokens + tokensOf(inner), 0)
+      return countWords(part.value.text || part.value.summary || '')
+    case 'toolCall':
+      return 1 + countWords(part.value.arguments)
+    case 'toolResult':
+      return part.value.content.reduce((tokens, inner) => tokens + tokensOf(inner), 0)
     default:
       return 1
   }

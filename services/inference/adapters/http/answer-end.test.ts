@@ -2,13 +2,20 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Sampling } from '#services/inference/domain/sampling.ts'
+import { FinishReason, type Sampling } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderEvent } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { toConnectError } from '#shared/reasons.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { closingReasons, serviceClosing } from '#shared/rpc/server-reasons.ts'
-import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
+import {
+  eventsOf,
+  type FlatEvent,
+  flat,
+  generationRequest,
+  type RequestInit,
+  wholeEventsOf,
+} from '#test/support/generation.ts'
 import { startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -48,8 +55,8 @@ async function asked<T>(
   return await use(set.byId.get('p') ?? assert.fail())
 }
 
-const textOf = (events: readonly GenerationEvent[]) =>
-  events.map((event) => (event.type === 'part-extended' ? event.text : '')).join('')
+const textOf = (events: readonly FlatEvent[]) =>
+  events.map((event) => (event.case === 'partExtended' ? event.text : '')).join('')
 
 test('an answer that is whole is not lost when the connection breaks after it', async () => {
   for (const [text, protocol] of [
@@ -62,7 +69,7 @@ test('an answer that is whole is not lost when the connection breaks after it', 
       eventsOf,
       protocol,
     )
-    assert.deepEqual([textOf(events), events.at(-1)?.type], ['Hello', 'finished'])
+    assert.deepEqual([textOf(events), events.at(-1)?.case], ['Hello', 'finished'])
   }
 })
 
@@ -82,20 +89,20 @@ test('nothing more is awaited after the reason and the usage', async () => {
       saysThen(text, () => {}),
       eventsOf,
     )
-    assert.deepEqual([textOf(events), events.at(-1)?.type], ['Hello', 'finished'])
+    assert.deepEqual([textOf(events), events.at(-1)?.case], ['Hello', 'finished'])
   }
 })
 
 test('a server that reports usage all along, and a reason too early, is read to its end', async () => {
   const early = said({ choices: [{ delta: { content: 'Hel' }, finish_reason: 'stop' }], usage })
   const events = await asked(streams(`${early}${delta('lo', { usage })}data: [DONE]\n\n`), eventsOf)
-  assert.deepEqual([textOf(events), events.at(-1)?.type], ['Hello', 'finished'])
+  assert.deepEqual([textOf(events), events.at(-1)?.case], ['Hello', 'finished'])
 })
 
 // Some servers leave `finish_reason` null in every chunk, and only end with [DONE].
 test('[DONE] without a reason ends an answer, for an unknown reason', async () => {
   const events = await asked(streams(`${delta('Hello')}data: [DONE]\n\n`), eventsOf)
-  assert.deepEqual(events.at(-1), { type: 'finished', reason: 'other', rawReason: undefined })
+  assert.deepEqual(events.at(-1), { case: 'finished', reason: FinishReason.OTHER })
 })
 
 test('an abort after a whole answer is an abort', async () => {
@@ -115,15 +122,15 @@ function endedBy(
   reason: Error,
   answer: (response: ServerResponse) => unknown,
   protocol: Protocol,
-  request: Partial<GenerationRequest> = {},
-): Promise<GenerationEvent[]> {
+  request: RequestInit = {},
+): Promise<FlatEvent[]> {
   return asked(
     answer,
     async (provider) => {
       const ending = new AbortController()
-      const events: GenerationEvent[] = []
+      const events: FlatEvent[] = []
       for await (const batch of provider.stream(generationRequest(request), ending.signal)) {
-        events.push(...batch)
+        events.push(...flat(batch))
         ending.abort(reason)
       }
       return events
@@ -144,7 +151,7 @@ test('a deadline or a stop after a complete answer, or after its stop text, does
     for (const reason of [new Rejection('PROVIDER_TIMEOUT', { provider: 'p' }), closing]) {
       const events = await ended(reason)
       const end = events.at(-1)
-      assert.deepEqual([textOf(events), end?.type === 'finished' && end.reason], [said, 'stop'])
+      assert.deepEqual([textOf(events), end?.case === 'finished' && end.reason], [said, FinishReason.STOP])
     }
     await assert.rejects(ended(new Error('left')), /left/)
   }
@@ -173,14 +180,14 @@ test('an answer that is too long is cut and hung up on, for its length, streamed
     more()
   }
   const events = await asked(endless, eventsOf)
-  assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: undefined })
+  assert.deepEqual(events.at(-1), { case: 'finished', reason: FinishReason.LENGTH })
   assert.ok(textOf(events).length <= 1_000_000)
   const message = { content: 'x'.repeat(3_000_000) }
   const whole = (response: ServerResponse): void => {
     response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }], usage }))
   }
   const cut = await asked(whole, wholeEventsOf)
-  assert.deepEqual(cut.at(-1), { type: 'finished', reason: 'length', rawReason: 'stop' })
+  assert.deepEqual(cut.at(-1), { case: 'finished', reason: FinishReason.LENGTH, rawReason: 'stop' })
 })
 
 test('after a stop text a stream is read on for its usage, but not for longer than a second', async (context) => {
@@ -195,16 +202,20 @@ test('after a stop text a stream is read on for its usage, but not for longer th
       const second = batches.next()
       await nextTurn()
       context.mock.timers.tick(1_000)
-      return [first, await second].flatMap(({ value }) => value as GenerationEvent[])
+      return [first, await second].flatMap(({ value }) => flat(value as ProviderEvent[]))
     },
     'openai-responses',
   )
   assert.equal(textOf(events), 'One ')
   assert.deepEqual(
-    events.filter(({ type }) => type === 'withheld'),
-    [{ type: 'withheld', bytes: 7 }],
+    events.filter(({ case: name }) => name === 'withheld'),
+    [{ case: 'withheld', value: 7 }],
   )
-  assert.deepEqual(events.at(-1), { type: 'finished', reason: 'stop', rawReason: undefined, stopText: 'END' })
+  assert.deepEqual(events.at(-1), {
+    case: 'finished',
+    reason: FinishReason.STOP,
+    stopText: 'END',
+  })
 })
 
 test('a stream that is cut for its length ends within a second, also if nothing follows', async (context) => {
@@ -219,10 +230,10 @@ test('a stream that is cut for its length ends within a second, also if nothing 
       saysThen(text, () => {}),
       async (provider) => {
         const request = generationRequest({ maxOutputTokens: 10 })
-        let batch: readonly GenerationEvent[] = []
+        let batch: readonly FlatEvent[] = []
         let ended = false
         const reading = (async () => {
-          for await (batch of provider.stream(request, new AbortController().signal));
+          for await (const events of provider.stream(request, new AbortController().signal)) batch = flat(events)
           ended = true
         })()
         for (; !ended; await nextTurn()) if (batch.length > 0) context.mock.timers.tick(1_000)
@@ -231,6 +242,6 @@ test('a stream that is cut for its length ends within a second, also if nothing 
       },
       protocol,
     )
-    assert.partialDeepStrictEqual(last, { type: 'finished', reason: 'length' })
+    assert.partialDeepStrictEqual(last, { case: 'finished', reason: FinishReason.LENGTH })
   }
 })

@@ -1,4 +1,6 @@
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import { create } from '@bufbuild/protobuf'
+import { UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderEvent, ProviderRequest, ReportedUsage } from '#services/inference/domain/generation.ts'
 import { AnswerSize } from '#services/inference/domain/ledger/answer-size.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { reasonOf } from '#shared/reasons.ts'
@@ -14,10 +16,7 @@ import { isEventStream, type Upstream } from './upstream.ts'
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024
 
 /** The usage of a request that was refused as too long before an answer began: nobody charges for it. */
-export const NOTHING_USED: GenerationEvent = {
-  type: 'usage',
-  usage: { inputTokens: 0n, outputTokens: 0n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n },
-}
+export const NOTHING_USED: ReportedUsage = { usage: create(UsageSchema) }
 
 /** Converts what a provider sends to events: a whole answer, or the data of a stream's events one after the other. */
 export interface ProviderMapper {
@@ -36,7 +35,7 @@ export interface ProviderMapper {
   /** The model has no room for more: the answer, which may not have begun, ends because of its length. */
   overflow(rawReason: string): void
   /** Events since the last call. */
-  take(): GenerationEvent[]
+  take(): ProviderEvent[]
 }
 
 /** One request to a provider, and the mapper of its response. */
@@ -47,7 +46,7 @@ export interface ProviderCall {
   readonly mapper: ProviderMapper
   readonly upstream: Pick<Upstream, 'withoutSecrets'>
   /** What ends a stream because of its length. */
-  readonly request: Pick<GenerationRequest, 'endsAtOverflow' | 'maxOutputTokens'>
+  readonly request: Pick<ProviderRequest, 'endsAtOverflow' | 'maxOutputTokens'>
   /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal
 }
@@ -56,7 +55,7 @@ export interface ProviderCall {
  * Requests a whole answer and maps it. Some servers stream whatever was requested; such a stream is collected. A
  * conversation that is too long for the model is an error, since nothing came of which a whole answer could be made.
  */
-export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
+export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly ProviderEvent[]> {
   const { providerId, mapper } = call
   const reader = await call.send()
   const { headers } = await reader.head()
@@ -82,7 +81,7 @@ export async function* wholeAnswer(call: ProviderCall): AsyncGenerator<readonly 
  * connection to its pool at the end. Nothing is sent before the first pull. Whatever happens after a complete answer,
  * or once nobody gets more of it, simply ends it, unless the caller has left.
  */
-export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readonly GenerationEvent[]> {
+export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readonly ProviderEvent[]> {
   const { providerId, mapper, signal } = call
   const reader = await send(call)
   if (reader === undefined) {
@@ -106,7 +105,7 @@ export async function* streamedAnswer(call: ProviderCall): AsyncGenerator<readon
       }
       if (failure !== undefined && endsForLength(call, failure.error)) failure = undefined
       const happened = mapper.take()
-      for (const event of happened) size.add(event)
+      for (const { event } of happened) size.add(event)
       if (size.isTooLong && !mapper.over) {
         mapper.cut()
         overtime.begin()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { type FlatEvent, flat } from '#test/support/generation.ts'
 import { fixture } from '#test/support/provider-stub.ts'
 import { AnthropicMapper } from '../anthropic/mapper.ts'
 import { OpenaiMapper } from '../openai/mapper.ts'
@@ -28,17 +28,17 @@ async function dataOf(pieces: readonly Buffer[]): Promise<string[]> {
   return data
 }
 
-async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Promise<GenerationEvent[]> {
-  const events: GenerationEvent[] = []
+async function eventsOf(pieces: readonly Buffer[], mapper: ProviderMapper): Promise<FlatEvent[]> {
+  const events: FlatEvent[] = []
   for await (const batch of streamedAnswer({
     providerId: 'p',
     send: async () => readerOf(pieces),
     mapper,
     signal,
     upstream,
-    request: { maxOutputTokens: undefined },
+    request: { maxOutputTokens: undefined, endsAtOverflow: false },
   }))
-    events.push(...batch)
+    events.push(...flat(batch))
   return events
 }
 
@@ -67,7 +67,7 @@ test('a stream may come byte by byte', async () => {
 })
 
 test('the events of one read are one batch', async () => {
-  const batches: (readonly GenerationEvent[])[] = []
+  const batches: (readonly FlatEvent[])[] = []
   const half = Buffer.from(fixture('openai-tools.sse'))
   const reader = readerOf([half.subarray(0, 900), half.subarray(900)])
   for await (const batch of streamedAnswer({
@@ -76,9 +76,9 @@ test('the events of one read are one batch', async () => {
     mapper: new OpenaiMapper('p', []),
     signal,
     upstream,
-    request: { maxOutputTokens: undefined },
+    request: { maxOutputTokens: undefined, endsAtOverflow: false },
   }))
-    batches.push(batch)
+    batches.push(flat(batch))
   assert.equal(batches.length, 2)
 })
 
@@ -147,7 +147,7 @@ for (const [name, chunk, open] of [
     await fc.assert(
       fc.asyncProperty(fc.array(chunk as fc.Arbitrary<unknown>, { maxLength: 8 }), async (chunks) => {
         const text = chunks.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')
-        const events: GenerationEvent[] = []
+        const events: FlatEvent[] = []
         try {
           const reader = readerOf([Buffer.from(`${text}data: [DONE]\n\n`)])
           for await (const batch of streamedAnswer({
@@ -156,12 +156,12 @@ for (const [name, chunk, open] of [
             mapper: open(),
             signal,
             upstream,
-            request: { maxOutputTokens: undefined },
+            request: { maxOutputTokens: undefined, endsAtOverflow: false },
           }))
-            events.push(...batch)
+            events.push(...flat(batch))
         } catch (error) {
           assert.ok(error instanceof Rejection, String(error))
-          events.push({ type: 'finished', reason: 'other', rawReason: undefined })
+          events.push({ case: 'finished' } as FlatEvent)
         }
         assertOrder(events)
       }),
@@ -215,25 +215,25 @@ test('chunks that differ only in their text are read as if each was parsed', asy
  * Events come in order: parts begin first, are numbered and stay within their bounds, their whole text is the sum of
  * their deltas, and nothing follows the end.
  */
-function assertOrder(events: readonly GenerationEvent[]): void {
+function assertOrder(events: readonly FlatEvent[]): void {
   const open = new Map<number, string>()
   let next = 0
   for (const [i, event] of events.entries()) {
-    if (event.type === 'finished') assert.equal(i, events.length - 1)
-    if (event.type === 'part-started') {
+    if (event.case === 'finished') assert.equal(i, events.length - 1)
+    if (event.case === 'partStarted') {
       assert.equal(event.index, next++)
       open.set(event.index, '')
     }
-    if (event.type === 'part-extended') {
+    if (event.case === 'partExtended') {
       assert.notEqual(event.text, '')
       open.set(event.index, (open.get(event.index) ?? assert.fail()) + event.text)
     }
-    if (event.type === 'part-ended') {
+    if (event.case === 'partEnded') {
       const text = open.get(event.index) ?? assert.fail()
       open.delete(event.index)
       const { part } = event
-      if (part.type === 'text' || part.type === 'refusal') assert.equal(part.text, text)
-      if (part.type === 'tool-call') assert.equal(part.arguments, text)
+      if (part.case === 'text' || part.case === 'refusal') assert.equal(part.text ?? '', text)
+      if (part.case === 'toolCall') assert.equal(part.arguments ?? '', text)
     }
   }
 }

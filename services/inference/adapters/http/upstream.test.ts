@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
-import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { eventsOf, type FlatEvent, flat, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -127,7 +127,7 @@ test('silence beyond the limit is a timeout, before the answer and in it', async
 })
 
 test('an answer that is cut hands over what came, and is unavailable', async () => {
-  const events: GenerationEvent[] = []
+  const events: FlatEvent[] = []
   const received = Promise.withResolvers<void>()
   const cut = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -138,12 +138,12 @@ test('an answer that is cut hands over what came, and is unavailable', async () 
   await using opened = await open(cut)
   const generate = async (): Promise<void> => {
     for await (const batch of opened.provider.stream(generationRequest(), signal)) {
-      events.push(...batch)
+      events.push(...flat(batch))
       received.resolve()
     }
   }
   await assert.rejects(generate(), reasonOfRejection('PROVIDER_UNAVAILABLE'))
-  assert.deepEqual(events.at(-1), { type: 'part-extended', index: 0, text: 'Hel' })
+  assert.deepEqual(events.at(-1), { case: 'partExtended', index: 0, text: 'Hel' })
 })
 
 test('an answer without a finish reason was cut; without [DONE] it was not', async () => {
@@ -162,7 +162,11 @@ test('an answer without a finish reason was cut; without [DONE] it was not', asy
     )
   }
   await using opened = await open(streams(chunk('a') + done))
-  assert.deepEqual((await eventsOf(opened.provider)).at(-1), { type: 'finished', reason: 'stop', rawReason: 'stop' })
+  assert.deepEqual((await eventsOf(opened.provider)).at(-1), {
+    case: 'finished',
+    reason: FinishReason.STOP,
+    rawReason: 'stop',
+  })
 })
 
 test('an error object in the stream is rejected by its code, after what came before', async () => {
@@ -172,14 +176,14 @@ test('an error object in the stream is rejected by its code, after what came bef
     [{ type: 'invalid_request_error', message: 'gone' }, 'PROVIDER_REFUSED', '400', 'invalid_request_error'],
     ['gone', 'PROVIDER_UNAVAILABLE', '502'],
   ] as const) {
-    const events: GenerationEvent[] = []
+    const events: FlatEvent[] = []
     await using opened = await open(streams(`${chunk('a')}data: ${JSON.stringify({ error })}\n\n`))
     const generate = async (): Promise<void> => {
-      for await (const batch of opened.provider.stream(generationRequest(), signal)) events.push(...batch)
+      for await (const batch of opened.provider.stream(generationRequest(), signal)) events.push(...flat(batch))
     }
     const code: Record<string, string> = word === undefined ? {} : { code: word }
     await assert.rejects(generate(), reasonOfRejection(reason, { provider: 'p', status, message: 'gone', ...code }))
-    assert.equal(events.at(-1)?.type, 'part-extended')
+    assert.equal(events.at(-1)?.case, 'partExtended')
   }
 })
 

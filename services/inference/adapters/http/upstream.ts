@@ -1,5 +1,5 @@
 import type { Agent } from 'undici'
-import type { ProviderTimeouts } from '#services/inference/domain/provider-timeouts.ts'
+import type { ProviderTimeouts } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { ApiKey } from './api-key.ts'
 import { errorIn, statusIn } from './error-body.ts'

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Part } from '#services/inference/domain/conversation.ts'
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
-import { eventsOf, wholeEventsOf } from '#test/support/generation.ts'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { eventsOf, type FlatEvent, type FlatPart, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -32,16 +31,16 @@ async function open(protocol: Protocol, answer: (response: ServerResponse) => un
 }
 
 /** The content of an answer, in whatever form it came. */
-function outcome(events: readonly GenerationEvent[]) {
-  const parts: Part[] = []
-  for (const event of events) if (event.type === 'part-ended') parts[event.index] = event.part
+function outcome(events: readonly FlatEvent[]) {
+  const parts: FlatPart[] = []
+  for (const event of events) if (event.case === 'partEnded') parts[event.index] = event.part
   return {
-    begins: events[0]?.type,
+    begins: events[0]?.case,
     parts: parts.map((part) =>
-      part.type === 'tool-call' && !part.custom ? { ...part, arguments: JSON.parse(part.arguments) as unknown } : part,
+      part.case === 'toolCall' && !part.custom ? { ...part, arguments: JSON.parse(part.arguments) as unknown } : part,
     ),
-    sources: events.filter(({ type }) => type === 'source'),
-    usage: events.findLast(({ type }) => type === 'usage'),
+    sources: events.filter(({ case: name }) => name === 'source'),
+    usage: events.findLast(({ case: name }) => name === 'usage'),
     end: events.at(-1),
   }
 }
@@ -79,11 +78,11 @@ test('sources name their part and their place in it, and the annotations of a pa
   for (const [protocol, partIndex, places, kinds] of [
     ['openai', 0, { start: 0, end: 6 }, ['url_citation', 'file_citation']],
     // The input of the provider's own tool comes before the text.
-    ['anthropic', 1, { start: undefined, end: undefined }, ['web_search_result_location']],
+    ['anthropic', 1, {}, ['web_search_result_location']],
   ] as const) {
     await using opened = await open(protocol, answers(200, fixture(`${protocol}-sources.json`)))
     const { parts, sources } = outcome(await opened.whole())
-    assert.deepEqual(sources[0], { type: 'source', source: { partIndex, ...source, ...places } })
+    assert.deepEqual(sources[0], { case: 'source', partIndex, ...source, ...places })
     const { annotations, citations } = (parts[partIndex]?.providerMetadata ?? {}) as Record<string, { type: string }[]>
     assert.deepEqual(
       (annotations ?? citations)?.map(({ type }) => type),
@@ -122,7 +121,7 @@ test('a 200 without a whole answer is not an answer: broken JSON, an error, noth
     [openai, { error: { code: 429, message: 'no' } }, 'PROVIDER_RATE_LIMITED', { status: '429', message: 'no' }],
     [
       anthropic,
-      { content: [{ type: 'text', text: 'x' }] },
+      { content: [{ case: 'text', text: 'x' }] },
       'PROVIDER_UNAVAILABLE',
       { message: 'The answer was cut off' },
     ],
@@ -177,7 +176,7 @@ test('a provider may be silent for as long as it generates, but not in the middl
     },
     50,
   )
-  assert.equal((await patient.whole()).at(-1)?.type, 'finished')
+  assert.equal((await patient.whole()).at(-1)?.case, 'finished')
   await using stuck = await open('openai', (response) => void response.writeHead(200).write(body.slice(0, 40)), 50)
   await assert.rejects(stuck.whole(), reasonOfRejection('PROVIDER_TIMEOUT', { provider: 'p' }))
 })
@@ -198,8 +197,8 @@ test('an abort ends the provider’s request at once, before its answer and in i
 test('a server that streams even when a whole answer was requested is understood all the same', async () => {
   await using opened = await open('openai', streams(fixture('openai-text.sse')))
   assert.deepEqual(outcome(await opened.whole()).end, {
-    type: 'finished',
-    reason: 'stop',
+    case: 'finished',
+    reason: FinishReason.STOP,
     rawReason: 'stop',
     serviceTier: 'default',
   })

@@ -1,5 +1,5 @@
 import type { Collection } from 'mongodb'
-import type { Usage } from '#services/inference/domain/generation.ts'
+import type { Usage } from '#gen/portico/inference/v1/inference_pb.js'
 import { startOfDay } from '#services/inference/domain/ledger/account.ts'
 import type { ActivityQuery, ActivitySum } from '#services/inference/ports/ledger.ts'
 import { MAX_TIME_MS } from '#shared/stores/mongo.ts'

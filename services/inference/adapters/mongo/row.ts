@@ -1,25 +1,27 @@
+import { create, fromJson, type JsonValue, toJson } from '@bufbuild/protobuf'
 import { Long } from 'mongodb'
-import type { Usage } from '#services/inference/domain/generation.ts'
+import { AttributionSchema, type Usage, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { difference, type Hold, type Spent } from '#services/inference/domain/ledger/account.ts'
 import type { MaxCost, Prices } from '#services/inference/domain/ledger/admission.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
+import { finishReasonOf, finishWord } from '../finish-reasons.ts'
 
 /** Longs, in the order of their names in Usage; null: unknown. */
-type StoredUsage = Readonly<Record<Exclude<keyof Usage, 'estimated'>, bigint>> & { readonly estimated?: boolean }
+type StoredUsage = Readonly<Omit<Usage, '$typeName' | '$unknown'>>
 
 /** A row of the ledger as it is stored. Rows from before accounts lack some members. */
 export interface Row extends Omit<LedgerOpening, 'workspace' | 'requestId' | 'preset' | 'attribution' | 'metadata'> {
   readonly _id: { readonly workspace: string; readonly requestId: string }
   readonly workspace: string
   readonly preset: LedgerEntry['preset'] | null
-  readonly attribution: LedgerEntry['attribution'] | null
+  readonly attribution: JsonValue | null
   /** Here any text may be a name, unlike in a document. */
   readonly metadata: readonly { readonly k: string; readonly v: string }[]
   readonly status: LedgerEntry['status']
   readonly usage: StoredUsage | null
   readonly costNanos: bigint
   readonly costKnown: boolean
-  readonly finishReason: LedgerEntry['finishReason'] | null
+  readonly finishReason: string | null
   readonly rawReason: string
   readonly serviceTier: string
   readonly leftOut: readonly string[]
@@ -60,7 +62,7 @@ export function toRow(
     workspace,
     ...rest,
     preset: preset ?? null,
-    attribution: attribution ?? null,
+    attribution: attribution === undefined ? null : toJson(AttributionSchema, attribution),
     metadata: Object.entries(metadata).map(([k, v]) => ({ k, v })),
     status: 'open',
     usage: null,
@@ -84,14 +86,14 @@ export function toRow(
 
 /** The members that close a row. */
 export function toClosed(closing: LedgerClosing, now: number): Partial<Row> {
-  const { status, usage = null, costNanos, costKnown, finishReason = null, rawReason, serviceTier } = closing
+  const { status, usage = null, costNanos, costKnown, finishReason, rawReason, serviceTier } = closing
   const { leftOut, firstPartMs = null, error } = closing
   return {
     status,
-    usage: usage as StoredUsage | null,
+    usage: usage && toStoredUsage(usage),
     costNanos,
     costKnown,
-    finishReason,
+    finishReason: finishWord(finishReason) ?? null,
     rawReason,
     serviceTier,
     leftOut,
@@ -117,12 +119,12 @@ export function fromRow(row: Row): LedgerEntry {
     streamed: row.streamed ?? false,
     user: row.user ?? '',
     preset: row.preset ?? undefined,
-    attribution: row.attribution ?? undefined,
+    attribution: row.attribution === null ? undefined : fromJson(AttributionSchema, row.attribution),
     metadata: Object.fromEntries((row.metadata ?? []).map(({ k, v }) => [k, v])),
     usage: row.usage === null ? undefined : usageOf(row.usage),
     costNanos: bigintOf(row.costNanos),
     costKnown: row.costKnown ?? bigintOf(row.costNanos) > 0n,
-    finishReason: row.finishReason ?? undefined,
+    finishReason: finishReasonOf(row.finishReason),
     rawReason: row.rawReason ?? '',
     serviceTier: row.serviceTier ?? '',
     leftOut: row.leftOut ?? [],
@@ -132,16 +134,20 @@ export function fromRow(row: Row): LedgerEntry {
   }
 }
 
+function toStoredUsage({ $typeName: _, ...usage }: Usage): StoredUsage {
+  return usage
+}
+
 /** Stored usage, or a sum of it. */
-export function usageOf(usage: StoredUsage): Usage {
-  return {
+export function usageOf(usage: Omit<StoredUsage, 'estimated'> & { readonly estimated?: boolean }): Usage {
+  return create(UsageSchema, {
     inputTokens: bigintOf(usage.inputTokens),
     outputTokens: bigintOf(usage.outputTokens),
     cacheReadTokens: bigintOf(usage.cacheReadTokens),
     cacheWriteTokens: bigintOf(usage.cacheWriteTokens),
     reasoningTokens: bigintOf(usage.reasoningTokens),
-    ...(usage.estimated && { estimated: true }),
-  }
+    estimated: usage.estimated,
+  })
 }
 
 /** What a closed row counts in accounts, in total. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { flat } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { ResponsesMapper } from './mapper.ts'
 
@@ -10,9 +11,9 @@ const completed = { type: 'response.completed', response: { status: 'completed',
 function streamed(events: readonly object[], stop: readonly string[] = []) {
   const mapper = new ResponsesMapper('p', [], stop)
   for (const event of [...events, completed]) mapper.push(JSON.stringify(event))
-  const happened = mapper.take()
-  const grown = happened.flatMap((event) => (event.type === 'part-extended' ? [event.text] : []))
-  const parts = happened.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  const happened = flat(mapper.take())
+  const grown = happened.flatMap((event) => (event.case === 'partExtended' ? [event.text] : []))
+  const parts = happened.flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
   assert.equal(parts.length, 1)
   return { grown, ...(parts[0] as { readonly text?: string; readonly arguments?: string }) }
 }
@@ -52,7 +53,10 @@ test('what follows a stop text is counted once, whether it comes in deltas, in t
   const withheld = (...events: readonly object[]) => {
     const mapper = new ResponsesMapper('p', [], ['END'])
     for (const event of events) mapper.push(JSON.stringify(event))
-    return mapper.take().reduce((sum, event) => sum + (event.type === 'withheld' ? event.bytes : 0), 0)
+    return flat(mapper.take()).reduce(
+      (sum, event) => sum + (event.case === 'withheld' ? Number(Object(event).value) : 0),
+      0,
+    )
   }
   for (const events of [
     [...said('One END'), second],

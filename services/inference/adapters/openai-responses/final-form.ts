@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { GrowingKind } from '#services/inference/domain/parts.ts'
 import { unavailable } from '../http/provider-errors.ts'
 
@@ -9,7 +10,7 @@ import { unavailable } from '../http/provider-errors.ts'
  */
 export function restOf(providerId: string, streamed: string, final: string, kind: GrowingKind): string {
   if (final.startsWith(streamed)) return final.slice(streamed.length)
-  if (kind !== 'tool-call') return ''
+  if (kind !== Kind.TOOL_CALL) return ''
   const says = final.toWellFormed().trim()
   const said = streamed.toWellFormed().trim()
   if (says === '' || says === '{}' || says === said || isSameJson(says, said)) return ''

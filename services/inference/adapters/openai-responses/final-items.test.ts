@@ -1,6 +1,8 @@
 // What a stream lacks of the final response is added, and what it repeats is not, however a server names its items.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { flat } from '#test/support/generation.ts'
 import { ResponsesMapper } from './mapper.ts'
 
 /** The parts, the texts as they grew, and the reason of a streamed answer. */
@@ -8,9 +10,9 @@ function streamed(events: readonly object[]) {
   const mapper = new ResponsesMapper('p', [])
   for (const event of events) mapper.push(JSON.stringify(event))
   mapper.end()
-  const happened = mapper.take()
-  const parts = happened.flatMap((event) => (event.type === 'part-ended' ? [Object(event.part)] : []))
-  return [parts.map(({ type, text, arguments: call }) => [type, text ?? call]), Object(happened.at(-1)).reason]
+  const happened = flat(mapper.take())
+  const parts = happened.flatMap((event) => (event.case === 'partEnded' ? [Object(event.part)] : []))
+  return [parts.map(({ case: kind, text, arguments: call }) => [kind, text ?? call]), Object(happened.at(-1)).reason]
 }
 
 const delta = (delta: string, more: object = { output_index: 0, item_id: 'm' }) => ({
@@ -29,7 +31,7 @@ test('a text whose end the stream lacks is completed from the final response', (
   for (const id of ['m', 'other', undefined]) {
     for (const name of [{ output_index: 0, item_id: 'm' }, { output_index: 0 }, { item_id: 'm' }, {}]) {
       const events = [delta('Hello ', name), completed(message('Hello world', id))]
-      assert.deepEqual(streamed(events), [[['text', 'Hello world']], 'stop'])
+      assert.deepEqual(streamed(events), [[['text', 'Hello world']], FinishReason.STOP])
     }
   }
 })
@@ -38,11 +40,14 @@ test('an item that only the final response contains is added', () => {
   const events = [delta('Hi'), done(message('Hi', 'm'), 0), completed(message('Hi', 'm'), call('{"a":1}'))]
   const parts = [
     ['text', 'Hi'],
-    ['tool-call', '{"a":1}'],
+    ['toolCall', '{"a":1}'],
   ]
-  assert.deepEqual(streamed(events), [parts, 'tool-calls'])
+  assert.deepEqual(streamed(events), [parts, FinishReason.TOOL_CALLS])
   const late = { type: 'response.function_call_arguments.delta', output_index: 1, item_id: 'f', delta: '{"a"' }
-  assert.deepEqual(streamed([delta('Hi'), late, completed(message('Hi', 'm'), call('{"a":1}'))]), [parts, 'tool-calls'])
+  assert.deepEqual(streamed([delta('Hi'), late, completed(message('Hi', 'm'), call('{"a":1}'))]), [
+    parts,
+    FinishReason.TOOL_CALLS,
+  ])
 })
 
 test('an item that was streamed is not added again, whatever id or place it has in the final response', () => {
@@ -51,14 +56,17 @@ test('an item that was streamed is not added again, whatever id or place it has 
     for (const index of [0, 1, undefined]) {
       if (index === 1 && final.id !== 'm') continue
       const events = [added(message('', 'm'), index), delta('Hi', { output_index: index, item_id: 'm' })]
-      assert.deepEqual(streamed([...events, done(message('Hi', 'm'), index), completed(final)]), [one, 'stop'])
-      assert.deepEqual(streamed([...events, completed(final)]), [one, 'stop'])
+      assert.deepEqual(streamed([...events, done(message('Hi', 'm'), index), completed(final)]), [
+        one,
+        FinishReason.STOP,
+      ])
+      assert.deepEqual(streamed([...events, completed(final)]), [one, FinishReason.STOP])
     }
   }
   const both = [done(thought), done(message('Hi')), completed(thought, message('Hi'))]
   const parts = [['reasoning', 'Hm.'], ...one]
-  assert.deepEqual(streamed(both), [parts, 'stop'])
-  assert.deepEqual(streamed([...both.slice(0, 2), completed(message('Hi'))]), [parts, 'stop'])
+  assert.deepEqual(streamed(both), [parts, FinishReason.STOP])
+  assert.deepEqual(streamed([...both.slice(0, 2), completed(message('Hi'))]), [parts, FinishReason.STOP])
 })
 
 test('nor with other ids, in another order, or from other places', () => {
@@ -67,7 +75,7 @@ test('nor with other ids, in another order, or from other places', () => {
   const called = (index: number) => [added(call(''), index), done(call('{"a":1}'), index)]
   const parts = [
     ['text', 'Hi'],
-    ['tool-call', '{"a":1}'],
+    ['toolCall', '{"a":1}'],
   ]
   for (const [first, second] of [
     [0, 0],
@@ -75,8 +83,8 @@ test('nor with other ids, in another order, or from other places', () => {
     [1, 2],
   ] as const) {
     const events = [...grown(first), done(message('Hi', 'm'), first), ...called(second)]
-    assert.deepEqual(streamed([...events, completed(hi, get)]), [parts, 'tool-calls'])
-    assert.deepEqual(streamed([...events, completed(get, hi)]), [parts, 'tool-calls'])
+    assert.deepEqual(streamed([...events, completed(hi, get)]), [parts, FinishReason.TOOL_CALLS])
+    assert.deepEqual(streamed([...events, completed(get, hi)]), [parts, FinishReason.TOOL_CALLS])
     assert.deepEqual(streamed([...events, completed(thought, hi, get)])[0]?.slice(0, 2), parts)
   }
 })
@@ -89,7 +97,7 @@ test('a thought and a message in one item are both found in the final response',
   ]
   for (const name of [{ output_index: 0, item_id: 'x' }, { output_index: 0 }, {}]) {
     const events = [{ ...thinks, ...name }, delta('Hi', name)]
-    assert.deepEqual(streamed([...events, completed(thought, message('Hi'))]), [parts, 'stop'])
+    assert.deepEqual(streamed([...events, completed(thought, message('Hi'))]), [parts, FinishReason.STOP])
   }
 })
 
@@ -104,11 +112,11 @@ test('calls with other ids in the final response are found by what they answer t
   ])
   const final = ['c1', 'c2'].map((id) => ({ ...call(`"${id}"`, `final-${id}`), call_id: id }))
   const parts = [
-    ['tool-call', '"c2"'],
-    ['tool-call', '"c1"'],
+    ['toolCall', '"c2"'],
+    ['toolCall', '"c1"'],
   ]
   const [got, reason] = streamed([...begun, completed(...final)])
-  assert.deepEqual([(got as unknown[]).toSorted(), reason], [parts.toSorted(), 'tool-calls'])
+  assert.deepEqual([(got as unknown[]).toSorted(), reason], [parts.toSorted(), FinishReason.TOOL_CALLS])
 })
 
 test('events may name an item now by its number and now by its id, and repeat its end', () => {
@@ -122,9 +130,12 @@ test('events may name an item now by its number and now by its id, and repeat it
   ]) {
     const events = [delta('Hel', first), delta('lo', second)]
     const ends = [done(whole, 0), done(whole, 0), delta('lo', second)]
-    assert.deepEqual(streamed([...events, ...ends, completed(whole)]), [hello, 'stop'])
+    assert.deepEqual(streamed([...events, ...ends, completed(whole)]), [hello, FinishReason.STOP])
   }
-  assert.deepEqual(streamed([added(whole, 0), delta('Hello', { item_id: 'm' }), completed(whole)]), [hello, 'stop'])
+  assert.deepEqual(streamed([added(whole, 0), delta('Hello', { item_id: 'm' }), completed(whole)]), [
+    hello,
+    FinishReason.STOP,
+  ])
 })
 
 test('items that no event names follow each other, and so do those that have one number', () => {
@@ -133,21 +144,24 @@ test('items that no event names follow each other, and so do those that have one
     ['text', 'Two'],
   ]
   const nameless = ['One', 'Two'].flatMap((text) => [delta(text, {}), done(message(text))])
-  assert.deepEqual(streamed([...nameless, completed(message('One'), message('Two'))]), [parts, 'stop'])
+  assert.deepEqual(streamed([...nameless, completed(message('One'), message('Two'))]), [parts, FinishReason.STOP])
   const numbered = ['One', 'Two'].flatMap((text) => [
     added(message(''), 0),
     delta(text, { output_index: 0 }),
     done(message(text), 0),
   ])
-  assert.deepEqual(streamed([...numbered, completed()]), [parts, 'stop'])
+  assert.deepEqual(streamed([...numbered, completed()]), [parts, FinishReason.STOP])
   const named = ['One', 'Two'].flatMap((text) => [
     delta(text, { output_index: 0, item_id: text }),
     done(message(text, text), 0),
   ])
-  assert.deepEqual(streamed([...named, completed(message('One', 'One'), message('Two', 'Two'))]), [parts, 'stop'])
+  assert.deepEqual(streamed([...named, completed(message('One', 'One'), message('Two', 'Two'))]), [
+    parts,
+    FinishReason.STOP,
+  ])
 })
 
 test('a call that does not end waits for the caller all the same', () => {
   const args = { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'f', delta: '{}' }
-  assert.deepEqual(streamed([added(call(''), 0), args, completed()]), [[['tool-call', '{}']], 'tool-calls'])
+  assert.deepEqual(streamed([added(call(''), 0), args, completed()]), [[['toolCall', '{}']], FinishReason.TOOL_CALLS])
 })

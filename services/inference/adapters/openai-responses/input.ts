@@ -1,12 +1,11 @@
-import type {
-  ForeignPart,
-  MediaPart,
-  Message,
-  Part,
-  ReasoningPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '#services/inference/domain/conversation.ts'
+import {
+  type MediaPart,
+  type Message,
+  type Part,
+  Message_Role as Role,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { isForeign } from '#services/inference/domain/left-out.ts'
 import type { Omissions } from '#services/inference/domain/omissions.ts'
 import { toUrl } from '../http/data-url.ts'
@@ -35,20 +34,21 @@ export function responsesInput(messages: readonly Message[], context: Context): 
   for (const [i, { role, parts }] of messages.entries()) {
     if (i === 0 && instructions !== undefined) continue
     const at = `messages[${i}].parts`
-    if (role === 'assistant') said(input, parts, at, context)
-    else if (role === 'tool') for (const [j, part] of parts.entries()) result(input, part, `${at}[${j}]`, context)
+    if (role === Role.ASSISTANT) answer(input, parts, at, context)
+    else if (role === Role.TOOL) for (const [j, part] of parts.entries()) result(input, part, `${at}[${j}]`, context)
     else {
-      userMessage(input, role === 'system' ? 'developer' : 'user', contentOf(parts, at, context))
-      for (const part of parts) if (part.type === 'foreign') foreign(input, part)
+      userMessage(input, role === Role.SYSTEM ? 'developer' : 'user', contentOf(parts, at, context))
+      for (const part of parts) if (part.part.case === 'foreign') foreign(input, part)
     }
   }
   return { instructions, input }
 }
 
 function instructionsOf([first, second]: readonly Message[]): string | undefined {
-  const [part, other] = first?.parts ?? []
-  const plain = first?.role === 'system' && part?.type === 'text' && part.cache === undefined && other === undefined
-  return plain && second !== undefined ? part.text : undefined
+  if (first?.role !== Role.SYSTEM || second === undefined) return undefined
+  const [only, other] = first.parts
+  if (only?.part.case !== 'text' || only.cacheControl !== undefined || other !== undefined) return undefined
+  return only.part.value.text
 }
 
 function userMessage(input: Item[], role: 'developer' | 'user', content: readonly Item[]): void {
@@ -56,27 +56,26 @@ function userMessage(input: Item[], role: 'developer' | 'user', content: readonl
 }
 
 /** What the model said, in order: adjacent words of the same phase are one message. */
-function said(input: Item[], parts: readonly Part[], at: string, context: Context): void {
+function answer(input: Item[], parts: readonly Part[], at: string, context: Context): void {
   let words: Item[] | undefined
-  let phase: string | undefined
-  for (const [i, part] of parts.entries()) {
-    if (part.type === 'text' || part.type === 'refusal') {
-      const { text } = part
-      if (words === undefined || part.phase !== phase) {
+  let lastPhase: string | undefined
+  for (const [i, whole] of parts.entries()) {
+    const { part } = whole
+    if (part.case === 'text' || part.case === 'refusal') {
+      const { text, phase } = part.value
+      if (words === undefined || phase !== lastPhase) {
         words = []
-        phase = part.phase
-        input.push({ type: 'message', role: 'assistant', content: words, ...(phase === undefined ? {} : { phase }) })
+        lastPhase = phase
+        input.push({ type: 'message', role: 'assistant', content: words, phase })
       }
-      words.push(part.type === 'text' ? { type: 'output_text', text } : { type: 'refusal', refusal: text })
+      words.push(part.case === 'text' ? { type: 'output_text', text } : { type: 'refusal', refusal: text })
       continue
     }
     words = undefined
-    if (part.type === 'tool-call') input.push(call(part))
-    else if (part.type === 'reasoning') thought(input, part)
-    else if (part.type === 'foreign') foreign(input, part)
-    else if (part.type === 'tool-result') result(input, part, `${at}[${i}]`, context)
+    if (part.case === 'toolCall') input.push(call(part.value))
+    else if (part.case === 'reasoning') thought(input, whole)
     // A picture that the model made can only be sent as the user's.
-    else userMessage(input, 'user', piecesOf(part, `${at}[${i}]`, context))
+    else result(input, whole, `${at}[${i}]`, context)
   }
 }
 
@@ -88,33 +87,40 @@ function call({ callId, name, namespace, custom, arguments: text }: ToolCallPart
 }
 
 /** Without its encrypted form, a thought means nothing to the API. */
-function thought(input: Item[], part: ReasoningPart): void {
-  const { id, summary, encrypted } = part
-  if (!encrypted || isForeign(part, OPENAI_FORMAT)) return
+function thought(input: Item[], whole: Part): void {
+  const { part } = whole
+  if (part.case !== 'reasoning' || !part.value.encrypted || isForeign(whole, OPENAI_FORMAT)) return
+  const { id, summary, encrypted } = part.value
   input.push({
     type: 'reasoning',
-    ...(id ? { id } : {}),
+    id: id || undefined,
     summary: summary ? [{ type: 'summary_text', text: summary }] : [],
     encrypted_content: encrypted,
   })
 }
 
-function foreign(input: Item[], part: ForeignPart): void {
-  if (!isForeign(part, OPENAI_FORMAT)) input.push(part.item)
+function foreign(input: Item[], whole: Part): void {
+  const { part } = whole
+  if (part.case === 'foreign' && part.value.item !== undefined && !isForeign(whole, OPENAI_FORMAT)) {
+    input.push(part.value.item)
+  }
 }
 
-function result(input: Item[], part: Part, at: string, context: Context): void {
-  if (part.type === 'tool-result') {
-    const type = part.custom ? 'custom_tool_call_output' : 'function_call_output'
-    input.push({ type, call_id: part.callId, output: outputOf(part, at, context) })
-  } else if (part.type === 'foreign') foreign(input, part)
-  else userMessage(input, 'user', piecesOf(part, at, context))
+function result(input: Item[], whole: Part, at: string, context: Context): void {
+  const { part } = whole
+  if (part.case === 'toolResult') {
+    const { custom, callId: call_id } = part.value
+    const type = custom ? 'custom_tool_call_output' : 'function_call_output'
+    input.push({ type, call_id, output: outputOf(part.value, at, context) })
+  } else if (part.case === 'foreign') foreign(input, whole)
+  else userMessage(input, 'user', piecesOf(whole, at, context))
 }
 
 function outputOf({ content }: ToolResultPart, at: string, context: Context): unknown {
   if (content.length === 0) return ''
   const [first] = content
-  if (content.length === 1 && first?.type === 'text' && first.cache === undefined) return first.text
+  const isAlone = content.length === 1 && first?.cacheControl === undefined
+  if (isAlone && first?.part.case === 'text') return first.part.value.text
   const pieces = contentOf(content, `${at}.tool_result.content`, context)
   return pieces.length === 0 ? '' : pieces
 }
@@ -128,33 +134,30 @@ function contentOf(parts: readonly Part[], at: string, context: Context): Item[]
 function piecesOf(part: Part, at: string, context: Context): Item[] {
   const piece = pieceOf(part, at, context)
   if (piece === undefined) return []
-  if (part.cache === undefined || !context.markable) return [piece]
+  if (part.cacheControl === undefined || !context.markable) return [piece]
   return [{ ...piece, prompt_cache_breakpoint: { mode: 'explicit' } }]
 }
 
-function pieceOf(part: Part, at: string, context: Context): Item | undefined {
-  switch (part.type) {
+function pieceOf({ part }: Part, at: string, context: Context): Item | undefined {
+  switch (part.case) {
     case 'text':
     case 'refusal':
-      return { type: 'input_text', text: part.text }
+      return { type: 'input_text', text: part.value.text }
     case 'image':
-      return {
-        type: 'input_image',
-        image_url: toUrl(part.source, part.mime || 'image/png'),
-        detail: part.detail || 'auto',
-      }
+      return { type: 'input_image', image_url: toUrl(part.value, 'image/png'), detail: part.value.detail || 'auto' }
     case 'file':
-      return file(part)
+      return file(part.value)
     case 'audio':
     case 'video':
-      context.omissions.add(at, `This provider does not support ${part.type}: it was left out`)
+      context.omissions.add(at, `This provider does not support ${part.case}: it was left out`)
       return undefined
     default:
       return undefined
   }
 }
 
-function file({ source, mime, name }: MediaPart): Item {
-  if ('url' in source && !source.url.startsWith('data:')) return { type: 'input_file', file_url: source.url }
-  return { type: 'input_file', filename: name || 'file', file_data: toUrl(source, mime) }
+function file(media: MediaPart): Item {
+  const { source, name } = media
+  if (source.case === 'url' && !source.value.startsWith('data:')) return { type: 'input_file', file_url: source.value }
+  return { type: 'input_file', filename: name || 'file', file_data: toUrl(media) }
 }

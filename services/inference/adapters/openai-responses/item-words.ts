@@ -46,7 +46,7 @@ export function writeEncrypted(writer: PartWriter, part: OpenPart | undefined, i
   const id = textAt(item.id)
   if (encrypted === '') return
   if (part !== undefined) Object.assign(part, { encrypted, id, format: OPENAI_FORMAT })
-  else writer.whole('reasoning', { type: 'reasoning', encrypted, id: id || undefined, format: OPENAI_FORMAT })
+  else writer.whole({ case: 'reasoning', value: { encrypted, id: id || undefined, format: OPENAI_FORMAT } })
 }
 
 /** Writes the picture that an item contains, if any. */
@@ -54,5 +54,5 @@ export function writeImage(writer: PartWriter, item: JsonObject): void {
   const data = textAt(item.result)
   if (data === '') return
   const mime = `image/${wordAt(item.output_format) ?? 'png'}`
-  writer.whole('image', { type: 'image', source: { data: Buffer.from(data, 'base64') }, mime })
+  writer.whole({ case: 'image', value: { source: { case: 'data', value: Buffer.from(data, 'base64') }, mime } })
 }

@@ -1,3 +1,4 @@
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { GrowingKind, OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
 import type { JsonObject } from '#shared/json.ts'
@@ -75,7 +76,7 @@ export class ResponsesItems {
   annotate(live: LiveItem, place: number, annotation: JsonObject | undefined): void {
     if (live.isDone || (this.stopText !== undefined && !live.parts.has(place))) return
     live.annotations.set(place, (live.annotations.get(place) ?? 0) + 1)
-    annotate(this.#writer, this.#part(live, place, 'text'), annotation)
+    annotate(this.#writer, this.#part(live, place, Kind.TEXT), annotation)
   }
 
   /** An item is complete: what did not come in deltas is added. */
@@ -106,13 +107,13 @@ export class ResponsesItems {
       case 'function_call':
       case 'custom_tool_call':
         this.#call(live, item)
-        this.#finish(live, 'call', 'tool-call', callTextOf(this.#providerId, item))
+        this.#finish(live, 'call', Kind.TOOL_CALL, callTextOf(this.#providerId, item))
         break
       case 'image_generation_call':
         writeImage(this.#writer, item)
         break
       default:
-        this.#writer.whole('foreign', { type: 'foreign', format: OPENAI_FORMAT, item })
+        this.#writer.whole({ case: 'foreign', value: { format: OPENAI_FORMAT, item } })
     }
   }
 
@@ -144,10 +145,10 @@ export class ResponsesItems {
       const content = objectAt(value) ?? {}
       const refused = content.type === 'refusal'
       const text = textAt(refused ? content.refusal : content.text)
-      this.#finish(live, place, refused ? 'refusal' : 'text', text, content.logprobs)
+      this.#finish(live, place, refused ? Kind.REFUSAL : Kind.TEXT, text, content.logprobs)
       if (this.stopText !== undefined && !live.parts.has(place)) continue
       for (const annotation of listAt(content.annotations).slice(live.annotations.get(place) ?? 0)) {
-        annotate(this.#writer, this.#part(live, place, 'text'), objectAt(annotation))
+        annotate(this.#writer, this.#part(live, place, Kind.TEXT), objectAt(annotation))
       }
     }
   }
@@ -168,20 +169,20 @@ export class ResponsesItems {
   }
 
   #thought(live: LiveItem, item: JsonObject): void {
-    this.#finish(live, 'summary', 'reasoning-summary', textsOf(item.summary))
-    this.#finish(live, 'thought', 'reasoning', textsOf(item.content))
+    this.#finish(live, 'summary', Kind.REASONING_SUMMARY, textsOf(item.summary))
+    this.#finish(live, 'thought', Kind.REASONING, textsOf(item.content))
     writeEncrypted(this.#writer, live.parts.get('summary') ?? live.parts.get('thought'), item)
   }
 
   #call(live: LiveItem, item: JsonObject): OpenPart {
     const known = live.parts.get('call')
     if (known !== undefined) return known
-    const toolName = textAt(item.name)
-    if (toolName === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
+    const name = textAt(item.name)
+    if (name === '') throw unavailable(this.#providerId, 'It sent a tool call without a name')
     const custom = item.type === 'custom_tool_call'
     this.waiting = true
     const callId = wordAt(item.call_id) ?? wordAt(item.id) ?? randomId('call')
-    const part = this.#writer.start('tool-call', { callId, toolName, custom, namespace: wordAt(item.namespace) })
+    const part = this.#writer.start(Kind.TOOL_CALL, { callId, name, custom, namespace: wordAt(item.namespace) })
     live.parts.set('call', part)
     return part
   }
@@ -189,7 +190,7 @@ export class ResponsesItems {
   #part(live: LiveItem, place: Place, kind: GrowingKind): OpenPart {
     const known = live.parts.get(place)
     if (known !== undefined) return known
-    live.types.add(kind === 'text' || kind === 'refusal' ? 'message' : 'reasoning')
+    live.types.add(kind === Kind.TEXT || kind === Kind.REFUSAL ? 'message' : 'reasoning')
     const part = this.#writer.start(kind, undefined, live.phase)
     live.parts.set(place, part)
     return part

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
+import { type FlatEvent, flat } from '#test/support/generation.ts'
 import { fixture } from '#test/support/provider-stub.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { ResponsesMapper } from './mapper.ts'
 
-function streamed(text: string): GenerationEvent[] {
+function streamed(text: string): FlatEvent[] {
   const mapper = new ResponsesMapper('p', [])
   for (const line of text.split('\n')) if (line.startsWith('data: ')) mapper.push(line.slice('data: '.length))
   mapper.end()
-  return mapper.take()
+  return flat(mapper.take())
 }
 
 const said = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}`).join('\n')
@@ -21,74 +23,83 @@ test('a thought keeps its encrypted form, calls stream beside each other, and an
   const search = { type: 'search', query: 'leases' }
   const item = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: search }
   assert.deepEqual(streamed(fixture('responses-tools.sse')), [
-    { type: 'started', warnings: [] },
-    { type: 'part-started', index: 0, kind: 'reasoning-summary' },
-    { type: 'part-extended', index: 0, text: '**Looking**\n\nI ' },
-    { type: 'part-extended', index: 0, text: 'list it.' },
-    { type: 'part-extended', index: 0, text: '\n\n' },
-    { type: 'part-extended', index: 0, text: '**Patching**' },
-    { type: 'part-ended', index: 0, part: { type: 'reasoning', summary, encrypted: 'gAAAA==', id: 'rs_1', format } },
-    { type: 'part-started', index: 1, kind: 'foreign' },
-    { type: 'part-ended', index: 1, part: { type: 'foreign', format, item } },
-    { type: 'part-started', index: 2, kind: 'tool-call', callId: 'call_A', toolName: 'list', namespace: 'files' },
-    { type: 'part-extended', index: 2, text: '{"path"' },
-    { type: 'part-started', index: 3, kind: 'tool-call', callId: 'call_B', toolName: 'apply_patch', custom: true },
-    { type: 'part-extended', index: 3, text: '*** Begin' },
-    { type: 'part-extended', index: 2, text: ':"."}' },
+    { case: 'started' },
+    { case: 'partStarted', index: 0, kind: Kind.REASONING_SUMMARY },
+    { case: 'partExtended', index: 0, text: '**Looking**\n\nI ' },
+    { case: 'partExtended', index: 0, text: 'list it.' },
+    { case: 'partExtended', index: 0, text: '\n\n' },
+    { case: 'partExtended', index: 0, text: '**Patching**' },
+    { case: 'partEnded', index: 0, part: { case: 'reasoning', summary, encrypted: 'gAAAA==', id: 'rs_1', format } },
+    { case: 'partStarted', index: 1, kind: Kind.FOREIGN },
+    { case: 'partEnded', index: 1, part: { case: 'foreign', format, item } },
     {
-      ...{ type: 'part-ended', index: 2 },
-      part: { type: 'tool-call', callId: 'call_A', name: 'list', arguments: '{"path":"."}', namespace: 'files' },
+      case: 'partStarted',
+      index: 2,
+      kind: Kind.TOOL_CALL,
+      toolCall: { callId: 'call_A', name: 'list', namespace: 'files' },
     },
-    { type: 'part-extended', index: 3, text: ' Patch' },
+    { case: 'partExtended', index: 2, text: '{"path"' },
     {
-      ...{ type: 'part-ended', index: 3 },
-      part: { type: 'tool-call', callId: 'call_B', name: 'apply_patch', arguments: '*** Begin Patch', custom: true },
+      case: 'partStarted',
+      index: 3,
+      kind: Kind.TOOL_CALL,
+      toolCall: { callId: 'call_B', name: 'apply_patch', custom: true },
+    },
+    { case: 'partExtended', index: 3, text: '*** Begin' },
+    { case: 'partExtended', index: 2, text: ':"."}' },
+    {
+      ...{ case: 'partEnded', index: 2 },
+      part: { case: 'toolCall', callId: 'call_A', name: 'list', arguments: '{"path":"."}', namespace: 'files' },
+    },
+    { case: 'partExtended', index: 3, text: ' Patch' },
+    {
+      ...{ case: 'partEnded', index: 3 },
+      part: { case: 'toolCall', callId: 'call_B', name: 'apply_patch', arguments: '*** Begin Patch', custom: true },
     },
     {
-      type: 'usage',
+      case: 'usage',
       usage: {
         ...{ inputTokens: 81n, outputTokens: 60n, cacheReadTokens: 64n, cacheWriteTokens: 5n, reasoningTokens: 32n },
       },
       billed: { webSearches: 1n },
     },
-    { type: 'finished', reason: 'tool-calls', rawReason: 'completed', serviceTier: 'default' },
+    { case: 'finished', reason: FinishReason.TOOL_CALLS, rawReason: 'completed', serviceTier: 'default' },
   ])
 })
 
 test('text comes with log probabilities and annotations, a refusal and a picture as parts of their own, and a limit as its reason', () => {
   const events = streamed(fixture('responses-text.sse'))
-  const token = (token: string, logProbability: number, bytes: Uint8Array) => {
-    const other = { token: 'X', logProbability: -9.5, bytes: Uint8Array.of(88), alternatives: [] }
-    const own = { token, logProbability, bytes }
-    return { ...own, alternatives: [{ ...own, alternatives: [] }, other] }
+  const token = (token: string, logProbability: number, tokenBytes: Uint8Array) => {
+    const other = { token: 'X', logProbability: -9.5, tokenBytes: Uint8Array.of(88) }
+    const own = { token, logProbability, tokenBytes }
+    return { ...own, alternatives: [{ ...own }, other] }
   }
   assert.deepEqual(
-    events.filter(({ type }) => type === 'part-extended'),
+    events.filter(({ case: name }) => name === 'partExtended'),
     [
       {
-        ...{ type: 'part-extended', index: 0, text: 'Leases ' },
+        ...{ case: 'partExtended', index: 0, text: 'Leases ' },
         logProbabilities: [token('Leases ', -0.25, Uint8Array.from(Buffer.from('Leases ')))],
       },
       {
-        ...{ type: 'part-extended', index: 0, text: 'end.' },
+        ...{ case: 'partExtended', index: 0, text: 'end.' },
         logProbabilities: [token('end.', -0.5, Uint8Array.from(Buffer.from('end.')))],
       },
-      { type: 'part-extended', index: 1, text: 'No more.' },
+      { case: 'partExtended', index: 1, text: 'No more.' },
     ],
   )
-  const nothing = { url: undefined, title: undefined, start: undefined, end: undefined, citedText: undefined }
   assert.deepEqual(
-    events.flatMap((event) => (event.type === 'source' ? [event.source] : [])),
+    events.filter((event) => event.case === 'source'),
     [
-      { ...nothing, partIndex: 0, url: 'https://example.com/lease', title: 'Leases', start: 0, end: 6 },
-      { ...nothing, partIndex: 0, start: 3, fileId: 'file_1', fileName: 'a.md' },
+      { case: 'source', partIndex: 0, url: 'https://example.com/lease', title: 'Leases', start: 0, end: 6 },
+      { case: 'source', partIndex: 0, start: 3, fileId: 'file_1', fileName: 'a.md' },
     ],
   )
   assert.deepEqual(
-    events.flatMap((event) => (event.type === 'part-ended' ? [event.part.type] : [])),
+    events.flatMap((event) => (event.case === 'partEnded' ? [event.part.case] : [])),
     ['text', 'refusal', 'image'],
   )
-  const last = { type: 'finished', reason: 'length', rawReason: 'max_output_tokens', serviceTier: 'default' }
+  const last = { case: 'finished', reason: FinishReason.LENGTH, rawReason: 'max_output_tokens', serviceTier: 'default' }
   assert.deepEqual(events.at(-1), last)
 })
 
@@ -97,8 +108,8 @@ test('a server that streams no items is read from its last event, and one that s
   const end = (more: object) => ({ type: 'response.completed', response: { status: 'completed', ...more } })
   const delta = { type: 'response.output_text.delta', item_id: 'm', delta: 'Hi' }
   for (const text of [said(end({ output })), said(delta, end({ output })), said(delta, end({}))]) {
-    const parts = streamed(text).flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
-    assert.deepEqual(parts, [{ type: 'text', text: 'Hi' }])
+    const parts = streamed(text).flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
+    assert.deepEqual(parts, [{ case: 'text', text: 'Hi' }])
   }
 })
 
@@ -116,8 +127,8 @@ test('a message has its phase, from its start and whole', () => {
     said({ ...end, response: { status: 'completed', output: [{ ...item, content }] } }),
   ]) {
     const [, start, , last] = streamed(text)
-    assert.deepEqual(start, { type: 'part-started', index: 0, kind: 'text', phase: 'commentary' })
-    assert.deepEqual(last, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi', phase: 'commentary' } })
+    assert.deepEqual(start, { case: 'partStarted', index: 0, kind: Kind.TEXT, phase: 'commentary' })
+    assert.deepEqual(last, { case: 'partEnded', index: 0, part: { case: 'text', text: 'Hi', phase: 'commentary' } })
   }
 })
 
@@ -147,7 +158,7 @@ test('deltas that are read without parsing give the same result, whatever comes 
   // White space between members, so that no two events are alike.
   const apart = events.map((event, i) => `data: ${JSON.stringify(event).replace('{', `{${' '.repeat(i)}`)}`)
   assert.deepEqual(fast, streamed(apart.join('\n')))
-  const parts = fast.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  const parts = fast.flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
   assert.equal(Object(parts[1]).text, texts.map((text) => text + text).join(''))
   assert.equal(Object(parts[2]).text, texts.join(''))
 })
@@ -178,18 +189,18 @@ test('an answer ends before a text that ends it, however it comes', () => {
     ]) {
       const mapper = new ResponsesMapper('p', [], stop)
       for (const event of events) mapper.push(JSON.stringify(event))
-      const happened = mapper.take()
+      const happened = flat(mapper.take())
       const parts: { text: string }[] = []
-      for (const event of happened) if (event.type === 'part-ended') parts[event.index] = Object(event.part)
+      for (const event of happened) if (event.case === 'partEnded') parts[event.index] = Object(event.part)
       assert.deepEqual([parts[0]?.text, parts[1]?.text], ['The END is near', left])
       const grown = happened.flatMap((event) =>
-        event.type === 'part-extended' && event.index === 1 ? [event.text] : [],
+        event.case === 'partExtended' && event.index === 1 ? [event.text] : [],
       )
       assert.equal(grown.join(''), left)
       const { reason, stopText } = Object(happened.at(-1))
       // Without items of their own, those of the last event are ignored.
       const calls = met === undefined && parts.length > 2
-      assert.deepEqual([reason, stopText], [calls ? 'tool-calls' : 'stop', met])
+      assert.deepEqual([reason, stopText], [calls ? FinishReason.TOOL_CALLS : FinishReason.STOP, met])
       if (met !== undefined) assert.equal(parts.length, 2)
     }
   }
@@ -202,8 +213,8 @@ test('log probabilities stay with the tokens that are left', () => {
   })
   const mapper = new ResponsesMapper('p', [], ['END'])
   for (const text of ['One', 'EN', 'E', ' two', 'EN', 'D']) mapper.push(JSON.stringify(delta(text)))
-  const grown = mapper.take().flatMap((event) => {
-    return event.type === 'part-extended'
+  const grown = flat(mapper.take()).flatMap((event) => {
+    return event.case === 'partExtended'
       ? [[event.text, ...(event.logProbabilities ?? []).map(({ token }) => token)]]
       : []
   })
@@ -245,6 +256,6 @@ test('the work of its own tools is billed by kind; opening a page is not a searc
   ]
   const mapper = new ResponsesMapper('p', [])
   mapper.whole({ status: 'completed', output: items, usage: { input_tokens: 1, output_tokens: 1 } })
-  const billed = mapper.take().flatMap((event) => (event.type === 'usage' ? [event.billed] : []))
+  const billed = flat(mapper.take()).flatMap((event) => (event.case === 'usage' ? [event.billed] : []))
   assert.deepEqual(billed, [{ webSearches: 2n, fileSearches: 1n, otherTools: true }])
 })

@@ -1,4 +1,6 @@
-import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
+import { FinishReason, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { ProviderEvent } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
@@ -49,7 +51,7 @@ export class ResponsesMapper implements ProviderMapper {
     switch (event.type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
-        const kind = event.type === 'response.refusal.delta' ? 'refusal' : 'text'
+        const kind = event.type === 'response.refusal.delta' ? Kind.REFUSAL : Kind.TEXT
         const place = placeOf(event)
         const item = items.at(event)
         if (listAt(event.logprobs).length > 0) {
@@ -61,8 +63,8 @@ export class ResponsesMapper implements ProviderMapper {
       case 'response.reasoning_summary_text.delta': {
         const isSummary = event.type === 'response.reasoning_summary_text.delta'
         const [place, kind] = isSummary
-          ? (['summary', 'reasoning-summary'] as const)
-          : (['thought', 'reasoning'] as const)
+          ? (['summary', Kind.REASONING_SUMMARY] as const)
+          : (['thought', Kind.REASONING] as const)
         const item = items.at(event)
         this.#delta(data, event, (text) => items.extend(item, place, kind, text))
         break
@@ -102,14 +104,14 @@ export class ResponsesMapper implements ProviderMapper {
     }
   }
 
-  take(): GenerationEvent[] {
+  take(): ProviderEvent[] {
     return this.#writer.take()
   }
 
   /** The event that ends a response is required, unless the answer was over before. */
   end(): void {
     if (this.done) return
-    if (this.over) this.#end('stop', '')
+    if (this.over) this.#end(FinishReason.STOP, '')
     else throw unavailable(this.#providerId, this.#writer.begun ? 'The answer was cut off' : 'The answer is empty')
   }
 
@@ -120,8 +122,8 @@ export class ResponsesMapper implements ProviderMapper {
   overflow(rawReason: string): void {
     const isRefused = !this.#writer.begun
     this.#writer.begin()
-    if (isRefused) this.#writer.push(NOTHING_USED)
-    this.#end('length', rawReason)
+    if (isRefused) this.#writer.report(NOTHING_USED)
+    this.#end(FinishReason.LENGTH, rawReason)
   }
 
   /** A text grows, and so it will by further events like this one. */
@@ -144,34 +146,27 @@ export class ResponsesMapper implements ProviderMapper {
     this.#items.endAll(response.output)
     this.#usage(objectAt(response.usage))
     const why = textAt(objectAt(response.incomplete_details)?.reason)
-    const reason = this.#items.stopText === undefined ? reasonOf(status, why, this.#items.waiting) : 'stop'
+    const reason = this.#items.stopText === undefined ? reasonOf(status, why, this.#items.waiting) : FinishReason.STOP
     this.#end(reason, why || status, wordAt(response.service_tier))
   }
 
   #usage(reported: JsonObject | undefined): void {
     const usage = reported && responsesUsage(reported)
     if (usage === undefined) return
-    const cost = reportedCost(reported ?? {})
-    const { billed } = this.#items.ownTools
-    this.#writer.push({ type: 'usage', usage, ...(cost && { cost }), ...(billed && { billed }) })
+    this.#writer.report({ usage, cost: reportedCost(reported ?? {}), billed: this.#items.ownTools.billed })
   }
 
   #end(reason: FinishReason, rawReason: string, serviceTier?: string): void {
     this.#items.close()
     this.done = true
-    const { stopText } = this.#items
-    const details = {
-      ...(stopText === undefined ? {} : { stopText }),
-      ...(serviceTier === undefined ? {} : { serviceTier }),
-    }
-    this.#writer.finish(reason, rawReason, details)
+    this.#writer.finish(reason, rawReason, { stopText: this.#items.stopText, serviceTier })
   }
 }
 
 function reasonOf(status: 'completed' | 'incomplete', why: string, waiting: boolean): FinishReason {
-  if (status === 'completed') return waiting ? 'tool-calls' : 'stop'
-  if (why === 'content_filter') return 'content-filter'
-  return why === 'max_output_tokens' ? 'length' : 'other'
+  if (status === 'completed') return waiting ? FinishReason.TOOL_CALLS : FinishReason.STOP
+  if (why === 'content_filter') return FinishReason.CONTENT_FILTER
+  return why === 'max_output_tokens' ? FinishReason.LENGTH : FinishReason.OTHER
 }
 
 function placeOf({ content_index: index }: JsonObject): number {

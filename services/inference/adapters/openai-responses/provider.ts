@@ -1,4 +1,4 @@
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import type { CostFactors } from '#services/inference/domain/ledger/cost-factors.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
@@ -24,20 +24,20 @@ export class ResponsesProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return wholeAnswer(this.#call(request, true, signal))
   }
 
-  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return streamedAnswer(this.#call(request, false, signal))
   }
 
-  costFactors({ serviceTier, speed }: GenerationRequest): CostFactors {
+  costFactors({ serviceTier, speed }: ProviderRequest): CostFactors {
     const tier = serviceTier || (speed === 'fast' ? 'priority' : undefined)
     return { format: OPENAI_FORMAT, ...tierFactors(tier, this.#dialect === 'openai') }
   }
 
-  #call(request: GenerationRequest, whole: boolean, signal: AbortSignal): ProviderCall {
+  #call(request: ProviderRequest, whole: boolean, signal: AbortSignal): ProviderCall {
     const omissions = new Omissions(responsesWarnings(request))
     const send: ProviderCall['send'] = async () => {
       const body = JSON.stringify(responsesBody(request, omissions, whole))

@@ -1,57 +1,57 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '#services/inference/domain/conversation.ts'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { ToolChoice_Mode as Mode, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { Omissions } from '#services/inference/domain/omissions.ts'
-import { generationRequest } from '#test/support/generation.ts'
+import { generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { responsesBody, responsesWarnings } from './request.ts'
 
 const OURS = 'openai-responses-v1'
 const THEIRS = 'anthropic-claude-v1'
-const image = { type: 'image', source: { data: Uint8Array.of(1, 2) }, mime: 'image/png' } as const
+const image = part('image', { source: { case: 'data', value: Uint8Array.of(1, 2) }, mime: 'image/png' })
 const url = 'data:image/png;base64,AQI='
 
-function sent(request: Partial<GenerationRequest>, whole = false) {
+function sent(request: RequestInit, whole = false) {
   const full = generationRequest({ modelId: 'gpt-5.6', ...request })
   const omissions = new Omissions(responsesWarnings(full))
-  return { body: responsesBody(full, omissions, whole), warnings: omissions.warnings.map(({ field }) => field) }
+  const body = JSON.parse(JSON.stringify(responsesBody(full, omissions, whole)))
+  return { body, warnings: omissions.warnings.map(({ field }) => field) }
 }
 
-const messages: Message[] = [
-  { role: 'system', parts: [{ type: 'text', text: 'Be brief.' }] },
+const messages = [
+  { role: Role.SYSTEM, parts: [part('text', { text: 'Be brief.' })] },
   {
-    role: 'user',
+    role: Role.USER,
     parts: [
-      { type: 'text', text: 'Look', cache: {} },
+      part('text', { text: 'Look' }, { cacheControl: {} }),
       image,
-      { type: 'file', source: { url: 'https://x.test/a.pdf' } },
-      { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' },
-      { type: 'audio', source: { data: Uint8Array.of(4) } },
+      part('file', { source: { case: 'url', value: 'https://x.test/a.pdf' } }),
+      part('file', { source: { case: 'data', value: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' }),
+      part('audio', { source: { case: 'data', value: Uint8Array.of(4) } }),
     ],
   },
   {
-    role: 'assistant',
+    role: Role.ASSISTANT,
     parts: [
-      { type: 'reasoning', summary: 'I look.', encrypted: 'enc', id: 'rs_1', format: OURS },
-      { type: 'reasoning', text: 'hm', signature: 'sig', format: THEIRS },
-      { type: 'reasoning', encrypted: 'redacted', format: THEIRS },
-      { type: 'foreign', format: OURS, item: { type: 'web_search_call', id: 'ws_1' } },
-      { type: 'foreign', format: THEIRS, item: { type: 'server_tool_use' } },
-      { type: 'text', text: 'Now' },
-      { type: 'refusal', text: 'No' },
-      { type: 'tool-call', callId: 'c1', name: 'list', arguments: '{}', namespace: 'files' },
-      { type: 'tool-call', callId: 'c2', name: 'patch', arguments: 'diff', custom: true },
+      part('reasoning', { summary: 'I look.', encrypted: 'enc', id: 'rs_1', format: OURS }),
+      part('reasoning', { text: 'hm', signature: 'sig', format: THEIRS }),
+      part('reasoning', { encrypted: 'redacted', format: THEIRS }),
+      part('foreign', { format: OURS, item: { type: 'web_search_call', id: 'ws_1' } }),
+      part('foreign', { format: THEIRS, item: { type: 'server_tool_use' } }),
+      part('text', { text: 'Now' }),
+      part('refusal', { text: 'No' }),
+      part('toolCall', { callId: 'c1', name: 'list', arguments: '{}', namespace: 'files' }),
+      part('toolCall', { callId: 'c2', name: 'patch', arguments: 'diff', custom: true }),
     ],
   },
   {
-    role: 'tool',
+    role: Role.TOOL,
     parts: [
-      { type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'a' }, image], failed: false },
-      { type: 'tool-result', callId: 'c2', content: [{ type: 'text', text: 'ok' }], failed: false, custom: true },
+      part('toolResult', { callId: 'c1', content: [part('text', { text: 'a' }), image], failed: false }),
+      part('toolResult', { callId: 'c2', content: [part('text', { text: 'ok' })], failed: false, custom: true }),
     ],
   },
-  { role: 'system', parts: [{ type: 'text', text: 'Later.' }] },
+  { role: Role.SYSTEM, parts: [part('text', { text: 'Later.' })] },
 ]
 
 test('a conversation becomes items in its order; what another kind of provider made is left out and named', () => {
@@ -114,7 +114,7 @@ test('every setting that the API has is sent, others are named, and thoughts are
         { format: OURS, definition: { type: 'web_search' } },
         { format: THEIRS, definition: { type: 'bash_20250124' } },
       ],
-      toolChoice: { mode: 'hosted', name: 'web_search' },
+      toolChoice: { mode: Mode.HOSTED, name: 'web_search' },
       parallelToolCalls: false,
       maxOutputTokens: 100,
       sampling: {
@@ -122,7 +122,12 @@ test('every setting that the API has is sent, others are named, and thoughts are
         ...{ minP: 0.1, topA: 0.1, repetitionPenalty: 1.1, logitBias: { 5: 1 }, topLogProbabilities: 2 },
       },
       reasoning: { effort: 'high', summary: 'auto', maxTokens: 50 },
-      responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
+      responseFormat: {
+        format: {
+          case: 'jsonSchema',
+          value: { name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
+        },
+      },
       verbosity: 'low',
       user: 'u',
       sessionId: 'raw',
@@ -185,11 +190,11 @@ test('every setting that the API has is sent, others are named, and thoughts are
 
 test('texts of different phases are messages of their own, each with its phase', () => {
   const parts = [
-    { type: 'text', text: 'I look.', phase: 'commentary' },
-    { type: 'text', text: ' Now.', phase: 'commentary' },
-    { type: 'text', text: 'Done.', phase: 'final_answer' },
+    part('text', { text: 'I look.', phase: 'commentary' }),
+    part('text', { text: ' Now.', phase: 'commentary' }),
+    part('text', { text: 'Done.', phase: 'final_answer' }),
   ] as const
-  const { body } = sent({ messages: [{ role: 'assistant', parts }] })
+  const { body } = sent({ messages: [{ role: Role.ASSISTANT, parts }] })
   const say = (phase: string, ...texts: string[]) => {
     const content = texts.map((text) => ({ type: 'output_text', text }))
     return { type: 'message', role: 'assistant', content, phase }
@@ -199,7 +204,7 @@ test('texts of different phases are messages of their own, each with its phase',
 
 test('forms of an answer and pictures that the API has no member for are left out and named', () => {
   const { body, warnings } = sent({
-    responseFormat: { type: 'python' },
+    responseFormat: { format: { case: 'python', value: {} } },
     providerBody: { modalities: ['image'], own: 1 },
   })
   assert.deepEqual([body.text, body.modalities, body.own], [undefined, undefined, 1])
@@ -209,7 +214,7 @@ test('forms of an answer and pictures that the API has no member for are left ou
 test('the choice of a hosted tool goes to its provider as it is', () => {
   const hostedTools = [{ format: OURS, definition: { type: 'mcp', server_label: 'a' } }]
   const definition = { type: 'mcp', server_label: 'a', name: 'ask' }
-  const { body } = sent({ hostedTools, toolChoice: { mode: 'hosted', name: 'mcp', definition } })
+  const { body } = sent({ hostedTools, toolChoice: { mode: Mode.HOSTED, name: 'mcp', definition } })
   assert.deepEqual(body.tool_choice, definition)
 })
 
@@ -221,9 +226,9 @@ test('a model that does not think is not asked to encrypt thoughts, nor an old o
 
 test('a hosted tool that no provider has is left out, unless the request demands it', () => {
   const hostedTools = [{ format: THEIRS, definition: { type: 'bash_20250124' } }]
-  const { body, warnings } = sent({ hostedTools, toolChoice: { mode: 'auto' } })
+  const { body, warnings } = sent({ hostedTools, toolChoice: { mode: Mode.AUTO } })
   assert.deepEqual([body.tools, body.tool_choice, warnings], [undefined, undefined, ['hosted_tools[0]']])
-  for (const toolChoice of [{ mode: 'required' }, { mode: 'hosted', name: 'bash_20250124' }] as const) {
+  for (const toolChoice of [{ mode: Mode.REQUIRED }, { mode: Mode.HOSTED, name: 'bash_20250124' }] as const) {
     assert.throws(() => sent({ hostedTools, toolChoice }), reasonOfRejection('REQUEST_INVALID'))
   }
 })

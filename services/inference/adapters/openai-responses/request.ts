@@ -1,4 +1,5 @@
-import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
+import type { Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import {
   foreignLeftOut,
   OPEN_MODELS_ONLY,
@@ -28,7 +29,7 @@ export const RESPONSES_WITHOUT: readonly Setting[] = [
 ]
 
 /** The settings of a request for which the API has no member. */
-export function responsesWarnings(request: GenerationRequest): Warning[] {
+export function responsesWarnings(request: ProviderRequest): Warning[] {
   return [
     ...settingsLeftOut(request, RESPONSES_WITHOUT),
     ...foreignLeftOut(request, OPENAI_FORMAT),
@@ -40,11 +41,7 @@ export function responsesWarnings(request: GenerationRequest): Warning[] {
  * The body of a request for a response, whole or streamed. The provider stores nothing: thoughts come encrypted, and
  * are sent back that way. Members of `provider_body` and of an extension never replace these.
  */
-export function responsesBody(
-  request: GenerationRequest,
-  omissions: Omissions,
-  whole = false,
-): Record<string, unknown> {
+export function responsesBody(request: ProviderRequest, omissions: Omissions, whole = false): Record<string, unknown> {
   const { modelId, maxOutputTokens, sampling, reasoning, user, providerSession, speed } = request
   const extension = request.extensions.find(({ format }) => format === OPENAI_FORMAT)?.body
   const { instructions, input } = responsesInput(request.messages, { omissions, markable: MARKABLE.test(modelId) })
@@ -76,24 +73,18 @@ export function responsesBody(
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
 
-function includeOf({ modelId, sampling }: GenerationRequest, extension: JsonObject | undefined): unknown {
+function includeOf({ modelId, sampling }: ProviderRequest, extension: JsonObject | undefined): unknown {
   const include = new Set<unknown>(listAt(extension?.include))
   if (!THOUGHTLESS.test(modelId)) include.add('reasoning.encrypted_content')
   if (sampling?.topLogProbabilities !== undefined) include.add('message.output_text.logprobs')
   return include.size === 0 ? undefined : [...include]
 }
 
-function formatOf({ responseFormat: format }: GenerationRequest): unknown {
-  if (format === undefined || format.type === 'grammar' || format.type === 'python') return undefined
-  if (format.type === 'json-object') return { type: 'json_object' }
-  const { name, schema, strict, description } = format
-  return {
-    type: 'json_schema',
-    name,
-    schema,
-    ...(strict === undefined ? {} : { strict }),
-    ...(description ? { description } : {}),
-  }
+function formatOf({ responseFormat: format }: ProviderRequest): unknown {
+  if (format?.format.case === 'jsonObject') return { type: 'json_object' }
+  if (format?.format.case !== 'jsonSchema') return undefined
+  const { name, schema = {}, strict, description } = format.format.value
+  return { type: 'json_schema', name, schema, strict, description: description || undefined }
 }
 
 /** Merges two objects, of which the second one takes precedence; undefined if both are empty. */

@@ -1,4 +1,5 @@
-import type { LogProbability } from '#services/inference/domain/generation.ts'
+import type { LogProbability } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 
 /** A piece of a text that may continue. */
@@ -29,7 +30,7 @@ export class Stopper {
 
   /** Passes on the text, except what may be the beginning of a stop text. */
   extend(part: OpenPart, text: string, tokens?: readonly LogProbability[]): void {
-    if (part.kind !== 'text' || this.#stop.length === 0) this.#writer.extend(part, text, tokens)
+    if (part.kind !== Kind.TEXT || this.#stop.length === 0) this.#writer.extend(part, text, tokens)
     else {
       const watch = this.#watched.get(part) ?? new StopTexts(this.#stop)
       this.#watched.set(part, watch)

@@ -1,16 +1,19 @@
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import type { Tool, ToolChoice } from '#services/inference/domain/tools.ts'
+import { ToolChoice_Mode as Mode, type Tool, type ToolChoice } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import { Rejection } from '#shared/rejection.ts'
+import { CHOICES } from '../openai/tools.ts'
 import { OPENAI_FORMAT } from './format.ts'
 
 type Item = Record<string, unknown>
 
 /** The members of a request that define the tools and how they are called. */
-export function responsesTools(request: GenerationRequest): Item {
+export function responsesTools(request: ProviderRequest): Item {
   const { tools, hostedTools, toolChoice, parallelToolCalls } = request
-  const hosted = hostedTools.filter(({ format }) => format === OPENAI_FORMAT).map(({ definition }) => definition)
+  const hosted = hostedTools
+    .filter(({ format }) => format === OPENAI_FORMAT)
+    .flatMap(({ definition = {} }) => [definition])
   const items: Item[] = [...groups(tools), ...hosted]
-  const demanded = toolChoice?.mode === 'required' || toolChoice?.mode === 'hosted'
+  const demanded = toolChoice?.mode === Mode.REQUIRED || toolChoice?.mode === Mode.HOSTED
   if (items.length === 0 && demanded) throw refused()
   if (items.length === 0) return {}
   return {
@@ -46,14 +49,14 @@ function toolOf({ name, description, parameters, strict, custom, deferred }: Too
   return { type: 'custom', ...common, ...(syntax ? { format: { type: 'grammar', syntax, definition: grammar } } : {}) }
 }
 
-function choiceOf(choice: ToolChoice, { tools, hostedTools }: GenerationRequest): unknown {
-  if (choice.mode === 'named') {
-    const custom = tools.some(({ name, custom }) => name === choice.name && custom !== undefined)
-    return { type: custom ? 'custom' : 'function', name: choice.name }
+function choiceOf({ mode, name, definition: whole }: ToolChoice, { tools, hostedTools }: ProviderRequest): unknown {
+  if (mode === Mode.NAMED) {
+    const custom = tools.some((tool) => tool.name === name && tool.custom !== undefined)
+    return { type: custom ? 'custom' : 'function', name }
   }
-  if (choice.mode !== 'hosted') return choice.mode
-  const ours = hostedTools.some(({ format, definition }) => format === OPENAI_FORMAT && definition.type === choice.name)
-  if (ours) return choice.definition ?? { type: choice.name }
+  if (mode !== Mode.HOSTED) return CHOICES[mode]
+  const isOurs = hostedTools.some(({ format, definition }) => format === OPENAI_FORMAT && definition?.type === name)
+  if (isOurs) return whole ?? { type: name }
   throw refused()
 }
 

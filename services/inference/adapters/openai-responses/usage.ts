@@ -1,4 +1,5 @@
-import type { Usage } from '#services/inference/domain/generation.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Usage, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
 
@@ -8,11 +9,11 @@ export function responsesUsage(usage: JsonObject): Usage | undefined {
   const outputTokens = countAt(usage.output_tokens)
   if (inputTokens === undefined || outputTokens === undefined) return undefined
   const input = objectAt(usage.input_tokens_details)
-  return {
+  return create(UsageSchema, {
     inputTokens,
     outputTokens,
     cacheReadTokens: countAt(input?.cached_tokens) ?? 0n,
     cacheWriteTokens: countAt(input?.cache_write_tokens) ?? 0n,
     reasoningTokens: countAt(objectAt(usage.output_tokens_details)?.reasoning_tokens) ?? 0n,
-  }
+  })
 }

@@ -18,8 +18,7 @@ export function annotate(writer: PartWriter, part: OpenPart, annotation: JsonObj
   }
   const fileId = wordAt(cited.file_id)
   if (fileId === undefined || !FILES.has(type)) return
-  const file = { fileId, fileName: wordAt(cited.filename) }
-  writer.cite(part, { url: undefined, title: undefined, start, end, citedText: undefined, ...file })
+  writer.cite(part, { start, end, fileId, fileName: wordAt(cited.filename) })
 }
 
 /** The value if it may be a place in a text, else undefined. */

@@ -1,8 +1,8 @@
-import type { Called } from '#services/inference/domain/tools.ts'
+import type { ToolCallPart } from '#gen/portico/inference/v1/inference_pb.js'
 import { objectAt, wordAt } from '../http/json.ts'
 import type { ChatProfile } from './dialect.ts'
 
-type Proof = Pick<Called, 'signature' | 'format'>
+type Proof = Pick<ToolCallPart, 'signature' | 'format'>
 
 /** Members of `extra_content` that contain proofs of calls, and the formats of these: Vertex has used both. */
 const FORMATS: ReadonlyMap<string, string> = new Map([

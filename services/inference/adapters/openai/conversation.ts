@@ -1,4 +1,11 @@
-import { type Message, type Part, type ToolCallPart, textOf } from '#services/inference/domain/conversation.ts'
+import {
+  type Message,
+  type Part,
+  type ReasoningPart,
+  Message_Role as Role,
+  type ToolCallPart,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { isMedia, textOf } from '#services/inference/domain/conversation.ts'
 import { toUrl } from '../http/data-url.ts'
 import { writeProof } from './call-proofs.ts'
 import { type ChatContext, contentOf, piecesOf } from './pieces.ts'
@@ -9,27 +16,29 @@ type Item = Record<string, unknown>
 export function openaiMessages(messages: readonly Message[], context: ChatContext): Item[] {
   return messages.flatMap(({ role, parts }, i) => {
     const at = `messages[${i}].parts`
-    if (role === 'assistant') return assistant(parts, at, context)
-    if (role === 'tool') return results(parts, at, context)
+    if (role === Role.ASSISTANT) return assistant(parts, at, context)
+    if (role === Role.TOOL) return results(parts, at, context)
     const content = contentOf(parts, at, context)
-    return Array.isArray(content) && content.length === 0 ? [] : [{ role, content }]
+    return Array.isArray(content) && content.length === 0
+      ? []
+      : [{ role: role === Role.SYSTEM ? 'system' : 'user', content }]
   })
 }
 
 /** OpenAI refuses an empty message, so it is left out. */
 function assistant(parts: readonly Part[], at: string, context: ChatContext): Item[] {
-  const calls = parts.filter((part) => part.type === 'tool-call')
-  const refusals = parts.filter((part) => part.type === 'refusal')
-  const said = parts.filter((part) => part.type === 'text')
+  const calls = parts.flatMap(({ part }) => (part.case === 'toolCall' ? [callOf(part.value, context)] : []))
+  const refusals = parts.filter(({ part }) => part.case === 'refusal')
+  const words = parts.filter(({ part }) => part.case === 'text')
   const besides = {
     ...(refusals.length === 0 ? {} : { refusal: textOf(refusals) }),
     ...thoughts(parts, context),
     ...others(parts, at, context),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => callOf(call, context)) }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }
-  if (said.length === 0)
+  if (words.length === 0)
     return Object.keys(besides).length === 0 ? [] : [{ role: 'assistant', content: null, ...besides }]
-  return [{ role: 'assistant', content: contentOf(said, at, context), ...besides }]
+  return [{ role: 'assistant', content: contentOf(words, at, context), ...besides }]
 }
 
 function callOf(call: ToolCallPart, { profile, flat, formats }: ChatContext): Item {
@@ -46,13 +55,13 @@ function callOf(call: ToolCallPart, { profile, flat, formats }: ChatContext): It
  */
 function thoughts(parts: readonly Part[], { profile, omissions }: ChatContext): Item {
   if (profile.dialect === 'openrouter') {
-    const details = parts.flatMap((part) => {
-      if (part.type === 'reasoning') return reasoningDetails(part)
-      return part.type === 'tool-call' && part.signature ? [proofDetail(part)] : []
+    const details = parts.flatMap(({ part }) => {
+      if (part.case === 'reasoning') return reasoningDetails(part.value)
+      return part.case === 'toolCall' && part.value.signature ? [proofDetail(part.value)] : []
     })
     return details.length === 0 ? {} : { reasoning_details: details }
   }
-  const held = parts.filter((part) => part.type === 'reasoning')
+  const held = parts.flatMap(({ part }) => (part.case === 'reasoning' ? [part.value] : []))
   if (held.length === 0) return {}
   const plain = held.filter(({ text, format }) => text && format === undefined)
   const without = 'Thoughts were left out: the provider does not accept them'
@@ -66,8 +75,7 @@ function proofDetail({ callId, signature, format }: ToolCallPart): Item {
   return { type: 'reasoning.encrypted', data: signature, id: callId, ...(format ? { format } : {}) }
 }
 
-function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
-  const { text, summary, signature, encrypted, id, format } = part
+function reasoningDetails({ text, summary, signature, encrypted, id, format }: ReasoningPart): Item[] {
   const known = { ...(id ? { id } : {}), ...(format ? { format } : {}) }
   const details: Item[] = []
   if (summary) details.push({ type: 'reasoning.summary', summary, ...known })
@@ -82,14 +90,15 @@ function reasoningDetails(part: Extract<Part, { type: 'reasoning' }>): Item[] {
 function others(parts: readonly Part[], at: string, { profile, omissions, formats }: ChatContext): Item {
   const images: Item[] = []
   const takesBack = profile.dialect === 'openrouter'
-  for (const [i, part] of parts.entries()) {
-    if (part.type === 'image' && takesBack) {
-      images.push({ type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png') } })
-    } else if (part.type === 'foreign') {
+  for (const [i, { part }] of parts.entries()) {
+    if (part.case === 'image' && takesBack) {
+      images.push({ type: 'image_url', image_url: { url: toUrl(part.value, 'image/png') } })
+    } else if (part.case === 'foreign') {
+      const { format } = part.value
       // The others are in warnings already (`openaiWarnings`).
-      if (takesBack || formats.includes(part.format)) omissions.add('messages', `Items of ${part.format} were left out`)
-    } else if ('source' in part) {
-      omissions.add(`${at}[${i}]`, `This provider does not accept ${part.type} in history: it was left out`)
+      if (takesBack || formats.includes(format)) omissions.add('messages', `Items of ${format} were left out`)
+    } else if (isMedia(part)) {
+      omissions.add(`${at}[${i}]`, `This provider does not accept ${part.case} in history: it was left out`)
     }
   }
   return images.length === 0 ? {} : { images }
@@ -99,12 +108,12 @@ function others(parts: readonly Part[], at: string, { profile, omissions, format
 function results(parts: readonly Part[], at: string, context: ChatContext): Item[] {
   const items: Item[] = []
   const media: Item[][] = []
-  for (const [i, part] of parts.entries()) {
-    if (part.type !== 'tool-result') continue
-    const { callId, content } = part
+  for (const [i, { part }] of parts.entries()) {
+    if (part.case !== 'toolResult') continue
+    const { callId, content } = part.value
     items.push({ role: 'tool', tool_call_id: callId, content: textOf(content) })
     const held = content.flatMap((inner, j) =>
-      'source' in inner ? piecesOf(inner, `${at}[${i}].tool_result.content[${j}]`, context) : [],
+      isMedia(inner.part) ? piecesOf(inner, `${at}[${i}].tool_result.content[${j}]`, context) : [],
     )
     if (held.length > 0) media.push([{ type: 'text', text: `Call ${callId} returned:` }, ...held])
   }

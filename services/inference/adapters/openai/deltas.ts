@@ -1,4 +1,5 @@
-import type { LogProbability } from '#services/inference/domain/generation.ts'
+import type { LogProbability } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { GrowingKind, OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { fromUrl } from '../http/data-url.ts'
@@ -9,12 +10,12 @@ import { logProbabilitiesOf } from './log-probabilities.ts'
 import type { OpenaiToolCalls } from './tool-calls.ts'
 
 /** The kind of content of a member of a message. */
-const KINDS: ReadonlyMap<string, string> = new Map([
-  ...['content', 'annotations'].map((name) => [name, 'text'] as const),
-  ...['reasoning', 'reasoning_content', 'reasoning_details'].map((name) => [name, 'reasoning'] as const),
-  ...['tool_calls', 'function_call'].map((name) => [name, 'tool-call'] as const),
-  ['refusal', 'refusal'],
-  ['images', 'image'],
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  ...['content', 'annotations'].map((name) => [name, Kind.TEXT] as const),
+  ...['reasoning', 'reasoning_content', 'reasoning_details'].map((name) => [name, Kind.REASONING] as const),
+  ...['tool_calls', 'function_call'].map((name) => [name, Kind.TOOL_CALL] as const),
+  ['refusal', Kind.REFUSAL],
+  ['images', Kind.IMAGE],
 ])
 
 /** Writes the deltas of a message as parts, each of which begins where the kind of content changes. */
@@ -26,7 +27,7 @@ export class OpenaiDeltas {
   /** Number of the open thought; undefined: the provider gives none. */
   #index: unknown
   /** The kinds of content that have begun, other than calls. */
-  readonly #begun = new Set<string>()
+  readonly #begun = new Set<Kind>()
 
   constructor(providerId: string, writer: PartWriter, calls: OpenaiToolCalls) {
     this.#providerId = providerId
@@ -40,11 +41,12 @@ export class OpenaiDeltas {
     this.#reasoning(textAt(delta.reasoning ?? delta.reasoning_content), details)
     const tokens = probabilities && logProbabilitiesOf(probabilities.content)
     const said = textAt(content)
-    if (said !== '' || tokens !== undefined) this.grow('text', said, tokens)
+    if (said !== '' || tokens !== undefined) this.grow(Kind.TEXT, said, tokens)
     else this.#pieces(content)
     const refused = textAt(refusal)
-    if (refused !== '') this.grow('refusal', refused, probabilities && logProbabilitiesOf(probabilities.refusal))
-    for (const annotation of listAt(delta.annotations)) annotate(this.#writer, this.#part('text'), objectAt(annotation))
+    if (refused !== '') this.grow(Kind.REFUSAL, refused, probabilities && logProbabilitiesOf(probabilities.refusal))
+    for (const annotation of listAt(delta.annotations))
+      annotate(this.#writer, this.#part(Kind.TEXT), objectAt(annotation))
     if (Array.isArray(calls)) {
       if (calls.length > 0) this.close()
       for (const call of calls) this.#calls.push(objectAt(call) ?? {})
@@ -57,21 +59,21 @@ export class OpenaiDeltas {
     for (const image of listAt(images)) {
       const url = textAt(objectAt(objectAt(image)?.image_url)?.url)
       if (url === '') continue
-      this.#begin('image')
-      this.#writer.whole('image', { type: 'image', ...fromUrl(url) })
+      this.#begin(Kind.IMAGE)
+      this.#writer.whole({ case: 'image', value: fromUrl(url) })
     }
   }
 
   /** What a whole message adds to the deltas: the kinds of content of which nothing has come. */
   restOf(message: JsonObject): JsonObject {
     const rest = Object.fromEntries(Object.entries(message).filter(([name]) => !this.#hasBegun(KINDS.get(name))))
-    if (!this.#begun.has('reasoning') || !Array.isArray(rest.content)) return rest
+    if (!this.#begun.has(Kind.REASONING) || !Array.isArray(rest.content)) return rest
     return { ...rest, content: rest.content.filter((piece) => objectAt(piece)?.type !== 'thinking') }
   }
 
   grow(kind: GrowingKind, text: string, tokens?: readonly LogProbability[]): void {
     // A thought ends with its proof.
-    if (kind === 'reasoning' && this.#open?.signature) this.close()
+    if (kind === Kind.REASONING && this.#open?.signature) this.close()
     this.#writer.extend(this.#part(kind), text, tokens)
   }
 
@@ -91,8 +93,8 @@ export class OpenaiDeltas {
 
   /** A piece of a content in pieces, in which Mistral's models think. */
   #piece({ type, text, thinking }: JsonObject): void {
-    if (type === 'thinking') for (const piece of listAt(thinking)) this.#say('reasoning', objectAt(piece)?.text)
-    else if (type === 'text') this.#say('text', text)
+    if (type === 'thinking') for (const piece of listAt(thinking)) this.#say(Kind.REASONING, objectAt(piece)?.text)
+    else if (type === 'text') this.#say(Kind.TEXT, text)
   }
 
   #say(kind: GrowingKind, text: unknown): void {
@@ -105,19 +107,19 @@ export class OpenaiDeltas {
     let rest = found.some((detail) => wordsOf(detail) !== '') ? '' : text
     for (const detail of found) {
       if (detail.type === 'reasoning.encrypted') {
-        this.#begin('reasoning')
-        const hidden = { encrypted: wordAt(detail.data), id: wordAt(detail.id), format: wordAt(detail.format) }
-        this.#writer.whole('reasoning', { type: 'reasoning', ...hidden })
+        this.#begin(Kind.REASONING)
+        const value = { encrypted: wordAt(detail.data), id: wordAt(detail.id), format: wordAt(detail.format) }
+        this.#writer.whole({ case: 'reasoning', value })
       } else {
         this.#think(detail, wordsOf(detail) || rest)
         rest = ''
       }
     }
-    if (rest !== '') this.grow('reasoning', rest)
+    if (rest !== '') this.grow(Kind.REASONING, rest)
   }
 
   #think(detail: JsonObject, words: string): void {
-    const kind = detail.type === 'reasoning.summary' ? 'reasoning-summary' : 'reasoning'
+    const kind = detail.type === 'reasoning.summary' ? Kind.REASONING_SUMMARY : Kind.REASONING
     const signature = textAt(detail.signature)
     if (this.#open?.kind !== kind || !this.#continues(this.#open, detail, words)) {
       // It says something about a thought that has ended.
@@ -143,19 +145,19 @@ export class OpenaiDeltas {
 
   #part(kind: GrowingKind): OpenPart {
     if (this.#open?.kind === kind) return this.#open
-    this.#begin(kind === 'reasoning-summary' ? 'reasoning' : kind)
+    this.#begin(kind === Kind.REASONING_SUMMARY ? Kind.REASONING : kind)
     this.#open = this.#writer.start(kind)
     return this.#open
   }
 
-  #begin(kind: GrowingKind | 'image'): void {
+  #begin(kind: GrowingKind | Kind.IMAGE): void {
     this.close()
     this.#calls.startHeld()
     this.#begun.add(kind)
   }
 
-  #hasBegun(kind: string | undefined): boolean {
-    return kind === 'tool-call' ? this.#calls.count > 0 : kind !== undefined && this.#begun.has(kind)
+  #hasBegun(kind: Kind | undefined): boolean {
+    return kind === Kind.TOOL_CALL ? this.#calls.count > 0 : kind !== undefined && this.#begun.has(kind)
   }
 }
 

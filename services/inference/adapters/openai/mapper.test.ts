@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationEvent } from '#services/inference/domain/generation.ts'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
+import { type FlatEvent, flat } from '#test/support/generation.ts'
 import { openaiError } from './error.ts'
 import { OpenaiMapper } from './mapper.ts'
 
@@ -12,7 +13,7 @@ test('a reason that is a member of every object is as unknown as any other', () 
   for (const word of INHERITED) {
     const mapper = new OpenaiMapper('p', [])
     mapper.whole({ choices: [{ message: { content: 'a' }, finish_reason: word }] })
-    assert.deepEqual(mapper.take().at(-1), { type: 'finished', reason: 'other', rawReason: word })
+    assert.deepEqual(flat(mapper.take()).at(-1), { case: 'finished', reason: FinishReason.OTHER, rawReason: word })
   }
 })
 
@@ -25,24 +26,24 @@ test('the same holds for the type of an error', () => {
 })
 
 test('content may come in pieces, as Mistral’s models give it when they think', () => {
-  const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+  const thinking = (text: string) => ({ type: 'thinking', thinking: [{ case: 'text', text }] })
   const text = (text: string) => ({ type: 'text', text })
-  const partsOf = (events: readonly GenerationEvent[]) =>
-    events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+  const partsOf = (events: readonly FlatEvent[]) =>
+    events.flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
   const expected = [
-    { type: 'reasoning', text: 'So it is.' },
-    { type: 'text', text: 'It is so.' },
+    { case: 'reasoning', text: 'So it is.' },
+    { case: 'text', text: 'It is so.' },
   ]
   const whole = new OpenaiMapper('p', [])
   const content = [thinking('So it is.'), text('It is so.'), { type: 'reference', reference_ids: [1] }]
   whole.whole({ choices: [{ message: { content }, finish_reason: 'stop' }] })
-  assert.deepEqual(partsOf(whole.take()), expected)
+  assert.deepEqual(partsOf(flat(whole.take())), expected)
   const streamed = new OpenaiMapper('p', [])
   for (const content of [[thinking('So ')], [thinking('it is.')], [text('It ')], 'is so.']) {
     streamed.push(JSON.stringify({ choices: [{ delta: { content } }] }))
   }
   streamed.push('[DONE]')
-  assert.deepEqual(partsOf(streamed.take()), expected)
+  assert.deepEqual(partsOf(flat(streamed.take())), expected)
 })
 
 test('a place of a source that no answer could have is none', () => {
@@ -50,8 +51,6 @@ test('a place of a source that no answer could have is none', () => {
   const mapper = new OpenaiMapper('p', [])
   const message = { content: 'a', annotations: [{ type: 'url_citation', url_citation: cited }] }
   mapper.whole({ choices: [{ message, finish_reason: 'stop' }] })
-  const source = mapper.take().find(({ type }) => type === 'source')
-  const place = { start: undefined, end: undefined }
-  const rest = { partIndex: 0, url: cited.url, title: undefined, citedText: undefined }
-  assert.deepEqual(source, { type: 'source', source: { ...rest, ...place } })
+  const source = flat(mapper.take()).find(({ case: name }) => name === 'source')
+  assert.deepEqual(source, { case: 'source', partIndex: 0, url: cited.url })
 })

@@ -1,5 +1,7 @@
+import { FinishReason, type Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
-import type { FinishReason, GenerationEvent, Warning } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent } from '#services/inference/domain/generation.ts'
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { listAt, objectAt, textAt, wordAt } from '../http/json.ts'
@@ -12,15 +14,13 @@ import { DeltaTemplate } from './template.ts'
 import { OpenaiToolCalls } from './tool-calls.ts'
 import { openaiUsage } from './usage.ts'
 
-const REASONS: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    stop: 'stop',
-    length: 'length',
-    tool_calls: 'tool-calls',
-    function_call: 'tool-calls',
-    content_filter: 'content-filter',
-  }),
-)
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', FinishReason.STOP],
+  ['length', FinishReason.LENGTH],
+  ['tool_calls', FinishReason.TOOL_CALLS],
+  ['function_call', FinishReason.TOOL_CALLS],
+  ['content_filter', FinishReason.CONTENT_FILTER],
+])
 
 /**
  * Converts a chat completion, whole or streamed, to events; a whole message is one delta. Unknown members are ignored.
@@ -59,7 +59,7 @@ export class OpenaiMapper implements ProviderMapper {
     const text = this.#template.match(data)
     if (data === '[DONE]') this.#finish()
     else if (text === undefined) this.#chunk(data)
-    else this.#deltas.grow('text', text)
+    else this.#deltas.grow(Kind.TEXT, text)
   }
 
   get over(): boolean {
@@ -77,7 +77,7 @@ export class OpenaiMapper implements ProviderMapper {
     if (objectAt(chunk.usage) === undefined && choice !== undefined && !choice.finish_reason) this.#learn(data, choice)
   }
 
-  take(): GenerationEvent[] {
+  take(): ProviderEvent[] {
     return this.#writer.take()
   }
 
@@ -95,7 +95,7 @@ export class OpenaiMapper implements ProviderMapper {
   overflow(rawReason: string): void {
     const isRefused = !this.#writer.begun
     this.#writer.begin()
-    if (isRefused) this.#writer.push(NOTHING_USED)
+    if (isRefused) this.#writer.report(NOTHING_USED)
     this.#reason = 'length'
     this.#rawReason = rawReason
     this.#finish(true)
@@ -125,8 +125,7 @@ export class OpenaiMapper implements ProviderMapper {
     const reported = objectAt(chunk.usage)
     const usage = reported === undefined ? undefined : openaiUsage(reported)
     if (usage === undefined) return false
-    const cost = reportedCost(reported ?? {})
-    this.#writer.push({ type: 'usage', usage, ...(cost === undefined ? {} : { cost }) })
+    this.#writer.report({ usage, cost: reportedCost(reported ?? {}) })
     return true
   }
 
@@ -172,11 +171,8 @@ export class OpenaiMapper implements ProviderMapper {
     if (!this.#writer.begun) throw unavailable(this.#providerId, 'The answer is empty')
     // Some servers give `stop` beside tool calls, or no reason at all.
     const waits = this.#calls.count > 0 && (this.#reason === 'stop' || this.#reason === '')
-    const reason = waits ? 'tool-calls' : (REASONS.get(this.#reason) ?? 'other')
-    const stopText = this.#stopText
-    const serviceTier = this.#serviceTier
-    const details = { ...(stopText && { stopText }), ...(serviceTier && { serviceTier }) }
-    this.#writer.finish(reason, this.#rawReason, details)
+    const reason = waits ? FinishReason.TOOL_CALLS : (REASONS.get(this.#reason) ?? FinishReason.OTHER)
+    this.#writer.finish(reason, this.#rawReason, { stopText: this.#stopText, serviceTier: this.#serviceTier })
   }
 }
 

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import {
+  FinishReason,
+  ToolChoice_Mode as Mode,
+  Message_Role as Role,
+  type Tool,
+  ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent } from '#services/inference/domain/generation.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
-import type { Tool } from '#services/inference/domain/tools.ts'
 import type { JsonObject } from '#shared/json.ts'
-import { generationRequest } from '#test/support/generation.ts'
+import { type FlatEvent, flat, generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 import { OpenaiMapper } from './mapper.ts'
 import { openaiBody } from './request.ts'
 import { openaiWarnings } from './warnings.ts'
 
-function requestOf(dialect: OpenaiDialect, request: Partial<GenerationRequest>, more: Partial<ChatProfile> = {}) {
+function requestOf(dialect: OpenaiDialect, request: RequestInit, more: Partial<ChatProfile> = {}) {
   const profile = { dialect, reasoningContent: false, isGoogle: false, ...more }
   const full = generationRequest(request)
   const omissions = new Omissions(openaiWarnings(full, profile))
@@ -45,13 +53,11 @@ test('each dialect gets the settings that it has; others are named', () => {
 test('response formats and pictures that only open models support are not sent to OpenAI', () => {
   const providerBody = { modalities: ['text', 'image'], image_config: { size: 'big' }, own: 1 }
   const pictures = ['provider_body.image_config', 'provider_body.modalities']
-  for (const [responseFormat, sent] of [
-    [
-      { type: 'grammar', grammar: 'root ::= "x"' },
-      { type: 'grammar', grammar: 'root ::= "x"' },
-    ],
-    [{ type: 'python' }, { type: 'python' }],
+  for (const [format, sent] of [
+    [{ case: 'grammar', value: { grammar: 'root ::= "x"' } } as const, { type: 'grammar', grammar: 'root ::= "x"' }],
+    [{ case: 'python', value: {} } as const, { type: 'python' }],
   ] as const) {
+    const responseFormat = { format } as RequestInit['responseFormat']
     for (const dialect of ['openrouter', 'compatible'] as const) {
       const { body, warnings } = requestOf(dialect, { responseFormat, providerBody })
       const { modalities, image_config, own } = body
@@ -66,17 +72,12 @@ test('response formats and pictures that only open models support are not sent t
   }
 })
 
-const patch: Tool = {
-  name: 'patch',
-  parameters: undefined,
-  strict: undefined,
-  custom: { syntax: 'regex', grammar: 'x' },
-}
-const call = { type: 'tool-call', callId: 'c1', name: 'patch', arguments: 'diff', custom: true } as const
+const patch = create(ToolSchema, { name: 'patch', custom: { syntax: 'regex', grammar: 'x' } })
+const call = { callId: 'c1', name: 'patch', arguments: 'diff', custom: true }
 
 test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one of a function, and one that is demanded is refused', () => {
-  const request = { tools: [patch], toolChoice: { mode: 'named', name: 'patch' } } as const
-  const messages = [{ role: 'assistant', parts: [call] }] as const
+  const request = { tools: [patch], toolChoice: { mode: Mode.NAMED, name: 'patch' } } as const
+  const messages = [{ role: Role.ASSISTANT, parts: [part('toolCall', call)] }]
   const { body } = requestOf('openai', { ...request, messages })
   const format = { type: 'grammar', grammar: { syntax: 'regex', definition: 'x' } }
   assert.deepEqual(body.tools, [{ type: 'custom', custom: { name: 'patch', description: undefined, format } }])
@@ -94,16 +95,16 @@ test('OpenAI takes custom tools; elsewhere one is left out, a call of it is one 
 
 test('what only another kind of provider knows is left out and reported: hosted tools, items, extensions, proofs', () => {
   const format = 'openai-responses-v1'
-  const request: Partial<GenerationRequest> = {
+  const request: RequestInit = {
     hostedTools: [{ format, definition: { type: 'web_search' } }],
     extensions: [{ format, headers: {}, body: { background: true } }],
     messages: [
       {
-        role: 'assistant',
+        role: Role.ASSISTANT,
         parts: [
-          { type: 'foreign', format, item: { type: 'web_search_call' } },
-          { type: 'reasoning', encrypted: 'e', format },
-          { type: 'text', text: 'Hi' },
+          part('foreign', { format, item: { type: 'web_search_call' } }),
+          part('reasoning', { encrypted: 'e', format }),
+          part('text', { text: 'Hi' }),
         ],
       },
     ],
@@ -121,7 +122,7 @@ test('what only another kind of provider knows is left out and reported: hosted 
   assert.deepEqual(details, [{ type: 'reasoning.encrypted', data: 'e', format }])
   assert.ok(routedWarnings.includes('messages') && !routedWarnings.includes('messages[0].parts[1]'))
   assert.throws(
-    () => requestOf('openai', { ...request, toolChoice: { mode: 'hosted', name: 'web_search' } }),
+    () => requestOf('openai', { ...request, toolChoice: { mode: Mode.HOSTED, name: 'web_search' } }),
     reasonOfRejection('REQUEST_INVALID'),
   )
 })
@@ -134,7 +135,7 @@ test('the proof of a call goes back as it came, to Google and to proxies before 
   ] as const) {
     const extra = { [member]: { thought_signature: 'sig' } }
     const called = { id: 'c1', function: { name: 'patch', arguments: '{}' }, extra_content: extra }
-    const messages = [{ role: 'assistant', parts: partsOf(whole({ tool_calls: [called] }, [])) }] as const
+    const messages = [{ role: Role.ASSISTANT, parts: endedIn(whole({ tool_calls: [called] }, [])) }]
     for (const [dialect, modelId, isGoogle] of [
       ['compatible', 'model', true],
       ['compatible', 'google/Gemini-3-pro', false],
@@ -153,28 +154,30 @@ test('the proof of a call goes back as it came, to Google and to proxies before 
   }
 })
 
-function whole(message: JsonObject, tools: readonly Tool[]): GenerationEvent[] {
+function whole(message: JsonObject, tools: readonly Tool[]): ProviderEvent[] {
   const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
   mapper.whole({ choices: [{ message, finish_reason: 'stop' }] })
   return mapper.take()
 }
 
-const partsOf = (events: readonly GenerationEvent[]) =>
-  events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : []))
+/** The parts that have ended, as messages. */
+const endedIn = (events: readonly ProviderEvent[]) =>
+  events.flatMap(({ event }) => (event.case === 'partEnded' && event.value.part ? [event.value.part] : []))
+
+const partsOf = (events: readonly FlatEvent[]) =>
+  events.flatMap((event) => (event.case === 'partEnded' ? [event.part] : []))
 
 test('tools of namespaces have one name each at a provider that knows none, and a call finds its tool again', () => {
-  const tool = (name: string, namespace?: string): Tool => {
-    const group = namespace === undefined ? undefined : { name: namespace, description: undefined }
-    return { name, parameters: undefined, strict: undefined, namespace: group }
-  }
+  const tool = (name: string, namespace?: string): Tool =>
+    create(ToolSchema, { name, namespace: namespace === undefined ? undefined : { name: namespace } })
   const tools = [tool('list', 'a'), tool('list', 'b'), tool('read', 'a'), tool('write')]
   const { body } = requestOf('compatible', { tools })
   const names = Object(body.tools).map(({ function: { name } }: { function: { name: string } }) => name)
   assert.deepEqual(names, ['a_list', 'b_list', 'read', 'write'])
   const calls = names.map((name: string) => ({ id: name, function: { name, arguments: '{}' } }))
-  const called = partsOf(whole({ tool_calls: calls }, tools))
+  const called = partsOf(flat(whole({ tool_calls: calls }, tools)))
   assert.deepEqual(
-    called.map((part) => part.type === 'tool-call' && [part.name, part.namespace]),
+    called.map((part) => part.case === 'toolCall' && [part.name, part.namespace]),
     [
       ['list', 'a'],
       ['list', 'b'],
@@ -186,8 +189,8 @@ test('tools of namespaces have one name each at a provider that knows none, and 
 
 test('OpenRouter gets the proof of a call by the id of the call, whoever made it', () => {
   const format = 'google-gemini-v1'
-  const parts = [{ ...call, custom: false, arguments: '{}', signature: 'sig', format }] as const
-  const { body, warnings } = requestOf('openrouter', { messages: [{ role: 'assistant', parts }] })
+  const parts = [part('toolCall', { ...call, custom: false, arguments: '{}', signature: 'sig', format })]
+  const { body, warnings } = requestOf('openrouter', { messages: [{ role: Role.ASSISTANT, parts }] })
   const [message] = body.messages as JsonObject[]
   assert.deepEqual(message?.reasoning_details, [{ type: 'reasoning.encrypted', data: 'sig', id: 'c1', format }])
   assert.deepEqual(warnings, [])
@@ -212,22 +215,28 @@ test('custom calls, proofs of calls, log probabilities, stop texts, tiers and co
       cost_details: { upstream_inference_cost: 0.02, upstream_inference_completions_cost: 0.015 },
     },
   })
-  const events = mapper.take()
+  const events = flat(mapper.take())
   assert.deepEqual(partsOf(events), [
-    { type: 'text', text: 'Hi' },
-    { ...call },
+    { case: 'text', text: 'Hi' },
+    { case: 'toolCall', ...call },
     {
-      ...{ type: 'tool-call', callId: 'c2', name: 'f', arguments: '{}' },
+      ...{ case: 'toolCall', callId: 'c2', name: 'f', arguments: '{}' },
       signature: 'sig',
       format: 'google-gemini-v1',
     },
   ])
-  const spoken = events.find(({ type }) => type === 'part-extended')
-  const token = { token: 'Hi', logProbability: -0.5, bytes: Uint8Array.of(72, 105), alternatives: [] }
-  assert.deepEqual(spoken, { type: 'part-extended', index: 0, text: 'Hi', logProbabilities: [token] })
-  const usage = events.find((event) => event.type === 'usage')
+  const spoken = events.find(({ case: name }) => name === 'partExtended')
+  const token = { token: 'Hi', logProbability: -0.5, tokenBytes: Uint8Array.of(72, 105) }
+  assert.deepEqual(spoken, { case: 'partExtended', index: 0, text: 'Hi', logProbabilities: [token] })
+  const usage = events.find((event) => event.case === 'usage')
   assert.deepEqual(usage?.cost, { nanos: 21_000_000n, outputNanos: 15_000_000n })
-  const end = { type: 'finished', reason: 'tool-calls', rawReason: 'stop', stopText: 'END', serviceTier: 'flex' }
+  const end = {
+    case: 'finished',
+    reason: FinishReason.TOOL_CALLS,
+    rawReason: 'stop',
+    stopText: 'END',
+    serviceTier: 'flex',
+  }
   assert.deepEqual(events.at(-1), end)
 })
 
@@ -240,12 +249,14 @@ test('the proof of a call is known when the call begins, even if it comes before
   for (const calls of [[proved(named, 'sig')], [proved({ id: 'c' }, 'sig'), proved(named)]]) {
     const mapper = new OpenaiMapper('p', [])
     for (const call of calls) mapper.push(JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] }))
-    const begun = mapper.take().find(({ type }) => type === 'part-started')
+    const begun = flat(mapper.take()).find(({ case: name }) => name === 'partStarted')
     const proof = { signature: 'sig', format: 'google-gemini-v1' }
-    const called = { callId: 'c', toolName: 'f', ...proof }
-    assert.deepEqual(begun, { type: 'part-started', index: 0, kind: 'tool-call', ...called })
+    const toolCall = { callId: 'c', name: 'f', ...proof }
+    assert.deepEqual(begun, { case: 'partStarted', index: 0, kind: Kind.TOOL_CALL, toolCall })
     mapper.push('[DONE]')
-    assert.deepEqual(partsOf(mapper.take()), [{ type: 'tool-call', callId: 'c', name: 'f', arguments: '{}', ...proof }])
+    assert.deepEqual(partsOf(flat(mapper.take())), [
+      { case: 'toolCall', callId: 'c', name: 'f', arguments: '{}', ...proof },
+    ])
   }
 })
 
@@ -256,8 +267,8 @@ test('a streamed text with log probabilities is parsed, whatever was learned fro
   said('a')
   said('b', { content: [{ token: 'b', logprob: -1 }] })
   said('b', { content: [{ token: 'b', logprob: -1 }] })
-  const tokens = mapper
-    .take()
-    .flatMap((event) => (event.type === 'part-extended' ? [event.logProbabilities?.length] : []))
+  const tokens = flat(mapper.take()).flatMap((event) =>
+    event.case === 'partExtended' ? [event.logProbabilities?.length] : [],
+  )
   assert.deepEqual(tokens, [undefined, 1, 1])
 })

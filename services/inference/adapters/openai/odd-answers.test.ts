@@ -1,26 +1,25 @@
 // Answers that differ from OpenAI's: what is clear is taken, and anything else is malformed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { FinishReason, ToolSchema } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { JsonObject } from '#shared/json.ts'
+import { flat } from '#test/support/generation.ts'
 import { reasonOfRejection } from '#test/support/reason-of-rejection.ts'
 import { OpenaiMapper } from './mapper.ts'
 
 const malformed = reasonOfRejection('PROVIDER_UNAVAILABLE')
-const tools = ['get', 'get_weather', 'put'].map((name) => ({
-  name,
-  description: '',
-  parameters: {},
-  strict: undefined,
-}))
+const tools = ['get', 'get_weather', 'put'].map((name) => create(ToolSchema, { name, description: '', parameters: {} }))
 
 /** The parts and the reason of an answer. */
 function read(mapper: OpenaiMapper) {
-  const events = mapper.take()
+  const events = flat(mapper.take())
   const last = events.at(-1)
   return {
-    parts: events.flatMap((event) => (event.type === 'part-ended' ? [event.part] : [])),
-    reason: last?.type === 'finished' ? last.reason : undefined,
+    parts: events.flatMap((event) => (event.case === 'partEnded' ? [event.part] : [])),
+    reason: last?.case === 'finished' ? last.reason : undefined,
   }
 }
 
@@ -41,14 +40,17 @@ const message = (message: JsonObject, finish = 'stop') => ({ choices: [{ index: 
 const delta = (delta: JsonObject, finish: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 })
-const call = (name: string, json: string, callId = 'c') => ({ type: 'tool-call', callId, name, arguments: json })
-const text = (text: string) => ({ type: 'text', text })
+const call = (name: string, json: string, callId = 'c') => ({
+  ...{ case: 'toolCall', callId, name },
+  ...(json && { arguments: json }),
+})
+const text = (text: string) => ({ case: 'text', text })
 
 test('arguments may be an object, and nothing else but a text', () => {
   const called = (args: JsonObject[string]) => ({
     tool_calls: [{ id: 'c', function: { name: 'put', arguments: args } }],
   })
-  const one = { parts: [call('put', '{"a":1}')], reason: 'tool-calls' }
+  const one = { parts: [call('put', '{"a":1}')], reason: FinishReason.TOOL_CALLS }
   assert.deepEqual(whole(message(called({ a: 1 }), 'tool_calls')), one)
   assert.deepEqual(streamed(delta(called({ a: 1 }), 'tool_calls')), one)
   assert.deepEqual(whole(message(called(null))).parts, [call('put', '')])
@@ -79,7 +81,7 @@ test('a call in the form of OpenAI’s first tools is a call, unless it is there
   const once = { name: 'put', arguments: '{"a":1}' }
   for (const finish of ['function_call', 'stop']) {
     const { parts, reason } = whole(message({ content: null, function_call: once }, finish))
-    assert.deepEqual([own(parts), reason], [[call('put', '{"a":1}')], 'tool-calls'])
+    assert.deepEqual([own(parts), reason], [[call('put', '{"a":1}')], FinishReason.TOOL_CALLS])
   }
   const { parts, reason } = streamed(
     delta({ role: 'assistant', function_call: { name: 'put', arguments: '' } }),
@@ -87,7 +89,7 @@ test('a call in the form of OpenAI’s first tools is a call, unless it is there
     delta({ function_call: { arguments: ':1}' } }),
     delta({}, 'function_call'),
   )
-  assert.deepEqual([own(parts), reason], [[call('put', '{"a":1}')], 'tool-calls'])
+  assert.deepEqual([own(parts), reason], [[call('put', '{"a":1}')], FinishReason.TOOL_CALLS])
   const both = { tool_calls: [{ id: 'c', function: once }], function_call: once }
   assert.deepEqual(whole(message(both)).parts, [call('put', '{"a":1}')])
 })
@@ -103,13 +105,13 @@ test('a content is a text, or a list of pieces, or none', () => {
 
 test('a stream may be one whole message, or repeat itself as one', () => {
   const said = message({ role: 'assistant', content: 'a' })
-  assert.deepEqual(streamed(said), { parts: [text('a')], reason: 'stop' })
+  assert.deepEqual(streamed(said), { parts: [text('a')], reason: FinishReason.STOP })
   const tools = [{ function: { name: 'put', arguments: '{}' } }, { function: { name: 'put', arguments: '[]' } }]
   const { parts } = streamed(message({ tool_calls: tools }, 'tool_calls'))
   assert.deepEqual(parts.length, 2)
   const begun = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] }
   for (const first of [begun, message({ content: 'a' })]) {
-    assert.deepEqual(streamed(first, said), { parts: [text('a')], reason: 'stop' })
+    assert.deepEqual(streamed(first, said), { parts: [text('a')], reason: FinishReason.STOP })
   }
   const empty: JsonObject[] = [{}, { name: '', arguments: '' }]
   for (const none of empty) {
@@ -121,7 +123,7 @@ test('a stream may be one whole message, or repeat itself as one', () => {
 test('a message at the end adds the kinds of content of which nothing was streamed', () => {
   const calls = { tool_calls: [{ id: 'c', function: { name: 'put', arguments: '{"a":1}' } }] }
   const said = { role: 'assistant', content: 'a', reasoning_content: 'hm', refusal: null }
-  const thought = { type: 'reasoning', text: 'hm' }
+  const thought = { case: 'reasoning', text: 'hm' }
   const put = call('put', '{"a":1}')
   assert.deepEqual(streamed(delta({ reasoning: 'hm' }), message(said)).parts, [thought, text('a')])
   assert.deepEqual(streamed(delta({ reasoning: 'hm' }), delta({ content: 'a' }), message(said)).parts, [
@@ -129,11 +131,17 @@ test('a message at the end adds the kinds of content of which nothing was stream
     text('a'),
   ])
   const last = message({ ...said, reasoning_content: null, ...calls }, 'tool_calls')
-  assert.deepEqual(streamed(delta({ content: 'a' }), last), { parts: [text('a'), put], reason: 'tool-calls' })
+  assert.deepEqual(streamed(delta({ content: 'a' }), last), {
+    parts: [text('a'), put],
+    reason: FinishReason.TOOL_CALLS,
+  })
   assert.deepEqual(streamed(delta(calls), last).parts, [text('a'), put])
   const scored = { ...last.choices[0], logprobs: { content: [{ token: 'a', logprob: -1, top_logprobs: [] }] } }
   assert.deepEqual(streamed(delta({ content: 'a' }), { choices: [scored] }).parts, [text('a'), put])
-  const pieces = [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }, text('a')]
+  const pieces: JsonObject[] = [
+    { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+    { type: 'text', text: 'a' },
+  ]
   assert.deepEqual(streamed(delta({ reasoning: 'hm' }), message({ content: pieces })).parts, [thought, text('a')])
 })
 
@@ -155,13 +163,13 @@ test('the choice with the lowest index counts, wherever it is', () => {
     { choices: [one(0, a2, 'stop')] },
     '[DONE]',
   ]
-  assert.deepEqual(streamed(...chunks), { parts: [text('AA2')], reason: 'stop' })
+  assert.deepEqual(streamed(...chunks), { parts: [text('AA2')], reason: FinishReason.STOP })
   const choices = ['B', 'A'].map((content, at) => one(1 - at, { message: { content } }, 'stop'))
   assert.deepEqual(whole({ choices }).parts, [text('A')])
   assert.deepEqual(whole({ choices: choices.slice(0, 1) }).parts, [text('B')])
   const others = ['B', 'B2'].map((content) => ({ choices: [one(1, { delta: { content } }, null)] }))
   const ended = { choices: [{ delta: {}, finish_reason: 'length' }] }
-  assert.deepEqual(streamed(...others, ended), { parts: [text('BB2')], reason: 'length' })
+  assert.deepEqual(streamed(...others, ended), { parts: [text('BB2')], reason: FinishReason.LENGTH })
 })
 
 const named = (name: string, args = '') =>
@@ -193,10 +201,10 @@ test('calls keep their order, among themselves and among other parts, though a n
   const called = (name: string, index: number) => ({ index, id: name, function: { name, arguments: '' } })
   const [get, put] = [called('get', 0), called('put', 1)]
   const begun = (mapper: OpenaiMapper) =>
-    mapper.take().flatMap((event) => (event.type === 'part-started' ? [event.callId ?? event.kind] : []))
+    flat(mapper.take()).flatMap((event) => (event.case === 'partStarted' ? [event.toolCall?.callId ?? event.kind] : []))
   const once = new OpenaiMapper('p', [], new FlatTools(tools))
   once.whole(message({ tool_calls: [get, put], images: [image] }))
-  assert.deepEqual(begun(once), ['get', 'put', 'image'])
+  assert.deepEqual(begun(once), ['get', 'put', Kind.IMAGE])
   for (const [type, said] of Object.entries<JsonObject>({
     put: { tool_calls: [put] },
     text: { content: 'a' },
@@ -207,14 +215,17 @@ test('calls keep their order, among themselves and among other parts, though a n
     for (const piece of [{ tool_calls: [get] }, said]) mapper.push(JSON.stringify(delta(piece)))
     mapper.push(JSON.stringify(delta({}, 'tool_calls')))
     mapper.end()
-    assert.deepEqual(begun(mapper), ['get', type])
+    assert.deepEqual(begun(mapper), [
+      'get',
+      { text: Kind.TEXT, image: Kind.IMAGE, reasoning: Kind.REASONING }[type] ?? type,
+    ])
   }
 })
 
 test('a name that cannot go on shows its tool at once', () => {
   const mapper = new OpenaiMapper('p', [], new FlatTools(tools))
   mapper.push(JSON.stringify(named('put')))
-  assert.equal(mapper.take().at(-1)?.type, 'part-started')
+  assert.equal(flat(mapper.take()).at(-1)?.case, 'partStarted')
   mapper.push(JSON.stringify(named('put')))
-  assert.deepEqual(mapper.take(), [])
+  assert.deepEqual(flat(mapper.take()), [])
 })

@@ -1,7 +1,7 @@
-import { type MediaPart, type Part, textOf } from '#services/inference/domain/conversation.ts'
+import type { MediaPart, Part } from '#gen/portico/inference/v1/inference_pb.js'
 import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { Omissions } from '#services/inference/domain/omissions.ts'
-import { base64, fromUrl, toUrl } from '../http/data-url.ts'
+import { base64, inline, toUrl } from '../http/data-url.ts'
 import { audioFormatOf } from './audio-formats.ts'
 import type { ChatProfile } from './dialect.ts'
 
@@ -20,13 +20,13 @@ export interface ChatContext {
 export function contentOf(parts: readonly Part[], at: string, context: ChatContext): string | Item[] {
   const [first] = parts
   const marked = first !== undefined && isMarked(first, context)
-  if (parts.length === 1 && first?.type === 'text' && !marked) return first.text
+  if (parts.length === 1 && first?.part.case === 'text' && !marked) return first.part.value.text
   return parts.flatMap((part, i) => piecesOf(part, `${at}[${i}]`, context))
 }
 
 /** OpenAI caches automatically and refuses markers; what most other servers do with one is unknown. */
-function isMarked({ cache }: Part, { profile: { dialect } }: ChatContext): boolean {
-  return cache !== undefined && dialect !== 'openai' && (dialect === 'openrouter' || cache.hint !== true)
+function isMarked({ cacheControl }: Part, { profile: { dialect } }: ChatContext): boolean {
+  return cacheControl !== undefined && dialect !== 'openai' && (dialect === 'openrouter' || !cacheControl.hint)
 }
 
 /** The piece of a content that a part is; none: it is left out. */
@@ -34,29 +34,28 @@ export function piecesOf(part: Part, at: string, context: ChatContext): Item[] {
   const piece = pieceOf(part, at, context)
   if (piece === undefined) return []
   if (!isMarked(part, context)) return [piece]
-  const { ttl } = part.cache ?? {}
+  const { ttl } = part.cacheControl ?? {}
   return [{ ...piece, cache_control: { type: 'ephemeral', ...(ttl ? { ttl } : {}) } }]
 }
 
-function pieceOf(part: Part, at: string, context: ChatContext): Item | undefined {
+function pieceOf({ part }: Part, at: string, context: ChatContext): Item | undefined {
   const { profile, omissions } = context
-  switch (part.type) {
+  switch (part.case) {
     case 'text':
     case 'refusal':
-      return { type: 'text', text: textOf([part]) }
+      return { type: 'text', text: part.value.text }
     case 'image': {
-      const detail = part.detail ? { detail: part.detail } : {}
-      return { type: 'image_url', image_url: { url: toUrl(part.source, part.mime || 'image/png'), ...detail } }
+      const detail = part.value.detail ? { detail: part.value.detail } : {}
+      return { type: 'image_url', image_url: { url: toUrl(part.value, 'image/png'), ...detail } }
     }
     case 'file': {
-      const name = part.name ? { filename: part.name } : {}
-      return { type: 'file', file: { ...name, file_data: toUrl(part.source, part.mime) } }
+      const name = part.value.name ? { filename: part.value.name } : {}
+      return { type: 'file', file: { ...name, file_data: toUrl(part.value) } }
     }
     case 'audio':
-      return sound(part, at, context)
+      return sound(part.value, at, context)
     case 'video':
-      if (profile.dialect !== 'openai')
-        return { type: 'video_url', video_url: { url: toUrl(part.source, part.mime || 'video/mp4') } }
+      if (profile.dialect !== 'openai') return { type: 'video_url', video_url: { url: toUrl(part.value, 'video/mp4') } }
       omissions.add(at, 'This provider does not support video: it was left out')
       return undefined
     default:
@@ -65,15 +64,14 @@ function pieceOf(part: Part, at: string, context: ChatContext): Item | undefined
 }
 
 /** OpenAI accepts two formats of sound, and nobody its address. */
-function sound({ source, mime }: MediaPart, at: string, { profile, omissions }: ChatContext): Item | undefined {
-  const inline = 'url' in source ? fromUrl(source.url) : { source, mime }
-  const type = mime || inline.mime || 'unknown'
+function sound(media: MediaPart, at: string, { profile, omissions }: ChatContext): Item | undefined {
+  const { source, mime } = inline(media)
+  const type = mime || 'unknown'
   const format = audioFormatOf(type)
   const isTaken = format !== undefined && (profile.dialect !== 'openai' || format === 'wav' || format === 'mp3')
-  if (isTaken && 'data' in inline.source) {
-    return { type: 'input_audio', input_audio: { data: base64(inline.source.data), format } }
-  }
-  const what = 'data' in inline.source ? `of the type ${type.slice(0, 64)}` : 'by its address'
+  if (isTaken && source.case === 'data')
+    return { type: 'input_audio', input_audio: { data: base64(source.value), format } }
+  const what = source.case === 'data' ? `of the type ${type.slice(0, 64)}` : 'by its address'
   omissions.add(at, `This provider does not support sound ${what}: it was left out`)
   return undefined
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { eventsOf } from '#test/support/generation.ts'
 import { fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
@@ -28,19 +30,19 @@ async function open(id: string, name: string) {
   }
 }
 
-const whole = (type: 'text', text: string) => ({ type, text })
-const thought = { type: 'reasoning' }
+const whole = (kind: 'text', text: string) => ({ case: kind, text })
+const thought = { case: 'reasoning' }
 const format = 'anthropic-claude-v1'
 
 test('text: deltas, the whole text, usage from the last chunk, which has no choice', async () => {
   await using opened = await open('openai', 'openai-text.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started', warnings: [] },
-    { type: 'part-started', index: 0, kind: 'text' },
-    { type: 'part-extended', index: 0, text: 'Grüße' },
-    { type: 'part-extended', index: 0, text: ' 🌍!' },
+    { case: 'started' },
+    { case: 'partStarted', index: 0, kind: Kind.TEXT },
+    { case: 'partExtended', index: 0, text: 'Grüße' },
+    { case: 'partExtended', index: 0, text: ' 🌍!' },
     {
-      type: 'usage',
+      case: 'usage',
       usage: {
         inputTokens: 1200n,
         outputTokens: 12n,
@@ -49,82 +51,78 @@ test('text: deltas, the whole text, usage from the last chunk, which has no choi
         reasoningTokens: 8n,
       },
     },
-    { type: 'part-ended', index: 0, part: whole('text', 'Grüße 🌍!') },
-    { type: 'finished', reason: 'stop', rawReason: 'stop', serviceTier: 'default' },
+    { case: 'partEnded', index: 0, part: whole('text', 'Grüße 🌍!') },
+    { case: 'finished', reason: FinishReason.STOP, rawReason: 'stop', serviceTier: 'default' },
   ])
 })
 
 test('several tool calls are distinguished by their index', async () => {
   await using opened = await open('openai', 'openai-tools.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started', warnings: [] },
-    { type: 'part-started', index: 0, kind: 'tool-call', callId: 'call_A', toolName: 'list' },
-    { type: 'part-extended', index: 0, text: '{"path"' },
-    { type: 'part-extended', index: 0, text: ':"."}' },
-    { type: 'part-started', index: 1, kind: 'tool-call', callId: 'call_B', toolName: 'read' },
-    { type: 'part-extended', index: 1, text: '{}' },
+    { case: 'started' },
+    { case: 'partStarted', index: 0, kind: Kind.TOOL_CALL, toolCall: { callId: 'call_A', name: 'list' } },
+    { case: 'partExtended', index: 0, text: '{"path"' },
+    { case: 'partExtended', index: 0, text: ':"."}' },
+    { case: 'partStarted', index: 1, kind: Kind.TOOL_CALL, toolCall: { callId: 'call_B', name: 'read' } },
+    { case: 'partExtended', index: 1, text: '{}' },
     {
-      type: 'usage',
+      case: 'usage',
       usage: { inputTokens: 80n, outputTokens: 30n, cacheReadTokens: 0n, cacheWriteTokens: 0n, reasoningTokens: 0n },
     },
     {
-      type: 'part-ended',
+      case: 'partEnded',
       index: 0,
-      part: { type: 'tool-call', callId: 'call_A', name: 'list', arguments: '{"path":"."}' },
+      part: { case: 'toolCall', callId: 'call_A', name: 'list', arguments: '{"path":"."}' },
     },
-    { type: 'part-ended', index: 1, part: { type: 'tool-call', callId: 'call_B', name: 'read', arguments: '{}' } },
-    { type: 'finished', reason: 'tool-calls', rawReason: 'tool_calls' },
+    { case: 'partEnded', index: 1, part: { case: 'toolCall', callId: 'call_B', name: 'read', arguments: '{}' } },
+    { case: 'finished', reason: FinishReason.TOOL_CALLS, rawReason: 'tool_calls' },
   ])
 })
 
 test('OpenRouter: comments are passed over, thoughts keep their signature, pictures come whole, usage stands beside a choice', async () => {
   await using opened = await open('openrouter', 'openrouter-reasoning.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started', warnings: [] },
-    { type: 'part-started', index: 0, kind: 'reasoning' },
-    { type: 'part-extended', index: 0, text: 'Let me ' },
-    { type: 'part-extended', index: 0, text: 'see.' },
-    { type: 'part-ended', index: 0, part: { ...thought, text: 'Let me see.', signature: 'c2ln', format } },
-    { type: 'part-started', index: 1, kind: 'text' },
-    { type: 'part-extended', index: 1, text: 'Here: ' },
-    { type: 'part-ended', index: 1, part: whole('text', 'Here: ') },
-    { type: 'part-started', index: 2, kind: 'image' },
+    { case: 'started' },
+    { case: 'partStarted', index: 0, kind: Kind.REASONING },
+    { case: 'partExtended', index: 0, text: 'Let me ' },
+    { case: 'partExtended', index: 0, text: 'see.' },
+    { case: 'partEnded', index: 0, part: { ...thought, text: 'Let me see.', signature: 'c2ln', format } },
+    { case: 'partStarted', index: 1, kind: Kind.TEXT },
+    { case: 'partExtended', index: 1, text: 'Here: ' },
+    { case: 'partEnded', index: 1, part: whole('text', 'Here: ') },
+    { case: 'partStarted', index: 2, kind: Kind.IMAGE },
     {
-      type: 'part-ended',
+      case: 'partEnded',
       index: 2,
-      part: {
-        type: 'image',
-        source: { data: Buffer.from('iVBORw==', 'base64') },
-        mime: 'image/png',
-      },
+      part: { case: 'image', source: { case: 'data', value: Buffer.from('iVBORw==', 'base64') }, mime: 'image/png' },
     },
     {
-      type: 'usage',
+      case: 'usage',
       usage: { inputTokens: 0n, outputTokens: 5n, cacheReadTokens: 0n, cacheWriteTokens: 3n, reasoningTokens: 2n },
       cost: { nanos: 100_000n, outputNanos: 0n },
     },
-    { type: 'finished', reason: 'length', rawReason: 'max_tokens' },
+    { case: 'finished', reason: FinishReason.LENGTH, rawReason: 'max_tokens' },
   ])
 })
 
 test('Ollama: calls of one index are distinguished by their id, `stop` beside calls waits for results, usage may be missing', async () => {
   await using opened = await open('ollama', 'ollama-tools.sse')
   assert.deepEqual(await eventsOf(opened.provider), [
-    { type: 'started', warnings: [] },
-    { type: 'part-started', index: 0, kind: 'reasoning' },
-    { type: 'part-extended', index: 0, text: 'Hm.' },
-    { type: 'part-ended', index: 0, part: { ...thought, text: 'Hm.' } },
-    { type: 'part-started', index: 1, kind: 'tool-call', callId: 'call_x1', toolName: 'list' },
-    { type: 'part-extended', index: 1, text: '{"path":"."}' },
-    { type: 'part-started', index: 2, kind: 'tool-call', callId: 'call_x2', toolName: 'read' },
-    { type: 'part-extended', index: 2, text: '{}' },
+    { case: 'started' },
+    { case: 'partStarted', index: 0, kind: Kind.REASONING },
+    { case: 'partExtended', index: 0, text: 'Hm.' },
+    { case: 'partEnded', index: 0, part: { ...thought, text: 'Hm.' } },
+    { case: 'partStarted', index: 1, kind: Kind.TOOL_CALL, toolCall: { callId: 'call_x1', name: 'list' } },
+    { case: 'partExtended', index: 1, text: '{"path":"."}' },
+    { case: 'partStarted', index: 2, kind: Kind.TOOL_CALL, toolCall: { callId: 'call_x2', name: 'read' } },
+    { case: 'partExtended', index: 2, text: '{}' },
     {
-      type: 'part-ended',
+      case: 'partEnded',
       index: 1,
-      part: { type: 'tool-call', callId: 'call_x1', name: 'list', arguments: '{"path":"."}' },
+      part: { case: 'toolCall', callId: 'call_x1', name: 'list', arguments: '{"path":"."}' },
     },
-    { type: 'part-ended', index: 2, part: { type: 'tool-call', callId: 'call_x2', name: 'read', arguments: '{}' } },
-    { type: 'finished', reason: 'tool-calls', rawReason: 'stop' },
+    { case: 'partEnded', index: 2, part: { case: 'toolCall', callId: 'call_x2', name: 'read', arguments: '{}' } },
+    { case: 'finished', reason: FinishReason.TOOL_CALLS, rawReason: 'stop' },
   ])
 })
 

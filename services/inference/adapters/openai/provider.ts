@@ -1,5 +1,5 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import type { CostFactors } from '#services/inference/domain/ledger/cost-factors.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
@@ -23,15 +23,15 @@ export class OpenaiProvider implements ModelProvider {
     this.#upstream = upstream
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return wholeAnswer(this.#call(request, true, signal))
   }
 
-  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return streamedAnswer(this.#call(request, false, signal))
   }
 
-  costFactors({ serviceTier, speed, reasoning }: GenerationRequest): CostFactors {
+  costFactors({ serviceTier, speed, reasoning }: ProviderRequest): CostFactors {
     const { dialect } = this.#profile
     const tier = serviceTier || (speed === 'fast' && dialect !== 'compatible' ? 'priority' : undefined)
     // OpenRouter requires more of an answer than its thoughts may take.
@@ -39,7 +39,7 @@ export class OpenaiProvider implements ModelProvider {
     return { ...tierFactors(tier, dialect === 'openai'), leastOutputTokens: budget && budget + 1 }
   }
 
-  #call(request: GenerationRequest, whole: boolean, signal: AbortSignal): ProviderCall {
+  #call(request: ProviderRequest, whole: boolean, signal: AbortSignal): ProviderCall {
     const omissions = new Omissions(openaiWarnings(request, this.#profile))
     const send: ProviderCall['send'] = async () => {
       const body = JSON.stringify(openaiBody(request, { profile: this.#profile, omissions }, whole))

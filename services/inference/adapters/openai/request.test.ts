@@ -1,51 +1,46 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '#services/inference/domain/conversation.ts'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import { ToolChoice_Mode as Mode, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import { Omissions } from '#services/inference/domain/omissions.ts'
-import { generationRequest } from '#test/support/generation.ts'
+import { generationRequest, part, type RequestInit } from '#test/support/generation.ts'
 import type { ChatProfile, OpenaiDialect } from './dialect.ts'
 import { openaiBody } from './request.ts'
 import { openaiWarnings } from './warnings.ts'
 
-function sent(request: GenerationRequest, dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) {
+function sent(request: ProviderRequest, dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) {
   const known = { dialect, reasoningContent: false, isGoogle: false, ...profile }
   const omissions = new Omissions(openaiWarnings(request, known))
   return { body: openaiBody(request, { profile: known, omissions }), warnings: omissions.warnings }
 }
 
-const png = {
-  type: 'image',
-  source: { data: Uint8Array.of(1, 2) },
-  mime: 'image/png',
-  detail: 'low',
-} as const
-const messages: Message[] = [
-  { role: 'system', parts: [{ type: 'text', text: 'Be brief.', cache: { ttl: '1h' } }] },
+const png = part('image', { source: { case: 'data', value: Uint8Array.of(1, 2) }, mime: 'image/png', detail: 'low' })
+const messages: RequestInit['messages'] = [
+  { role: Role.SYSTEM, parts: [part('text', { text: 'Be brief.' }, { cacheControl: { ttl: '1h' } })] },
   {
-    role: 'user',
+    role: Role.USER,
     parts: [
-      { type: 'text', text: 'Look' },
+      part('text', { text: 'Look' }),
       png,
-      { type: 'image', source: { url: 'https://x.test/a.png' } },
-      { type: 'file', source: { data: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' },
-      { type: 'audio', source: { data: Uint8Array.of(4) }, mime: 'audio/wav' },
+      part('image', { source: { case: 'url', value: 'https://x.test/a.png' } }),
+      part('file', { source: { case: 'data', value: Uint8Array.of(3) }, mime: 'application/pdf', name: 'a.pdf' }),
+      part('audio', { source: { case: 'data', value: Uint8Array.of(4) }, mime: 'audio/wav' }),
     ],
   },
   {
-    role: 'assistant',
+    role: Role.ASSISTANT,
     parts: [
-      { type: 'reasoning', text: 'hm', signature: 'sig', id: 'r1' },
-      { type: 'reasoning', encrypted: 'enc' },
-      { type: 'tool-call', callId: 'c1', name: 'list', arguments: '{"path":"."}' },
-      { type: 'tool-call', callId: 'c2', name: 'shot', arguments: '{}' },
+      part('reasoning', { text: 'hm', signature: 'sig', id: 'r1' }),
+      part('reasoning', { encrypted: 'enc' }),
+      part('toolCall', { callId: 'c1', name: 'list', arguments: '{"path":"."}' }),
+      part('toolCall', { callId: 'c2', name: 'shot', arguments: '{}' }),
     ],
   },
   {
-    role: 'tool',
+    role: Role.TOOL,
     parts: [
-      { type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'a\nb' }], failed: false },
-      { type: 'tool-result', callId: 'c2', content: [png], failed: false },
+      part('toolResult', { callId: 'c1', content: [part('text', { text: 'a\nb' })], failed: false }),
+      part('toolResult', { callId: 'c2', content: [png], failed: false }),
     ],
   },
 ]
@@ -53,7 +48,7 @@ const request = generationRequest({
   modelId: 'gpt',
   messages,
   tools: [{ name: 'list', description: 'Lists', parameters: { type: 'object' }, strict: true }],
-  toolChoice: { mode: 'named', name: 'list' },
+  toolChoice: { mode: Mode.NAMED, name: 'list' },
   parallelToolCalls: false,
   maxOutputTokens: 100,
   sampling: {
@@ -66,7 +61,9 @@ const request = generationRequest({
     stop: ['END'],
   },
   reasoning: { effort: 'high', summary: 'auto', maxTokens: 50 },
-  responseFormat: { type: 'json-schema', name: 'n', schema: { type: 'object' }, strict: true, description: 'd' },
+  responseFormat: {
+    format: { case: 'jsonSchema', value: { name: 'n', schema: { type: 'object' }, strict: true, description: 'd' } },
+  },
   user: 'u',
   sessionId: 'raw',
   providerSession: 's',
@@ -150,7 +147,7 @@ test('OpenRouter gets cache markers, thoughts with their proof, and its own memb
 })
 
 test('a request without settings sends none', () => {
-  assert.deepEqual(sent(generationRequest({ toolChoice: { mode: 'none' } }), 'compatible').body, {
+  assert.deepEqual(sent(generationRequest({ toolChoice: { mode: Mode.NONE } }), 'compatible').body, {
     model: 'model',
     messages: [{ role: 'user', content: 'Hello' }],
     stream: true,
@@ -159,16 +156,16 @@ test('a request without settings sends none', () => {
 })
 
 test('a message that ends up empty is left out', () => {
-  const text = { type: 'text', text: 'x' } as const
-  const thought = { type: 'reasoning', text: 'hm' } as const
-  const messages: Message[] = [
-    { role: 'user', parts: [text] },
-    { role: 'assistant', parts: [thought] },
-    { role: 'assistant', parts: [{ type: 'foreign', format: 'other', item: {} }] },
-    { role: 'assistant', parts: [] },
-    { role: 'user', parts: [{ type: 'video', source: { url: 'https://a.test/a.mp4' } }] },
-    { role: 'assistant', parts: [{ type: 'refusal', text: 'no' }] },
-    { role: 'user', parts: [text] },
+  const text = part('text', { text: 'x' })
+  const thought = part('reasoning', { text: 'hm' })
+  const messages: RequestInit['messages'] = [
+    { role: Role.USER, parts: [text] },
+    { role: Role.ASSISTANT, parts: [thought] },
+    { role: Role.ASSISTANT, parts: [part('foreign', { format: 'other', item: {} })] },
+    { role: Role.ASSISTANT, parts: [] },
+    { role: Role.USER, parts: [part('video', { source: { case: 'url', value: 'https://a.test/a.mp4' } })] },
+    { role: Role.ASSISTANT, parts: [part('refusal', { text: 'no' })] },
+    { role: Role.USER, parts: [text] },
   ]
   const of = (dialect: OpenaiDialect, profile: Partial<ChatProfile> = {}) =>
     sent(generationRequest({ messages }), dialect, profile)

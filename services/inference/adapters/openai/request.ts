@@ -1,5 +1,5 @@
 import { FlatTools } from '#services/inference/domain/flat-tools.ts'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import { providerBodyFor } from '#services/inference/domain/left-out.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { proofFormats } from './call-proofs.ts'
@@ -14,7 +14,7 @@ const NOTHING_LEFT = 'must have content that this provider supports'
 
 /** The body of a chat completion request, whole or streamed. Members of `provider_body` never replace these. */
 export function openaiBody(
-  request: GenerationRequest,
+  request: ProviderRequest,
   { profile, omissions }: Pick<ChatContext, 'profile' | 'omissions'>,
   whole = false,
 ): Record<string, unknown> {
@@ -48,15 +48,22 @@ export function openaiBody(
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }
 
-function formatOf({ responseFormat: format }: GenerationRequest, dialect: OpenaiDialect): unknown {
-  if (format === undefined) return undefined
-  if (format.type === 'json-object') return { type: 'json_object' }
-  if (format.type === 'grammar' || format.type === 'python') return dialect === 'openai' ? undefined : format
-  const { name, schema, strict, description } = format
-  return { type: 'json_schema', json_schema: { name, schema, strict, description: description || undefined } }
+function formatOf({ responseFormat: format }: ProviderRequest, dialect: OpenaiDialect): unknown {
+  switch (format?.format.case) {
+    case 'jsonObject':
+      return { type: 'json_object' }
+    case 'grammar':
+      return dialect === 'openai' ? undefined : { type: 'grammar', grammar: format.format.value.grammar }
+    case 'python':
+      return dialect === 'openai' ? undefined : { type: 'python' }
+    case 'jsonSchema': {
+      const { name, schema = {}, strict, description } = format.format.value
+      return { type: 'json_schema', json_schema: { name, schema, strict, description: description || undefined } }
+    }
+  }
 }
 
-function reasoningOf({ reasoning }: GenerationRequest, { profile }: ChatContext): Record<string, unknown> {
+function reasoningOf({ reasoning }: ProviderRequest, { profile }: ChatContext): Record<string, unknown> {
   if (reasoning === undefined) return {}
   const { effort, summary, maxTokens } = reasoning
   if (profile.dialect !== 'openrouter') return effort ? { reasoning_effort: effort } : {}

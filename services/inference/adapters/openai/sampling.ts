@@ -1,4 +1,4 @@
-import type { Sampling } from '#services/inference/domain/sampling.ts'
+import type { Sampling } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ChatContext } from './pieces.ts'
 
 /** Maximum number of stop texts that OpenAI accepts. */
@@ -18,7 +18,7 @@ export function samplingOf(
     presence_penalty: sampling.presencePenalty,
     seed: seed === undefined ? undefined : Number(seed),
     stop: stop.length === 0 ? undefined : stop,
-    logit_bias: logitBias && Object.keys(logitBias).length > 0 ? logitBias : undefined,
+    logit_bias: Object.keys(logitBias).length > 0 ? logitBias : undefined,
     logprobs: alternatives === undefined ? undefined : true,
     top_logprobs: alternatives || undefined,
   }

@@ -1,3 +1,4 @@
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { FlatTools } from '#services/inference/domain/flat-tools.ts'
 import type { OpenPart, PartWriter } from '#services/inference/domain/parts.ts'
 import { randomId } from '#shared/ids.ts'
@@ -94,7 +95,7 @@ export class OpenaiToolCalls {
 
   #start(call: Call): OpenPart {
     const { id: callId, name, custom, proof, held } = call
-    call.part = this.#writer.start('tool-call', { callId, ...this.#flat.called(name), custom, ...proof })
+    call.part = this.#writer.start(Kind.TOOL_CALL, { callId, ...this.#flat.called(name), custom, ...proof })
     if (held !== '') this.#writer.extend(call.part, held)
     call.held = ''
     return call.part

@@ -1,4 +1,5 @@
-import type { Usage } from '#services/inference/domain/generation.ts'
+import { create } from '@bufbuild/protobuf'
+import { type Usage, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { countAt, objectAt } from '../http/json.ts'
 
@@ -9,12 +10,12 @@ export function openaiUsage(usage: JsonObject): Usage | undefined {
   if (inputTokens === undefined || outputTokens === undefined) return undefined
   const input = objectAt(usage.prompt_tokens_details)
   const output = objectAt(usage.completion_tokens_details)
-  return {
+  return create(UsageSchema, {
     inputTokens,
     outputTokens,
     // DeepSeek reports its cache hits outside of the details.
     cacheReadTokens: countAt(input?.cached_tokens) ?? countAt(usage.prompt_cache_hit_tokens) ?? 0n,
     cacheWriteTokens: countAt(input?.cache_write_tokens) ?? 0n,
     reasoningTokens: countAt(output?.reasoning_tokens) ?? 0n,
-  }
+  })
 }

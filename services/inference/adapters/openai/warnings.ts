@@ -1,4 +1,5 @@
-import type { GenerationRequest, Warning } from '#services/inference/domain/generation.ts'
+import type { Warning } from '#gen/portico/inference/v1/inference_pb.js'
+import type { ProviderRequest } from '#services/inference/domain/generation.ts'
 import {
   foreignLeftOut,
   OPEN_MODELS_ONLY,
@@ -30,7 +31,7 @@ const NO_PLACE: readonly PartMember[] = ['text.phase', 'refusal.phase', 'text.so
  * The settings of a request for which a dialect of chat completions has no member. OpenRouter accepts proofs of every
  * kind.
  */
-export function openaiWarnings(request: GenerationRequest, profile: ChatProfile): Warning[] {
+export function openaiWarnings(request: ProviderRequest, profile: ChatProfile): Warning[] {
   const { dialect } = profile
   const opaque = dialect === 'openrouter' ? { ...request, messages: [] } : request
   return [

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { FinishReason, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ProviderConfig } from '#services/inference/config-file.ts'
 import { Rejection } from '#shared/rejection.ts'
-import { eventsOf, generationRequest, wholeEventsOf } from '#test/support/generation.ts'
+import { eventsOf, type FlatEvent, generationRequest, part, wholeEventsOf } from '#test/support/generation.ts'
 import { answers, fixture, startStub, streams } from '#test/support/provider-stub.ts'
 import { silentLogger } from '#test/support/transports.ts'
 import { ProviderSet } from './provider-set.ts'
@@ -50,14 +51,14 @@ test('a provider that is always streamed is called for a stream, and a whole ans
 
 test('a setting places caching markers for requests without any, and leaves those of others alone', async () => {
   const user = (cache?: { ttl?: string }) => [
-    { role: 'user', parts: [{ type: 'text', text: 'a' }] } as const,
-    { role: 'user', parts: [{ type: 'text', text: 'b', ...(cache && { cache }) }] } as const,
+    { role: Role.USER, parts: [part('text', { text: 'a' })] } as const,
+    { role: Role.USER, parts: [part('text', { text: 'b' }, { cacheControl: cache })] } as const,
   ]
   for (const [messages, ttl] of [
     [user(), { ttl: '1h' }],
     [user({}), {}],
   ] as const) {
-    const config = { protocol: 'anthropic', cache: { ttl: '1h' } } as const
+    const config = { protocol: 'anthropic', cache: '1h' } as const
     await using opened = await open(config, streams(fixture('anthropic-tools.sse')))
     await eventsOf(opened.provider, { messages })
     const blocks = Object(opened.stub.seen[0]?.body).messages[0].content
@@ -71,17 +72,17 @@ test('a setting places caching markers for requests without any, and leaves thos
 
 test('thoughts go back as `reasoning_content` to those that want it, and to nobody else', async () => {
   const parts = [
-    { type: 'reasoning', text: 'Hm.' },
-    { type: 'reasoning', text: 'secret', signature: 'sig', format: 'anthropic-claude-v1' },
-    { type: 'text', text: 'Yes' },
+    part('reasoning', { text: 'Hm.' }),
+    part('reasoning', { text: 'secret', signature: 'sig', format: 'anthropic-claude-v1' }),
+    part('text', { text: 'Yes' }),
   ] as const
   for (const reasoningContent of [true, false]) {
     await using opened = await open({ reasoningContent }, streams(fixture('openai-text.sse')))
-    const [started] = await eventsOf(opened.provider, { messages: [{ role: 'assistant', parts }] })
+    const [started] = await eventsOf(opened.provider, { messages: [{ role: Role.ASSISTANT, parts }] })
     const [message] = Object(opened.stub.seen[0]?.body).messages
     const back = reasoningContent ? { reasoning_content: 'Hm.' } : {}
     assert.deepEqual(message, { role: 'assistant', content: 'Yes', ...back })
-    assert.ok(started?.type === 'started' && started.warnings.length > 0)
+    assert.ok(started?.case === 'started' && started.warnings.length > 0)
   }
 })
 
@@ -97,10 +98,10 @@ test('a conversation that is too long ends a stream because of its length where 
   for (const [protocol, status, body] of errors) {
     await using opened = await open({ protocol }, answers(status, body))
     const expected = [
-      { type: 'started', warnings: [] },
-      { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' },
+      { case: 'started' },
+      { case: 'finished', reason: FinishReason.LENGTH, rawReason: 'context_length_exceeded' },
     ]
-    const kept = (events: readonly { type: string }[]) => events.filter(({ type }) => type !== 'usage')
+    const kept = (events: readonly FlatEvent[]) => events.filter(({ case: name }) => name !== 'usage')
     assert.deepEqual(kept(await eventsOf(opened.provider, { endsAtOverflow: true })), expected)
     const tooLong = (error: unknown): boolean =>
       error instanceof Rejection &&
@@ -139,16 +140,20 @@ test('one that overflows in the middle of a stream keeps its text', async () => 
   ] as const) {
     await using opened = await open({ protocol }, streams(text))
     const events = await eventsOf(opened.provider, { endsAtOverflow: true })
-    const ended = events.find(({ type }) => type === 'part-ended')
-    assert.deepEqual(ended, { type: 'part-ended', index: 0, part: { type: 'text', text: 'Hi' } })
-    assert.deepEqual(events.at(-1), { type: 'finished', reason: 'length', rawReason: 'context_length_exceeded' })
+    const ended = events.find(({ case: name }) => name === 'partEnded')
+    assert.deepEqual(ended, { case: 'partEnded', index: 0, part: { case: 'text', text: 'Hi' } })
+    assert.deepEqual(events.at(-1), {
+      case: 'finished',
+      reason: FinishReason.LENGTH,
+      rawReason: 'context_length_exceeded',
+    })
     // A collected stream has the same result as a whole answer.
     await assert.rejects(wholeEventsOf(opened.provider), { reason: 'PROVIDER_REFUSED' })
   }
 })
 
 test('however a provider is configured, it counts tokens where it can, and says what changes the cost of a request', async () => {
-  for (const config of [{}, { alwaysStream: true }, { cache: { ttl: '1h' } }]) {
+  for (const config of [{}, { alwaysStream: true }, { cache: '1h' as const }]) {
     await using opened = await open({ protocol: 'anthropic', ...config }, answers(200, { input_tokens: 42 }))
     assert.equal(await opened.provider.countTokens?.(generationRequest(), signal), 42n)
     const factors = opened.provider.costFactors?.(generationRequest({ reasoning: { maxTokens: 40_000 } }))

@@ -1,12 +1,14 @@
+import { create } from '@bufbuild/protobuf'
+import { type CacheControl, CacheControlSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { ProviderConfig } from '#services/inference/config-file.ts'
 import { markersOf, withCacheMarker, withHintsAs } from '#services/inference/domain/automatic-cache.ts'
-import type { CacheControl } from '#services/inference/domain/conversation.ts'
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 
 /** Applies the configuration of a provider: always streams, and adds cache markers to requests without any. */
 export function configured(provider: ModelProvider, { alwaysStream, cache }: ProviderConfig): ModelProvider {
-  const marking = cache === undefined ? provider : new MarkingProvider(provider, cache)
+  const marking =
+    cache === undefined ? provider : new MarkingProvider(provider, create(CacheControlSchema, { ttl: cache }))
   return alwaysStream ? new StreamingProvider(marking) : marking
 }
 
@@ -21,11 +23,11 @@ class StreamingProvider implements ModelProvider {
     this.costFactors = provider.costFactors?.bind(provider)
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return this.#provider.stream(request, signal)
   }
 
-  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return this.#provider.stream(request, signal)
   }
 }
@@ -43,15 +45,15 @@ class MarkingProvider implements ModelProvider {
     this.#cache = cache
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return this.#provider.generate(this.#marked(request), signal)
   }
 
-  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return this.#provider.stream(this.#marked(request), signal)
   }
 
-  #marked(request: GenerationRequest): GenerationRequest {
+  #marked(request: ProviderRequest): ProviderRequest {
     if (markersOf(request) > 0) return withHintsAs(request, this.#cache)
     return { ...request, messages: withCacheMarker(request, this.#cache) }
   }

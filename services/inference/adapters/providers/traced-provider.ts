@@ -1,7 +1,8 @@
-import type { GenerationEvent, GenerationRequest } from '#services/inference/domain/generation.ts'
+import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/generation.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import type { JsonObject } from '#shared/json.ts'
 import { type Attributes, type OpenSpan, streamInSpan } from '#shared/telemetry/tracing.ts'
+import { finishWord } from '../finish-reasons.ts'
 
 const MAX_TRACE_MEMBERS = 32
 const MAX_TRACE_NAME = 64
@@ -25,19 +26,19 @@ export class TracedProvider implements ModelProvider {
     this.costFactors = provider.costFactors?.bind(provider)
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  generate(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return this.#traced(request, false, () => this.#provider.generate(request, signal))
   }
 
-  stream(request: GenerationRequest, signal: AbortSignal): AsyncIterable<readonly GenerationEvent[]> {
+  stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<readonly ProviderEvent[]> {
     return this.#traced(request, true, () => this.#provider.stream(request, signal))
   }
 
   #traced(
-    request: GenerationRequest,
+    request: ProviderRequest,
     streamed: boolean,
-    call: () => AsyncIterable<readonly GenerationEvent[]>,
-  ): AsyncIterable<readonly GenerationEvent[]> {
+    call: () => AsyncIterable<readonly ProviderEvent[]>,
+  ): AsyncIterable<readonly ProviderEvent[]> {
     const options = { kind: 'client', attributes: requestAttributes(this.#providerId, request, streamed) } as const
     return streamInSpan(`chat ${request.modelId}`, options, (span) =>
       span === undefined ? call() : observed(call(), new Observer(span)),
@@ -46,9 +47,9 @@ export class TracedProvider implements ModelProvider {
 }
 
 async function* observed(
-  batches: AsyncIterable<readonly GenerationEvent[]>,
+  batches: AsyncIterable<readonly ProviderEvent[]>,
   observer: Observer,
-): AsyncGenerator<readonly GenerationEvent[]> {
+): AsyncGenerator<readonly ProviderEvent[]> {
   for await (const batch of batches) {
     observer.take(batch)
     yield batch
@@ -64,25 +65,26 @@ class Observer {
     this.#span = span
   }
 
-  take(batch: readonly GenerationEvent[]): void {
-    for (const event of batch) {
-      if (event.type === 'usage') {
+  take(batch: readonly ProviderEvent[]): void {
+    for (const { event } of batch) {
+      if (event.case === 'usage') {
+        const { usage } = event.value
         this.#attributes = {
-          'gen_ai.usage.input_tokens': Number(event.usage.inputTokens),
-          'gen_ai.usage.output_tokens': Number(event.usage.outputTokens),
-          'gen_ai.usage.cache_read.input_tokens': Number(event.usage.cacheReadTokens),
-          'gen_ai.usage.cache_creation.input_tokens': Number(event.usage.cacheWriteTokens),
-          'gen_ai.usage.reasoning.output_tokens': Number(event.usage.reasoningTokens),
+          'gen_ai.usage.input_tokens': Number(usage.inputTokens),
+          'gen_ai.usage.output_tokens': Number(usage.outputTokens),
+          'gen_ai.usage.cache_read.input_tokens': Number(usage.cacheReadTokens),
+          'gen_ai.usage.cache_creation.input_tokens': Number(usage.cacheWriteTokens),
+          'gen_ai.usage.reasoning.output_tokens': Number(usage.reasoningTokens),
         }
       }
-      if (event.type !== 'finished') continue
-      const reason = event.rawReason ?? event.reason
-      this.#span.end({ attributes: { ...this.#attributes, 'gen_ai.response.finish_reasons': [reason] } })
+      if (event.case !== 'finished') continue
+      const reason = event.value.rawReason ?? finishWord(event.value.reason)
+      this.#span.end({ attributes: { ...this.#attributes, 'gen_ai.response.finish_reasons': [reason ?? 'other'] } })
     }
   }
 }
 
-function requestAttributes(providerId: string, request: GenerationRequest, streamed: boolean): Attributes {
+function requestAttributes(providerId: string, request: ProviderRequest, streamed: boolean): Attributes {
   const { modelId, sampling, maxOutputTokens, sessionId, trace } = request
   const attributes = {
     'gen_ai.operation.name': 'chat',

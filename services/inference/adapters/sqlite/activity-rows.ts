@@ -1,4 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { create } from '@bufbuild/protobuf'
+import { UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { startOfDay } from '#services/inference/domain/ledger/account.ts'
 import type { ActivityQuery, ActivitySum } from '#services/inference/ports/ledger.ts'
 import type { SqliteFile } from '#shared/stores/sqlite.ts'
@@ -54,13 +56,13 @@ export function sumOf(row: Row): ActivitySum {
     modelId: row.model_id as string,
     metadataValue: (row.value as string | null) ?? undefined,
     requestCount: Number(row.requests),
-    usage: {
+    usage: create(UsageSchema, {
       inputTokens: count('input_tokens'),
       outputTokens: count('output_tokens'),
       cacheReadTokens: count('cache_read_tokens'),
       cacheWriteTokens: count('cache_write_tokens'),
       reasoningTokens: count('reasoning_tokens'),
-    },
+    }),
     costNanos: count('cost_nanos'),
   }
 }
@@ -71,13 +73,13 @@ function together(one: ActivitySum, other: ActivitySum): ActivitySum {
   return {
     ...one,
     requestCount: one.requestCount + other.requestCount,
-    usage: {
+    usage: create(UsageSchema, {
       inputTokens: a.inputTokens + b.inputTokens,
       outputTokens: a.outputTokens + b.outputTokens,
       cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
       cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
       reasoningTokens: a.reasoningTokens + b.reasoningTokens,
-    },
+    }),
     costNanos: one.costNanos + other.costNanos,
   }
 }

@@ -1,9 +1,11 @@
-import type { FinishReason } from '#services/inference/domain/generation.ts'
+import { create, fromJson, toJson } from '@bufbuild/protobuf'
+import { AttributionSchema, UsageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import type { Spent } from '#services/inference/domain/ledger/account.ts'
 import type { MaxCost } from '#services/inference/domain/ledger/admission.ts'
 import type { KeyTerms } from '#services/inference/domain/ledger/key-terms.ts'
 import type { LedgerClosing, LedgerEntry, LedgerOpening } from '#services/inference/ports/ledger.ts'
 import { lostClosing } from '../common/lost-closing.ts'
+import { finishReasonOf, finishWord } from '../finish-reasons.ts'
 
 type Value = string | number | bigint | null
 
@@ -74,7 +76,12 @@ export function toOpenCall(
   const { preset, attribution, metadata } = opening
   const values = [
     ...[workspace, requestId, apiKeyId, origin, Number(streamed), sessionId, user, providerId, modelId],
-    ...[maybeJson(preset), maybeJson(attribution), JSON.stringify(metadata), maxCost.inputTokens],
+    ...[
+      maybeJson(preset),
+      maybeJson(attribution && toJson(AttributionSchema, attribution)),
+      JSON.stringify(metadata),
+      maxCost.inputTokens,
+    ],
     ...[maxCost.prices?.inputNanos ?? null, maxCost.prices?.outputNanos ?? null, now],
   ]
   return { workspace, requestId, apiKeyId, maxCost, terms, values, now }
@@ -82,12 +89,19 @@ export function toOpenCall(
 
 export function toCloseCall(closing: LedgerClosing, now: number): CloseCall {
   const { workspace, requestId, status, usage, costNanos, costKnown, firstPartMs, error } = closing
-  const { finishReason = null, rawReason, serviceTier, leftOut } = closing
+  const { finishReason, rawReason, serviceTier, leftOut } = closing
   const { inputTokens = null, outputTokens = null, cacheReadTokens = null } = usage ?? {}
   const { cacheWriteTokens = null, reasoningTokens = null, estimated = false } = usage ?? {}
   const values = [
     ...[status, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, Number(estimated)],
-    ...[costNanos, Number(costKnown), finishReason, rawReason, serviceTier, JSON.stringify(leftOut)],
+    ...[
+      costNanos,
+      Number(costKnown),
+      finishWord(finishReason) ?? null,
+      rawReason,
+      serviceTier,
+      JSON.stringify(leftOut),
+    ],
     ...[firstPartMs ?? null, error, now],
     ...[workspace, requestId],
   ]
@@ -108,14 +122,14 @@ export function countsOf({ values }: CloseCall): bigint[] {
 export function entryOf(row: Record<string, unknown>): LedgerEntry {
   const text = (name: string): string => row[name] as string
   const count = (name: string): bigint => row[name] as bigint
-  const usage = {
+  const usage = create(UsageSchema, {
     inputTokens: count('input_tokens'),
     outputTokens: count('output_tokens'),
     cacheReadTokens: count('cache_read_tokens'),
     cacheWriteTokens: count('cache_write_tokens'),
     reasoningTokens: count('reasoning_tokens'),
-    ...(row.estimated === 1n && { estimated: true }),
-  }
+    estimated: row.estimated === 1n,
+  })
   return {
     workspace: text('workspace'),
     requestId: text('request_id'),
@@ -127,13 +141,13 @@ export function entryOf(row: Record<string, unknown>): LedgerEntry {
     providerId: text('provider_id'),
     modelId: text('model_id'),
     preset: row.preset === null ? undefined : JSON.parse(text('preset')),
-    attribution: row.attribution === null ? undefined : JSON.parse(text('attribution')),
+    attribution: row.attribution === null ? undefined : fromJson(AttributionSchema, JSON.parse(text('attribution'))),
     metadata: JSON.parse(text('metadata')),
     status: row.status as LedgerEntry['status'],
     usage: row.input_tokens === null ? undefined : usage,
     costNanos: count('cost_nanos'),
     costKnown: row.cost_known === 1n,
-    finishReason: (row.finish_reason as FinishReason | null) ?? undefined,
+    finishReason: finishReasonOf(row.finish_reason as string | null),
     rawReason: text('raw_reason'),
     serviceTier: text('service_tier'),
     leftOut: JSON.parse(text('left_out')),
@@ -171,6 +185,6 @@ export function spentOf(row: Record<string, unknown>): Spent {
   return { nanos: count('cost_nanos'), inputTokens: count('input_tokens'), outputTokens: count('output_tokens') }
 }
 
-function maybeJson(value: object | undefined): string | null {
+function maybeJson(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generationRequest } from '#test/support/generation.ts'
-import type { Part } from '../conversation.ts'
-import type { GenerationRequest } from '../generation.ts'
+import { type MediaPart, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { generationRequest, message, part, type RequestInit } from '#test/support/generation.ts'
 import { accountAt, dayOf, EMPTY_ACCOUNT, holding, minuteOf, monthOf, releasing, settling, weekOf } from './account.ts'
 import { admit, highestCost } from './admission.ts'
 import { inputTokensOf } from './estimate.ts'
@@ -89,22 +88,22 @@ test('the limit that leaves less decides', () => {
 })
 
 test('input counts a token for 3 bytes of all its texts, tools and files; pictures and addresses count as is usual', () => {
-  const request = (more: Partial<GenerationRequest>) =>
-    Number(inputTokensOf(generationRequest({ messages: [text('')], ...more })))
-  const text = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] }) as const
+  const request = (more: RequestInit) => Number(inputTokensOf(generationRequest({ messages: [text('')], ...more })))
+  const text = (text: string) => message(Role.USER, part('text', { text }))
   const base = request({})
-  const part = (part: Part) => request({ messages: [{ role: 'user', parts: [part] }] }) - base
+  const media = (kind: 'image' | 'file', source: NonNullable<MediaPart['source']>) =>
+    request({ messages: [message(Role.USER, part(kind, { source }))] }) - base
   assert.equal(request({ messages: [text('x'.repeat(300))] }) - base, 100)
   assert.equal(request({ messages: [text('漢'.repeat(100))] }) - base, 100)
-  const data = new Uint8Array(300_000)
-  const url = 'https://example.com/a'
-  assert.equal(part({ type: 'image', source: { data: data.subarray(0, 300) } }), 100)
-  assert.equal(part({ type: 'image', source: { data } }), 1_600)
-  assert.equal(part({ type: 'image', source: { url } }), 1_600)
-  assert.equal(part({ type: 'file', source: { data } }), 100_000)
-  assert.equal(part({ type: 'file', source: { url } }), 30_000)
+  const data = { case: 'data', value: new Uint8Array(300_000) } as const
+  const url = { case: 'url', value: 'https://example.com/a' } as const
+  assert.equal(media('image', { case: 'data', value: data.value.subarray(0, 300) }), 100)
+  assert.equal(media('image', data), 1_600)
+  assert.equal(media('image', url), 1_600)
+  assert.equal(media('file', data), 100_000)
+  assert.equal(media('file', url), 30_000)
   const long = 'x'.repeat(300)
-  const tool = { name: 'look', parameters: undefined, strict: undefined }
+  const tool = { name: 'look' }
   const extension = { format: 'f', headers: {}, body: { context_management: long } }
   for (const more of [
     { tools: [{ ...tool, description: long }] },

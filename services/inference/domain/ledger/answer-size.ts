@@ -1,5 +1,6 @@
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { BYTES_OF_TOKEN, tokensOfBytes } from '#shared/text-tokens.ts'
-import type { GenerationEvent } from '../generation.ts'
+import type { ProviderEvent } from '../generation.ts'
 import { hiddenBytesOf } from './estimate.ts'
 
 /** A text is too long at this multiple of its maximum, and this many tokens beyond it. */
@@ -33,23 +34,27 @@ export class AnswerSize {
     this.#mostCharacters = Math.max(TIMES * maxOutputTokens, maxOutputTokens + TOKENS) * BYTES_OF_TOKEN
   }
 
-  add(event: GenerationEvent): void {
-    switch (event.type) {
-      case 'part-extended':
-        if (this.#thoughts.has(event.index)) this.#thoughtBytes += Buffer.byteLength(event.text)
+  add(event: ProviderEvent['event']): void {
+    switch (event.case) {
+      case 'partExtended': {
+        const { index, text } = event.value
+        if (this.#thoughts.has(index)) this.#thoughtBytes += Buffer.byteLength(text)
         else {
-          this.#textBytes += Buffer.byteLength(event.text)
-          if (this.#mostCharacters < Infinity) this.#count(event.text)
+          this.#textBytes += Buffer.byteLength(text)
+          if (this.#mostCharacters < Infinity) this.#count(text)
         }
         break
-      case 'part-started':
-        if (event.kind.startsWith('reasoning')) this.#thoughts.add(event.index)
+      }
+      case 'partStarted': {
+        const { index, kind } = event.value
+        if (kind === Kind.REASONING || kind === Kind.REASONING_SUMMARY) this.#thoughts.add(index)
         break
-      case 'part-ended':
-        this.#encryptedBytes += hiddenBytesOf(event.part)
+      }
+      case 'partEnded':
+        this.#encryptedBytes += hiddenBytesOf(event.value.part)
         break
       case 'withheld':
-        this.#withheldBytes += event.bytes
+        this.#withheldBytes += event.value
     }
   }
 

@@ -1,4 +1,4 @@
-import type { GenerationRequest } from '../generation.ts'
+import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 
 /**
  * What influences the cost of a request, given how the adapter sends it to its provider. Undefined members have no
@@ -30,7 +30,7 @@ export function cachesLong({ messages, tools, automaticCache }: GenerationReques
   const isLong = (cache: GenerationRequest['automaticCache']): boolean => cache?.ttl === '1h'
   return (
     isLong(automaticCache) ||
-    tools.some(({ cache }) => isLong(cache)) ||
-    messages.some(({ parts }) => parts.some(({ cache }) => isLong(cache)))
+    tools.some(({ cacheControl }) => isLong(cacheControl)) ||
+    messages.some(({ parts }) => parts.some(({ cacheControl }) => isLong(cacheControl)))
   )
 }

@@ -1,8 +1,16 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  type GenerationRequest,
+  type MediaPart,
+  type Message,
+  type Part,
+  type Tool,
+  type Usage,
+  UsageSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import { BYTES_OF_TOKEN, tokensOfBytes } from '#shared/text-tokens.ts'
-import type { MediaPart, Message, Part } from '../conversation.ts'
-import type { GenerationRequest, Usage } from '../generation.ts'
-import type { Tool } from '../tools.ts'
+import type { MediaKind } from '../conversation.ts'
 import { USUAL_TOKENS } from './media-tokens.ts'
 
 /** What a message, a part or a member adds to its text. */
@@ -16,21 +24,23 @@ const BYTES_OF_PICTURE = BYTES_OF_TOKEN * USUAL_TOKENS.image
  * Estimates the input of a request: one token per 3 bytes of its conversation, its tools, and its members for one kind
  * of provider; pictures, and anything at a URL, by what is usual. The maximum may be higher (`openInputOf`).
  */
-export function inputTokensOf(request: Omit<GenerationRequest, 'modelId'>): bigint {
+export function inputTokensOf(request: GenerationRequest): bigint {
   let bytes = 0
   for (const message of request.messages) bytes += bytesOfMessage(message)
   for (const tool of request.tools) bytes += bytesOfTool(tool)
   for (const { definition } of request.hostedTools) bytes += BYTES_OF_HOSTED + bytesOfJson(definition)
   for (const { body } of request.extensions) bytes += bytesOfJson(body)
-  if (request.responseFormat?.type === 'json-schema') bytes += bytesOfJson(request.responseFormat.schema)
-  if (request.responseFormat?.type === 'grammar') bytes += Buffer.byteLength(request.responseFormat.grammar)
+  const format = request.responseFormat?.format
+  if (format?.case === 'jsonSchema') bytes += bytesOfJson(format.value.schema ?? {})
+  if (format?.case === 'grammar') bytes += Buffer.byteLength(format.value.grammar)
   return BigInt(tokensOfBytes(bytes))
 }
 
 /** How many bytes of a part nobody can read: an encrypted thought, in base64. */
-export function hiddenBytesOf(part: Part): number {
-  if (part.type !== 'reasoning' || part.encrypted === undefined) return 0
-  return Math.max(0, Math.floor(part.encrypted.length * 0.75) - bytesOfTexts(part.text))
+export function hiddenBytesOf(part: Part | undefined): number {
+  if (part?.part.case !== 'reasoning' || part.part.value.encrypted === undefined) return 0
+  const { text, encrypted } = part.part.value
+  return Math.max(0, Math.floor(encrypted.length * 0.75) - bytesOfTexts(text))
 }
 
 /**
@@ -38,7 +48,7 @@ export function hiddenBytesOf(part: Part): number {
  * least what was streamed (`outputTokens`).
  */
 export function estimatedUsage(reported: Usage | undefined, inputTokens: bigint, outputTokens: bigint): Usage {
-  return {
+  return create(UsageSchema, {
     // A provider that reported its input has counted it.
     inputTokens: reported?.inputTokens || inputTokens,
     outputTokens: reported !== undefined && reported.outputTokens > outputTokens ? reported.outputTokens : outputTokens,
@@ -46,7 +56,7 @@ export function estimatedUsage(reported: Usage | undefined, inputTokens: bigint,
     cacheWriteTokens: reported?.cacheWriteTokens ?? 0n,
     reasoningTokens: reported?.reasoningTokens ?? 0n,
     estimated: true,
-  }
+  })
 }
 
 /** Cached tokens are part of the input, even if a provider reports more of them than input. */
@@ -61,27 +71,33 @@ function bytesOfMessage({ parts }: Message): number {
   return bytes
 }
 
-function bytesOfPart(part: Part): number {
-  switch (part.type) {
+function bytesOfPart({ part }: Part): number {
+  switch (part.case) {
+    case undefined:
+      return 0
     case 'text':
     case 'refusal':
-      return Buffer.byteLength(part.text)
-    case 'reasoning':
-      return bytesOfTexts(part.text, part.summary, part.signature, part.encrypted)
-    case 'tool-call':
-      return BYTES_OF_FRAME + bytesOfTexts(part.name, part.arguments, part.signature)
-    case 'tool-result':
-      return part.content.reduce((sum, inner) => sum + bytesOfPart(inner), BYTES_OF_FRAME)
+      return Buffer.byteLength(part.value.text)
+    case 'reasoning': {
+      const { text, summary, signature, encrypted } = part.value
+      return bytesOfTexts(text, summary, signature, encrypted)
+    }
+    case 'toolCall': {
+      const { name, arguments: text, signature } = part.value
+      return BYTES_OF_FRAME + bytesOfTexts(name, text, signature)
+    }
+    case 'toolResult':
+      return part.value.content.reduce((sum, inner) => sum + bytesOfPart(inner), BYTES_OF_FRAME)
     case 'foreign':
-      return bytesOfJson(part.item)
+      return bytesOfJson(part.value.item)
     default:
-      return bytesOfMedia(part)
+      return bytesOfMedia(part.case, part.value)
   }
 }
 
-function bytesOfMedia({ type, source }: MediaPart): number {
-  if ('url' in source) return BYTES_OF_TOKEN * USUAL_TOKENS[type]
-  return type === 'image' ? Math.min(source.data.byteLength, BYTES_OF_PICTURE) : source.data.byteLength
+function bytesOfMedia(kind: MediaKind, { source }: MediaPart): number {
+  if (source.case !== 'data') return BYTES_OF_TOKEN * USUAL_TOKENS[kind]
+  return kind === 'image' ? Math.min(source.value.byteLength, BYTES_OF_PICTURE) : source.value.byteLength
 }
 
 function bytesOfTool({ name, description, parameters, custom, namespace }: Tool): number {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRequest } from '#services/inference/domain/generation.ts'
-import { generationRequest } from '#test/support/generation.ts'
+import { type Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { generationRequest, message, part, type RequestInit } from '#test/support/generation.ts'
 import { maxCostOf } from './max-cost.ts'
 
 const pricing = { inputNanos: 1n, outputNanos: 2n, cacheReadNanos: 1n, cacheWriteNanos: 1n }
-const messages = [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(3_000) }] }] as const
+const messages = [{ role: Role.USER, parts: [part('text', { text: 'x'.repeat(3_000) })] }] as const
 
 test('a request without a maximum may have the output that its provider is sent, else what the model gives, and what fits', () => {
   for (const [modelId, limits, sent, outputTokens] of [
@@ -60,16 +60,16 @@ test('the prices that count are the highest that may: of writing to a cache, for
 test('unknown amounts of media, and of tools that read by themselves, are reserved at their documented maximum', () => {
   const url = 'https://example.com/a'
   const hosted = (definition: object) => ({ hostedTools: [{ format: 'f', definition: { type: 'x', ...definition } }] })
-  const media = (part: object) => ({ messages: [{ role: 'user', parts: [part] }] }) as Partial<GenerationRequest>
-  const extraOf = (more: Partial<GenerationRequest>, modelId = 'm') =>
+  const media = (...parts: Part[]): RequestInit => ({ messages: [message(Role.USER, ...parts)] })
+  const extraOf = (more: RequestInit, modelId = 'm') =>
     maxCostOf(generationRequest(more), { ...served, modelId }, { format: 'f' }).extraNanos
   // At 1.25 nano-dollars per token of input, 2 per token of output, and a cent per search.
   for (const [more, extra] of [
     [{}, undefined],
-    [media({ type: 'image', source: { url } }), 10_500n],
-    [media({ type: 'file', source: { data: new Uint8Array(90) } }), undefined],
-    [media({ type: 'file', source: { url } }), ((200_000n - 30_004n) * 5n) / 4n],
-    [media({ type: 'foreign', format: 'f', item: { type: 'document', source: { type: 'url', url } } }), 249_964n],
+    [media(part('image', { source: { case: 'url', value: url } })), 10_500n],
+    [media(part('file', { source: { case: 'data', value: new Uint8Array(90) } })), undefined],
+    [media(part('file', { source: { case: 'url', value: url } })), ((200_000n - 30_004n) * 5n) / 4n],
+    [media(part('foreign', { format: 'f', item: { type: 'document', source: { type: 'url', url } } })), 249_964n],
     [{ prediction: 'x'.repeat(300) }, 200n],
     [hosted({ type: 'bash_20250124' }), undefined],
     [hosted({ type: 'web_fetch_20250910', max_uses: 2 }), 25_000n],
@@ -77,10 +77,13 @@ test('unknown amounts of media, and of tools that read by themselves, are reserv
     [hosted({ type: 'web_search' }), 125_000n + 100_000_000n],
     [hosted({ type: 'file_search' }), 125_000n + 100_000_000n],
     [{ extensions: [{ format: 'f', headers: {}, body: { mcp_servers: [{}, {}] } }] }, 250_000n],
-  ] as [Partial<GenerationRequest>, bigint | undefined][]) {
+  ] as [RequestInit, bigint | undefined][]) {
     assert.equal(extraOf(more), extra, JSON.stringify(more))
   }
-  assert.equal(extraOf(media({ type: 'image', source: { url } }), 'gpt-4o-mini'), ((48_169n - 1_600n) * 5n + 3n) / 4n)
+  assert.equal(
+    extraOf(media(part('image', { source: { case: 'url', value: url } })), 'gpt-4o-mini'),
+    ((48_169n - 1_600n) * 5n + 3n) / 4n,
+  )
 })
 
 test('what is for another kind of provider is not held, nor counted as input', () => {

@@ -1,6 +1,6 @@
+import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 import { fileSearchPrice, longCachePrice, type Pricing, pricesAt, searchPrice } from '../cost.ts'
 import type { Endpoint } from '../endpoint.ts'
-import type { GenerationRequest } from '../generation.ts'
 import type { MaxCost, Prices } from './admission.ts'
 import type { CostFactors } from './cost-factors.ts'
 import { inputTokensOf } from './estimate.ts'
@@ -14,11 +14,7 @@ const LEAST_ROOM = 4_096
 const MILLION = 1_000_000n
 
 /** What determines the maximum cost of a request at its endpoint. */
-export function maxCostOf(
-  given: Omit<GenerationRequest, 'modelId'>,
-  endpoint: Endpoint,
-  factors: CostFactors,
-): MaxCost {
+export function maxCostOf(given: GenerationRequest, endpoint: Endpoint, factors: CostFactors): MaxCost {
   const { pricing, contextLength = Infinity } = endpoint
   const request = withoutForeign(given, factors)
   const { maxOutputTokens } = request
@@ -53,7 +49,7 @@ export function hasToSendMaximum(
 }
 
 /** Parts for other kinds of providers are left out, and cost nothing. */
-function withoutForeign(request: Omit<GenerationRequest, 'modelId'>, { format }: CostFactors): typeof request {
+function withoutForeign(request: GenerationRequest, { format }: CostFactors): typeof request {
   const { hostedTools, extensions } = request
   if (hostedTools.length + extensions.length === 0) return request
   const isOwn = (one: { readonly format: string }): boolean => one.format === format

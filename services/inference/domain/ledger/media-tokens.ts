@@ -1,7 +1,7 @@
-import type { MediaPart } from '../conversation.ts'
+import type { MediaKind } from '../conversation.ts'
 
 /** Tokens of media. */
-export type MediaTokens = Readonly<Record<MediaPart['type'], number>>
+export type MediaTokens = Readonly<Record<MediaKind, number>>
 
 /**
  * Usual size of media, for which their bytes say nothing: a picture of 1,568 pixels, ten pages, a minute of sound or

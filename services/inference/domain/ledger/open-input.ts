@@ -1,6 +1,5 @@
+import type { ForeignPart, GenerationRequest, Part } from '#gen/portico/inference/v1/inference_pb.js'
 import { tokensOfBytes } from '#shared/text-tokens.ts'
-import type { Part } from '../conversation.ts'
-import type { GenerationRequest } from '../generation.ts'
 import { COSTLY_PICTURES, MOST_TOKENS, USUAL_TOKENS } from './media-tokens.ts'
 
 /** What a request may use beyond the estimate of its input. */
@@ -29,7 +28,7 @@ const TOKENS_OF_USE = 10_000
 
 /** The maximum that a request may use beyond `inputTokensOf`. */
 export function openInputOf(
-  { messages, hostedTools, extensions, prediction = '' }: Omit<GenerationRequest, 'modelId'>,
+  { messages, hostedTools, extensions, prediction = '' }: GenerationRequest,
   modelId: string,
 ): OpenInput {
   let mediaTokens = 0
@@ -38,10 +37,10 @@ export function openInputOf(
   let searches = 0
   let fileSearches = 0
   for (const { definition } of hostedTools) {
-    const type = String(definition.type)
+    const type = String(definition?.type)
     if (READS_NOTHING.test(type)) continue
-    const said = typeof definition.max_uses === 'number' ? definition.max_uses : USES
-    const most = Math.min(Math.max(Math.ceil(said), 0), MOST_USES)
+    const max = definition?.max_uses
+    const most = Math.min(Math.max(Math.ceil(typeof max === 'number' ? max : USES), 0), MOST_USES)
     uses += most
     if (SEARCHES.test(type)) searches += most
     if (type === 'file_search') fileSearches += most
@@ -51,25 +50,25 @@ export function openInputOf(
   return { mediaTokens, toolTokens: uses * TOKENS_OF_USE, searches, fileSearches, outputTokens }
 }
 
-function openTokensOf(part: Part, modelId: string): number {
-  switch (part.type) {
-    case 'tool-result':
-      return part.content.reduce((sum, inner) => sum + openTokensOf(inner, modelId), 0)
+function openTokensOf({ part }: Part, modelId: string): number {
+  switch (part.case) {
+    case 'toolResult':
+      return part.value.content.reduce((sum, inner) => sum + openTokensOf(inner, modelId), 0)
     case 'image':
       return (COSTLY_PICTURES[0].test(modelId) ? COSTLY_PICTURES[1] : MOST_TOKENS.image) - USUAL_TOKENS.image
     case 'file':
     case 'audio':
     case 'video':
-      return 'url' in part.source ? MOST_TOKENS[part.type] - USUAL_TOKENS[part.type] : 0
+      return part.value.source.case === 'data' ? 0 : MOST_TOKENS[part.case] - USUAL_TOKENS[part.case]
     case 'foreign':
-      return namesFile(part.item) ? MOST_TOKENS.file : 0
+      return namesFile(part.value) ? MOST_TOKENS.file : 0
     default:
       return 0
   }
 }
 
 /** Whether an item in a provider's form stands for a file that is stored there, or at a URL. */
-function namesFile({ source, file_id: fileId }: Extract<Part, { readonly type: 'foreign' }>['item']): boolean {
+function namesFile({ item: { source, file_id: fileId } = {} }: ForeignPart): boolean {
   if (fileId !== undefined) return true
   return typeof source === 'object' && source !== null && ('file_id' in source || 'url' in source)
 }

@@ -1,4 +1,4 @@
-import type { LogProbability } from '../generation.ts'
+import type { LogProbability } from '#gen/portico/inference/v1/inference_pb.js'
 
 /**
  * Maximum number of characters (UTF-16 code units) in an answer. A message contains each at most twice, in JSON that

@@ -1,111 +1,99 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRequest, ProviderExtension } from '../generation.ts'
-import type { Sampling } from '../sampling.ts'
-import type { HostedTool, Tool } from '../tools.ts'
-import { PRESET_MEMBERS, type PresetSettings, withPreset } from './apply-preset.ts'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  GenerationRequestSchema,
+  HostedToolSchema,
+  type Message,
+  ToolChoice_Mode as Mode,
+  ProviderExtensionSchema,
+  Message_Role as Role,
+  RoutingSchema,
+  SamplingSchema,
+  type Tool,
+  ToolChoiceSchema,
+  ToolSchema,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import type { JsonObject } from '#shared/json.ts'
+import { message, part } from '#test/support/generation.ts'
+import { PRESET_MEMBERS, withPreset } from './apply-preset.ts'
 
-type Request = Omit<GenerationRequest, 'modelId'>
+type RequestInit = Exclude<MessageInitShape<typeof GenerationRequestSchema>, { readonly $typeName: string }>
 
-const user = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] } as const
-const system = (text: string) => ({ role: 'system', parts: [{ type: 'text', text }] }) as const
-const nothing = { tools: [], hostedTools: [], extensions: [], notApplied: [] }
+const user = message(Role.USER, part('text', { text: 'Hi' }))
+const system = (text: string) => message(Role.SYSTEM, part('text', { text }))
 
-function request(more: Partial<Request> = {}): Request {
-  const common = { requestId: 'r', messages: [user], providerHeaders: {}, metadata: {}, origin: 'chat' }
-  return { ...common, ...empty(), ...more } as Request
+function request(more: RequestInit = {}) {
+  return create(GenerationRequestSchema, { requestId: 'r', messages: [user], origin: 'chat', ...more })
 }
 
-function empty(): PresetSettings {
-  const unset = PRESET_MEMBERS.map((name): [string, unknown] => [name, undefined])
-  return Object.fromEntries([...unset, ...Object.entries(nothing)]) as unknown as PresetSettings
-}
+const settings = (more: RequestInit = {}) => create(GenerationRequestSchema, more)
+const merged = (given: RequestInit, preset: RequestInit) => withPreset(request(given), settings(preset), undefined)
 
-const settings = (more: Partial<PresetSettings>): PresetSettings => ({ ...empty(), ...more })
-const merged = (given: Partial<Request>, preset: Partial<PresetSettings>) =>
-  withPreset(request(given), settings(preset), undefined)
-
-function sampling(more: Partial<Sampling>): Sampling {
-  const unset = { temperature: undefined, topP: undefined, topK: undefined, frequencyPenalty: undefined }
-  return { ...unset, presencePenalty: undefined, seed: undefined, stop: [], ...more }
-}
-
-const tool = (name: string, more: Partial<Tool> = {}): Tool => ({
-  name,
-  parameters: undefined,
-  strict: undefined,
-  ...more,
-})
-const hosted = (type: string, more: object = {}, format = 'openai-responses-v1'): HostedTool => ({
-  format,
-  definition: { type, ...more },
-})
+const tool = (name: string, more: Omit<MessageInitShape<typeof ToolSchema>, '$typeName'> = {}): Tool =>
+  create(ToolSchema, { name, ...more })
+const samplingOf = (more: MessageInitShape<typeof SamplingSchema>) => create(SamplingSchema, more)
+const routingOf = (more: MessageInitShape<typeof RoutingSchema>) => create(RoutingSchema, more)
+const hosted = (type: string, more: object = {}, format = 'openai-responses-v1') =>
+  create(HostedToolSchema, { format, definition: { type, ...more } })
+const extension = (format: string, body?: JsonObject, headers: Record<string, string> = {}) =>
+  create(ProviderExtensionSchema, { format, headers, body })
 
 /** Two values for each member, neither of which counts as omitted. */
-const VALUES: { readonly [K in keyof PresetSettings]-?: readonly [PresetSettings[K], PresetSettings[K]] } = {
+const VALUES: { readonly [K in (typeof PRESET_MEMBERS)[number]]: readonly [RequestInit[K], RequestInit[K]] } = {
   tools: [[tool('f', { strict: true })], [tool('f', { strict: false })]],
   hostedTools: [[hosted('web_search', { a: 1 })], [hosted('web_search', { a: 2 })]],
-  toolChoice: [{ mode: 'auto' }, { mode: 'none' }],
+  toolChoice: [{ mode: Mode.AUTO }, { mode: Mode.NONE }],
   parallelToolCalls: [true, false],
   maxOutputTokens: [1, 2],
   maxToolCalls: [1, 2],
-  sampling: [sampling({ temperature: 1 }), sampling({ temperature: 0 })],
+  sampling: [{ temperature: 1 }, { temperature: 0 }],
   reasoning: [{ effort: 'low' }, { effort: 'high' }],
-  responseFormat: [{ type: 'json-object' }, { type: 'json-schema', name: 'x', schema: {}, strict: true }],
+  responseFormat: [
+    { format: { case: 'jsonObject', value: {} } },
+    { format: { case: 'jsonSchema', value: { name: 'x', schema: {}, strict: true } } },
+  ],
   verbosity: ['low', 'high'],
   prediction: ['a', 'b'],
   serviceTier: ['flex', 'priority'],
   speed: ['fast', 'standard'],
   providerBody: [{ a: 1 }, { a: 2 }],
-  extensions: [
-    [{ format: 'x', headers: { a: '1' }, body: { a: 1 } }],
-    [{ format: 'x', headers: { a: '2' }, body: { a: 2 } }],
-  ],
-  routing: [routing({ only: ['a'] }), routing({ only: ['b'] })],
+  extensions: [[extension('x', { a: 1 }, { a: '1' })], [extension('x', { a: 2 }, { a: '2' })]],
+  routing: [{ only: ['a'] }, { only: ['b'] }],
   automaticCache: [{ ttl: '5m' }, { ttl: '1h' }],
   excludeThoughts: [false, true],
   notApplied: [['models'], ['models']],
 }
 
-function routing(more: object): NonNullable<PresetSettings['routing']> {
-  const lists = { only: [], ignore: [], preferences: [], quantizations: [] }
-  const flags = { requireParameters: false, denyDataCollection: false, zeroDataRetention: false }
-  const prices = { maxInputNanos: undefined, maxOutputNanos: undefined, enforceDistillableText: false }
-  return { ...lists, ...flags, ...prices, ...more }
-}
-
 test('each member of a preset counts if the request lacks it, else that of the request', () => {
   for (const name of PRESET_MEMBERS) {
-    const [own, kept] = VALUES[name]
-    assert.deepEqual(merged({}, { [name]: kept })[name], kept, `${name} of the preset`)
-    assert.deepEqual(merged({ [name]: own }, {})[name], own, `${name} of the request alone`)
-    assert.deepEqual(merged({ [name]: own }, { [name]: kept })[name], own, `${name} of both`)
+    const [own = {}, kept = {}] = VALUES[name].map((value): RequestInit => ({ [name]: value }))
+    assert.deepEqual(merged({}, kept)[name], settings(kept)[name], `${name} of the preset`)
+    assert.deepEqual(merged(own, {})[name], settings(own)[name], `${name} of the request alone`)
+    assert.deepEqual(merged(own, kept)[name], settings(own)[name], `${name} of both`)
   }
 })
 
 test('the caller and the messages stay those of the request', () => {
   const who = { user: 'u', sessionId: 's', metadata: { a: 'b' }, trace: { trace_id: 't' }, attribution: undefined }
   const given = request({ ...who, preset: 'a' })
-  assert.deepEqual(withPreset(given, empty(), undefined), given)
+  assert.partialDeepStrictEqual(withPreset(given, settings(), undefined), given)
 })
 
 test('sampling settings are merged one by one, a zero included; a list of stop texts is replaced', () => {
-  const own = sampling({ temperature: 0, stop: ['x'] })
-  const kept = sampling({ temperature: 1, topP: 0.5, minP: 0.1, seed: 3n, stop: ['y', 'z'], logitBias: { 1: 2 } })
+  const own = samplingOf({ temperature: 0, stop: ['x'] })
+  const kept = samplingOf({ temperature: 1, topP: 0.5, minP: 0.1, seed: 3n, stop: ['y', 'z'], logitBias: { 1: 2 } })
   const both = { ...kept, temperature: 0, stop: ['x'] }
   assert.deepEqual(merged({ sampling: own }, { sampling: kept }).sampling, both)
-  const unlisted = merged({ sampling: sampling({ topP: 0 }) }, { sampling: kept }).sampling
+  const unlisted = merged({ sampling: samplingOf({ topP: 0 }) }, { sampling: kept }).sampling
   assert.deepEqual(unlisted, { ...kept, topP: 0 })
 })
 
 test('what a request switches off is off, whatever the preset says', () => {
-  const kept = sampling({ temperature: 1, stop: ['y'], logitBias: { 1: 2 }, topLogProbabilities: 3 })
-  const own = sampling({ cleared: ['stop', 'logitBias', 'topLogProbabilities'] })
+  const kept = samplingOf({ temperature: 1, stop: ['y'], logitBias: { 1: 2 }, topLogProbabilities: 3 })
+  const own = samplingOf({ cleared: ['stop', 'logit_bias', 'top_log_probabilities'] })
   const { sampling: both } = merged({ sampling: own }, { sampling: kept })
-  assert.deepEqual(
-    [both?.temperature, both?.stop, both?.logitBias, both?.topLogProbabilities],
-    [1, [], undefined, undefined],
-  )
+  assert.deepEqual([both?.temperature, both?.stop, both?.logitBias, both?.topLogProbabilities], [1, [], {}, undefined])
   assert.equal(merged({ sampling: kept }, { sampling: own }).sampling?.topLogProbabilities, 3)
   const excluding = { reasoning: { effort: 'high' }, excludeThoughts: true }
   assert.equal(merged({}, excluding).excludeThoughts, true)
@@ -114,9 +102,10 @@ test('what a request switches off is off, whatever the preset says', () => {
 
 test('an object with one meaning is replaced whole', () => {
   const { reasoning } = merged({ reasoning: { effort: 'low' } }, { reasoning: { effort: 'high', maxTokens: 9 } })
-  assert.deepEqual(reasoning, { effort: 'low' })
-  const own = routing({ ignore: ['a'] })
-  assert.deepEqual(merged({ routing: own }, { routing: routing({ only: ['b'] }) }).routing, own)
+  assert.equal(reasoning?.effort, 'low')
+  assert.equal(reasoning?.maxTokens, undefined)
+  const own = routingOf({ ignore: ['a'] })
+  assert.deepEqual(merged({ routing: own }, { routing: routingOf({ only: ['b'] }) }).routing, own)
 })
 
 test('tools are united: those of the preset first, in their order, with those of the request in their place or after them', () => {
@@ -161,7 +150,7 @@ test('a choice that allows some tools holds for those of the preset', () => {
     hostedTools: [hosted('web_search'), hosted('file_search'), server('x'), server('y')],
   }
   const allowed = { names: ['b', 'own'], hostedTypes: ['file_search'], serverLabels: ['y'] }
-  const choice = { mode: 'required', allowed } as const
+  const choice = create(ToolChoiceSchema, { mode: Mode.REQUIRED, allowed })
   const { tools, hostedTools, toolChoice } = merged({ tools: [tool('own')], toolChoice: choice }, preset)
   assert.deepEqual(
     [tools, hostedTools],
@@ -177,16 +166,10 @@ test('a choice that allows some tools holds for those of the preset', () => {
 })
 
 test('what is for one kind of provider is merged member by member', () => {
-  const preset: ProviderExtension[] = [
-    { format: 'a', headers: { x: '1', y: '1' }, body: { k: 1, l: 1 } },
-    { format: 'b', headers: {}, body: undefined },
-  ]
-  const own: ProviderExtension[] = [
-    { format: 'a', headers: { y: '2' }, body: { l: 2 } },
-    { format: 'c', headers: {}, body: { m: 1 } },
-  ]
+  const preset: ReturnType<typeof extension>[] = [extension('a', { k: 1, l: 1 }, { x: '1', y: '1' }), extension('b')]
+  const own: ReturnType<typeof extension>[] = [extension('a', { l: 2 }, { y: '2' }), extension('c', { m: 1 })]
   assert.deepEqual(merged({ extensions: own }, { extensions: preset }).extensions, [
-    { format: 'a', headers: { x: '1', y: '2' }, body: { k: 1, l: 2 } },
+    extension('a', { k: 1, l: 2 }, { x: '1', y: '2' }),
     preset[1],
     own[1],
   ])
@@ -195,26 +178,24 @@ test('what is for one kind of provider is merged member by member', () => {
 
 test('a request’s thinking settings count, even if the preset gives them in the words of one provider', () => {
   const words = { thinking: { type: 'enabled', budget_tokens: 2_000 }, output_config: { effort: 'max' } }
-  const preset = { extensions: [{ format: 'a', headers: {}, body: { ...words, container: 'c' } }] }
-  const extensionsOf = (given: Partial<Request>) => merged(given, preset).extensions
+  const preset = { extensions: [extension('a', { ...words, container: 'c' })] }
+  const extensionsOf = (given: RequestInit) => merged(given, preset).extensions
   assert.deepEqual(extensionsOf({}), preset.extensions)
-  assert.deepEqual(extensionsOf({ reasoning: { effort: 'none' } }), [
-    { format: 'a', headers: {}, body: { container: 'c' } },
-  ])
-  const own = [{ format: 'a', headers: {}, body: { thinking: { type: 'disabled' } } }]
+  assert.deepEqual(extensionsOf({ reasoning: { effort: 'none' } }), [extension('a', { container: 'c' })])
+  const own = [extension('a', { thinking: { type: 'disabled' } })]
   assert.deepEqual(extensionsOf({ reasoning: { effort: 'none' }, extensions: own }), [
-    { format: 'a', headers: {}, body: { container: 'c', thinking: { type: 'disabled' } } },
+    extension('a', { container: 'c', thinking: { type: 'disabled' } }),
   ])
 })
 
 test('one kind of provider’s extra thinking settings are replaced with the rest of a preset’s thinking settings', () => {
-  const extensions = [{ format: 'a', headers: {}, body: { reasoning: { mode: 'pro' }, truncation: 'auto' } }]
+  const extensions = [extension('a', { reasoning: { mode: 'pro' }, truncation: 'auto' })]
   const { extensions: left } = merged({ reasoning: { effort: 'low' } }, { reasoning: { effort: 'high' }, extensions })
-  assert.deepEqual(left, [{ format: 'a', headers: {}, body: { truncation: 'auto' } }])
+  assert.deepEqual(left, [extension('a', { truncation: 'auto' })])
 })
 
 test('tools’ extras for one kind of provider are united by their names', () => {
-  const of = (...tools: { name: string; n: number }[]) => [{ format: 'a', headers: {}, body: { tools } }]
+  const of = (...tools: { name: string; n: number }[]) => [extension('a', { tools })]
   const [one, two, three, other] = [
     { name: 'one', n: 1 },
     { name: 'two', n: 1 },
@@ -236,10 +217,10 @@ test('a tier that clients send by default leaves the tier to the preset', () => 
 })
 
 test('the instructions of a preset are for requests that do not begin with their own', () => {
-  const said = (messages: Request['messages']) => withPreset(request({ messages }), empty(), 'Be brief.').messages
+  const said = (messages: Message[]) => withPreset(request({ messages }), settings(), 'Be brief.').messages
   assert.deepEqual(said([user]), [system('Be brief.'), user])
   assert.deepEqual(said([system('Be long.'), user]), [system('Be long.'), user])
-  const silent = { role: 'system', parts: [] } as const
+  const silent = message(Role.SYSTEM)
   assert.deepEqual(said([silent, user]), [system('Be brief.'), silent, user])
   assert.deepEqual(said([user, system('Hurry.'), user]), [system('Be brief.'), user, system('Hurry.'), user])
 })

@@ -1,8 +1,18 @@
+import { create } from '@bufbuild/protobuf'
+import {
+  type GenerationRequest,
+  GenerationRequestSchema,
+  type HostedTool,
+  type Message,
+  MessageSchema,
+  type ProviderExtension,
+  Message_Role as Role,
+  type Sampling,
+  type Tool,
+  type ToolChoice,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject, type JsonObject, type JsonValue } from '#shared/json.ts'
-import type { Message } from '../conversation.ts'
-import type { GenerationRequest, ProviderExtension } from '../generation.ts'
-import type { Sampling } from '../sampling.ts'
-import { Allowance, type HostedTool, type Tool, type ToolChoice } from '../tools.ts'
+import { Allowance } from '../tools.ts'
 
 /** Members of a request that a preset may set. */
 export const PRESET_MEMBERS = [
@@ -30,15 +40,48 @@ export const PRESET_MEMBERS = [
 /** The settings of a preset. */
 export type PresetSettings = Pick<GenerationRequest, (typeof PRESET_MEMBERS)[number]>
 
-type Request = Omit<GenerationRequest, 'modelId'>
-type Offered = Pick<Request, 'tools' | 'hostedTools'>
+/** Members of a completed request that a response repeats. */
+const SHOWN_MEMBERS = [
+  'tools',
+  'hostedTools',
+  'toolChoice',
+  'parallelToolCalls',
+  'maxOutputTokens',
+  'maxToolCalls',
+  'sampling',
+  'reasoning',
+  'responseFormat',
+  'verbosity',
+  'serviceTier',
+  'extensions',
+] as const satisfies readonly (keyof GenerationRequest)[]
+
+/** The settings of a request, and the model, without anything else. */
+export function presetSettings(request: GenerationRequest): GenerationRequest {
+  return create(GenerationRequestSchema, pick(request, ['model', ...PRESET_MEMBERS]))
+}
+
+/** The settings of a request that a response repeats. */
+export function shownSettings(request: GenerationRequest): GenerationRequest {
+  return create(GenerationRequestSchema, pick(request, SHOWN_MEMBERS))
+}
+
+function pick<const K extends keyof GenerationRequest>(request: GenerationRequest, names: readonly K[]) {
+  return Object.fromEntries(names.map((name) => [name, request[name]])) as Pick<GenerationRequest, K>
+}
+
+type Offered = Pick<GenerationRequest, 'tools' | 'hostedTools'>
 
 /**
  * Completes a request with settings of its preset (gateway facts 3.8), by their meaning, whichever dialects the two
  * were written in. An object with a single meaning (`reasoning`, `routing`) is replaced as a whole, tools are merged,
  * and the preset's instructions are for requests that do not begin with their own.
  */
-export function withPreset(request: Request, settings: PresetSettings, systemPrompt: string | undefined): Request {
+export function withPreset(
+  request: GenerationRequest,
+  settings: PresetSettings,
+  systemPrompt: string | undefined,
+): GenerationRequest {
   const { tools, hostedTools } = withoutNamesakes(allowedOf(settings, request.toolChoice), request)
   return {
     ...request,
@@ -68,17 +111,18 @@ export function withPreset(request: Request, settings: PresetSettings, systemPro
 }
 
 /** System messages within a conversation are not instructions for the whole. */
-function withInstructions(messages: readonly Message[], systemPrompt: string | undefined): readonly Message[] {
+function withInstructions(messages: Message[], systemPrompt: string | undefined): Message[] {
   const [first] = messages
-  if (systemPrompt === undefined || (first?.role === 'system' && first.parts.length > 0)) return messages
-  return [{ role: 'system', parts: [{ type: 'text', text: systemPrompt }] }, ...messages]
+  if (systemPrompt === undefined || (first?.role === Role.SYSTEM && first.parts.length > 0)) return messages
+  const parts = [{ part: { case: 'text' as const, value: { text: systemPrompt } } }]
+  return [create(MessageSchema, { role: Role.SYSTEM, parts }), ...messages]
 }
 
 /**
  * The preset's tools in their order, each replaced by a tool of the request with the same name; then the other tools of
  * the request.
  */
-function united<T>(preset: readonly T[], request: readonly T[], nameOf: (tool: T) => string): readonly T[] {
+function united<T>(preset: T[], request: T[], nameOf: (tool: T) => string): T[] {
   if (preset.length === 0) return request
   const given = new Map(request.map((tool) => [nameOf(tool), tool]))
   const names = new Set(preset.map(nameOf))
@@ -91,7 +135,7 @@ function united<T>(preset: readonly T[], request: readonly T[], nameOf: (tool: T
 /** The preset's tools that a choice allows; those of the request are there because it allows them. */
 function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Offered {
   const { tools, hostedTools } = settings
-  const allowed = choice !== undefined && 'allowed' in choice ? choice.allowed : undefined
+  const allowed = choice?.allowed
   if (allowed === undefined) return { tools, hostedTools }
   const allowance = new Allowance(allowed)
   return {
@@ -103,10 +147,10 @@ function allowedOf(settings: PresetSettings, choice: ToolChoice | undefined): Of
 /** The preset's tools, without those whose name the request uses for a tool of another kind. */
 function withoutNamesakes({ tools, hostedTools }: Offered, request: Offered): Offered {
   const names = new Set(request.tools.map(({ name }) => name))
-  const hostedNames = new Set(request.hostedTools.map(({ definition }) => definition.name))
+  const hostedNames = new Set(request.hostedTools.map(({ definition }) => definition?.name))
   return {
     tools: tools.filter(({ name }) => !hostedNames.has(name)),
-    hostedTools: hostedTools.filter(({ definition }) => !names.has(String(definition.name))),
+    hostedTools: hostedTools.filter(({ definition }) => !names.has(String(definition?.name))),
   }
 }
 
@@ -119,7 +163,7 @@ function toolName({ namespace, name }: Tool): string {
  * their own. If tools have names, and types with dates, the names identify them.
  */
 function hostedName({ format, definition }: HostedTool): string {
-  const { type, name, server_label: label, mcp_server_name: server, parameters } = definition
+  const { type, name, server_label: label, mcp_server_name: server, parameters } = definition ?? {}
   const named = isObject(parameters) ? parameters.name : undefined
   return JSON.stringify([format, name ?? type, label ?? server ?? named])
 }
@@ -128,16 +172,22 @@ function merged(preset: JsonObject | undefined, request: JsonObject | undefined)
   return preset === undefined || request === undefined ? (request ?? preset) : { ...preset, ...request }
 }
 
-function mergedSampling(preset: Sampling | undefined, request: Sampling | undefined): Sampling | undefined {
-  if (preset === undefined || request === undefined) return request ?? preset
-  const cleared: readonly string[] = request.cleared ?? []
-  const kept = Object.fromEntries(Object.entries(preset).filter(([name]) => !cleared.includes(name)))
-  const stop = request.stop.length > 0 || cleared.includes('stop') ? request.stop : preset.stop
-  return { ...(kept as Partial<Sampling> as Sampling), ...defined(request), stop }
+/** The members that a request can switch off, by the names of their fields. */
+export const CLEARED: Readonly<Record<string, keyof Sampling>> = {
+  stop: 'stop',
+  logit_bias: 'logitBias',
+  top_log_probabilities: 'topLogProbabilities',
 }
 
-function defined<T extends object>(record: T): Partial<T> {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Partial<T>
+function mergedSampling(preset: Sampling | undefined, request: Sampling | undefined): Sampling | undefined {
+  if (preset === undefined || request === undefined) return request ?? preset
+  const merged = { ...preset, ...request }
+  const cleared = request.cleared.map((name) => CLEARED[name])
+  const keeps = (member: keyof Sampling): boolean => !cleared.includes(member)
+  if (request.stop.length === 0 && keeps('stop')) merged.stop = preset.stop
+  if (Object.keys(request.logitBias).length === 0 && keeps('logitBias')) merged.logitBias = preset.logitBias
+  if (!keeps('topLogProbabilities')) merged.topLogProbabilities = request.topLogProbabilities
+  return merged
 }
 
 /**
@@ -146,7 +196,7 @@ function defined<T extends object>(record: T): Partial<T> {
 const REASONING_WORDS: readonly string[] = ['thinking', 'output_config', 'reasoning']
 
 /** The preset's extensions, without those members if the request itself controls thinking. */
-function extensionsFor(request: Request, { extensions }: PresetSettings): readonly ProviderExtension[] {
+function extensionsFor(request: GenerationRequest, { extensions }: PresetSettings): ProviderExtension[] {
   if (request.reasoning === undefined) return extensions
   return extensions.map(({ body = {}, ...extension }) => {
     const rest = Object.entries(body).filter(([name]) => !REASONING_WORDS.includes(name))
@@ -158,19 +208,16 @@ function extensionsFor(request: Request, { extensions }: PresetSettings): readon
  * Merges headers and members one by one, since each has its own meaning. Members about tools are merged by name, like
  * tools.
  */
-function mergedExtensions(
-  preset: readonly ProviderExtension[],
-  request: readonly ProviderExtension[],
-): readonly ProviderExtension[] {
+function mergedExtensions(preset: ProviderExtension[], request: ProviderExtension[]): ProviderExtension[] {
   return united(preset, request, ({ format }) => format).map((extension) => {
     const kept = preset.find(({ format }) => format === extension.format)
     if (kept === undefined || kept === extension) return extension
     const before = kept.body?.tools
     const after = extension.body?.tools
     const both: JsonObject =
-      Array.isArray(before) && Array.isArray(after) ? { tools: [...united(before, after, nameIn)] } : {}
+      Array.isArray(before) && Array.isArray(after) ? { tools: united(before, after, nameIn) } : {}
     const body = merged(merged(kept.body, extension.body), both)
-    return { format: extension.format, headers: { ...kept.headers, ...extension.headers }, body }
+    return { ...extension, headers: { ...kept.headers, ...extension.headers }, body }
   })
 }
 

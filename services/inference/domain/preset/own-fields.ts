@@ -1,4 +1,4 @@
-import type { GenerationRequest } from '../generation.ts'
+import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
 
 type Listed = Pick<GenerationRequest, 'messages' | 'tools' | 'hostedTools'>
 

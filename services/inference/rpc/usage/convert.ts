@@ -9,7 +9,6 @@ import {
 import { type Account, accountAt, startOfDay } from '#services/inference/domain/ledger/account.ts'
 import type { ActivitySum, ClosedEntry, LedgerClosing } from '#services/inference/ports/ledger.ts'
 import { enumTable } from '#shared/rpc/enum-table.ts'
-import { finishReasonToProto } from '../convert.ts'
 
 const statuses = enumTable<LedgerClosing['status'], GenerationRecord_Status>({
   completed: GenerationRecord_Status.COMPLETED,
@@ -39,9 +38,9 @@ export function recordToProto(entry: ClosedEntry): MessageInitShape<typeof Gener
       serviceTier: entry.serviceTier,
     }),
     ...(entry.preset && { preset: { ...entry.preset } }),
-    ...(entry.attribution && { attribution: given({ ...entry.attribution }) }),
-    ...(usage && { usage: { ...usage, estimated: usage.estimated ?? false } }),
-    ...(finishReason && { finishReason: finishReasonToProto(finishReason) }),
+    attribution: entry.attribution,
+    usage,
+    finishReason,
     leftOut: [...leftOut],
     createTime: timestampFromMs(startedAt),
     ...(finishedAt !== undefined && { finishTime: timestampFromMs(finishedAt) }),
@@ -56,7 +55,7 @@ export function activityToProto(day: number, sum: ActivitySum): MessageInitShape
     providerId,
     modelId,
     ...(metadataValue !== undefined && { metadataValue }),
-    sum: { requestCount: BigInt(requestCount), usage: { ...usage, estimated: usage.estimated ?? false }, costNanos },
+    sum: { requestCount: BigInt(requestCount), usage, costNanos },
   }
 }
 

@@ -96,7 +96,8 @@ const KINDS: Readonly<Record<PartStarted_Kind, GeneratedKind>> = {
 function toEvent({ event }: EventMessage): GenerationEvent | undefined {
   switch (event.case) {
     case 'partStarted': {
-      const { index, kind, callId = '', toolName = '' } = event.value
+      const { index, kind, toolCall } = event.value
+      const { callId = '', name: toolName = '' } = toolCall ?? {}
       return { type: 'part-started', index, kind: KINDS[kind] ?? 'other', callId, toolName }
     }
     case 'partExtended':

@@ -1,5 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { InferenceService } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { Rejection } from '#shared/rejection.ts'
 import { principalOf } from '#shared/rpc/call-context.ts'
 import type { Pricing } from '../domain/cost.ts'
 import { type Endpoint, UNKNOWN_POLICY } from '../domain/endpoint.ts'
@@ -45,24 +46,32 @@ const MODALITIES: Readonly<Record<ProviderEntry['protocol'], readonly string[]>>
   echo: ['text', 'image', 'file', 'audio', 'video'],
 }
 
-/** Lists the configured providers and models; see inference_service.proto. */
-export function listModels(dependencies: {
+/** The handlers of models and providers; see inference_service.proto. */
+export function modelHandlers(dependencies: {
   readonly modelList: readonly ProviderEntry[]
   readonly defaultModel: string
   readonly prices: PriceList
-}): ServiceImpl<typeof InferenceService>['listModels'] {
+}): Pick<ServiceImpl<typeof InferenceService>, 'listModels' | 'getProvider'> {
   const { modelList, defaultModel, prices } = dependencies
   const listed = modelList.flatMap((provider) =>
     provider.models.map((model) => ({ provider, model, endpoint: endpointOf(provider, model) })),
   )
-  const providers = modelList.map(providerToProto)
-  return async ({ allowed }, context) => {
-    principalOf(context)
-    const wanted = listed.filter(({ endpoint }) => isAllowed(allowed, endpoint))
-    const models = wanted.map(async ({ provider, model, endpoint }) =>
-      modelToProto(provider, model, await withPrice(endpoint, prices)),
-    )
-    return { models: await Promise.all(models), providers, defaultModel }
+  const providers = modelList.map(({ id: providerId, protocol }) => ({ providerId, protocol }))
+  return {
+    async listModels({ allowed }, context) {
+      principalOf(context)
+      const wanted = listed.filter(({ endpoint }) => isAllowed(allowed, endpoint))
+      const models = wanted.map(async ({ provider, model, endpoint }) =>
+        modelToProto(provider, model, await withPrice(endpoint, prices)),
+      )
+      return { models: await Promise.all(models), providers, defaultModel }
+    },
+    getProvider({ providerId }, context) {
+      principalOf(context)
+      const provider = providers.find((known) => known.providerId === providerId)
+      if (provider === undefined) throw new Rejection('PROVIDER_NOT_FOUND', { provider_id: providerId })
+      return { provider }
+    },
   }
 }
 
@@ -97,8 +106,4 @@ function pricingToProto({ long = [], ...pricing }: Pricing) {
 
 function plainPrices({ inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos }: Omit<Pricing, 'long'>) {
   return { inputNanos, outputNanos, cacheReadNanos, cacheWriteNanos }
-}
-
-export function providerToProto({ id: providerId, protocol }: ProviderEntry) {
-  return { providerId, protocol }
 }
