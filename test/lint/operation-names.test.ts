@@ -35,7 +35,7 @@ function calls(id: string, rpc: string): boolean {
 
 /** The rows of the table: each operation id, with its RPCs. */
 function documented(): Map<string, readonly string[]> {
-  const [, table = ''] = readFileSync('docs/architecture.md', 'utf8').split('| Operation id | RPC |\n|---|---|\n')
+  const [, table = ''] = readFileSync('docs/operation-names.md', 'utf8').split('| Operation id | RPC |\n|---|---|\n')
   const rows = (table.split('\n\n')[0] ?? '')
     .split('\n')
     .map((line) => line.split(' | ').map((cell) => [...cell.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name)))
@@ -46,7 +46,7 @@ function documented(): Map<string, readonly string[]> {
   )
 }
 
-test('each operation calls the RPC of its name, or the one that docs/architecture.md gives', () => {
+test('each operation calls the RPC of its name, or the one that docs/operation-names.md gives', () => {
   const table = documented()
   assert.ok(table.size > 20)
   for (const { id } of ALL_OPERATIONS) {
