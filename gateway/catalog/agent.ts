@@ -9,7 +9,7 @@ import { fromModelRef, modelRef } from '../records/model.ts'
 import { fromRuleset, ruleset } from '../records/ruleset.ts'
 import { freeObject } from '../shape.ts'
 
-/** `Agent.Info` (instance facts 1.3). */
+/** `Agent.Info`. */
 const agentInfo = z
   .strictObject({
     id: z.string(),

@@ -4,7 +4,7 @@ import { type JsonOf, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { locationHeaders, locationQuery, toDirectory } from '../records/location.ts'
 
-/** `Location.PublicInfo` (instance facts 1.1). */
+/** `Location.PublicInfo`. */
 const locationInfo = z
   .strictObject({
     directory: z.string(),

@@ -4,7 +4,7 @@ import { type JsonOf, noContent } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { fromLocationRef, locationHeaders, locationQuery, locationRef, toDirectory } from '../records/location.ts'
 
-/** `Plugin.Info` (instance facts 1.4). */
+/** `Plugin.Info`. */
 const pluginInfo = z
   .strictObject({
     id: z.string().optional().meta({ description: 'Absent: it failed before it was known' }),

@@ -92,8 +92,8 @@ export type CreateChatBody = z.output<typeof members>
 type Refuse = (path: (string | number)[], message: string) => void
 
 /**
- * The body of `POST /api/v1/chat/completions` (gateway facts 2.1). Unknown members are ignored. What would change the
- * answer and cannot be honoured is refused.
+ * The body of `POST /api/v1/chat/completions`. Unknown members are ignored. What would change the answer and cannot be
+ * honoured is refused.
  */
 export const createChatBody = members.check(
   refinedBy((body, context) => {

@@ -120,8 +120,8 @@ export const failure = z.strictObject({
 })
 
 /**
- * A chat completion (gateway facts 2.1). `system_fingerprint` has to be there, since clients demand it. `error`: it
- * failed after white space was sent with the status 200; its choice ended with the error and contains it, too.
+ * A chat completion. `system_fingerprint` has to be there, since clients demand it. `error`: it failed after white
+ * space was sent with the status 200; its choice ended with the error and contains it, too.
  */
 export const chatCompletion = z
   .strictObject({

@@ -79,7 +79,7 @@ const message = z.discriminatedUnion(
   mustBe('"user", "assistant", "tool", "system" or "developer"'),
 )
 
-/** One message of a conversation (gateway facts 2.1). */
+/** One message of a conversation. */
 export type ChatInputMessage = z.output<typeof message>
 export type AssistantMessage = z.output<typeof assistantMessage>
 export type InputDetail = z.output<typeof reasoningDetail>

@@ -1,7 +1,7 @@
 import { reasonOf } from '#shared/reasons.ts'
 import { providerFailure } from './provider.ts'
 
-/** Canonical types of errors that are not about a provider, by status (gateway facts 5.2). */
+/** Canonical types of errors that are not about a provider, by status. */
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication',
   402: 'payment_required',

@@ -22,10 +22,7 @@ export function explain({ logger }: { readonly logger: Logger }, call: Call, thr
   return generationId === undefined ? shown : { ...shown, body: bodyOf(call, generationId, error, shown) }
 }
 
-/**
- * The error of a request for a generation: a canonical type (gateway facts 5.2), or an id, as its dialect has it, and
- * how far it came.
- */
+/** The error of a request for a generation: a canonical type, or an id, as its dialect has it, and how far it came. */
 function bodyOf({ family, describeFailure }: Call, id: string, error: unknown, { status, body }: PublicError) {
   const described = status === 500 ? undefined : describeFailure?.(error)
   return {

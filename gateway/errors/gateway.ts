@@ -6,7 +6,7 @@ import { providerFailure } from './provider.ts'
 
 const INVALID = 'Invalid request parameters'
 
-/** Errors of `/api/v1`: `{error: {code, message}}` (gateway facts 5). */
+/** Errors of `/api/v1`: `{error: {code, message}}`. */
 export const gatewayErrors = {
   reasons: {
     AUTH_MISSING: unauthorized('Missing Authentication header'),
@@ -121,16 +121,13 @@ function unauthorized(message: string): (reason: Reason) => PublicError {
   return (reason) => ({ ...failure(401, message), headers: challengeHeader(reason) })
 }
 
-/** A spending limit that does not cover the request (gateway facts 5.2). */
+/** A spending limit that does not cover the request. */
 function unpaid({ message }: Reason): PublicError {
   const metadata = { error_type: 'payment_required' }
   return { status: 402, body: { error: { code: 402, message: `Insufficient credits: ${message}`, metadata } } }
 }
 
-/**
- * A rate of the key, with the headers of OpenRouter (gateway facts 5.3): the limit, what is left of it, and when it is
- * whole again.
- */
+/** A rate of the key, with the headers of OpenRouter: the limit, what is left of it, and when it is whole again. */
 function rateLimited({
   message,
   metadata: { most = '', reset = '', retry_after: retryAfter = '1' },
@@ -146,7 +143,7 @@ function rateLimited({
   }
 }
 
-/** What messages about providers begin with, by status; what the provider said follows (gateway facts 5.1). */
+/** What messages about providers begin with, by status; what the provider said follows. */
 const BEGINNINGS: Readonly<Record<number, string>> = {
   400: INVALID,
   404: 'Resource not found',

@@ -3,7 +3,7 @@ import type { ReasonsOf } from '#shared/rejection.ts'
 import { challengeHeader } from './challenge.ts'
 import type { ErrorTable, PublicError } from './error-table.ts'
 
-/** Errors of `/api`: `{_tag, message, …}` (instance facts 2). */
+/** Errors of `/api`: `{_tag, message, …}`. */
 export const instanceErrors = {
   reasons: {
     AUTH_MISSING: unauthorized,
@@ -161,7 +161,7 @@ function located(metadata: Reason['metadata']): string {
   return field === '' ? `The body ${problem}` : `${publicName(field)}: ${problem}`
 }
 
-/** OpenCode's clients know the text for a session id (instance facts 2). */
+/** OpenCode's clients know the text for a session id. */
 function pathProblem(metadata: Reason['metadata']): string {
   return metadata.field === 'sessionID' ? 'Invalid session ID' : located(metadata)
 }

@@ -28,7 +28,7 @@ export const MESSAGES_ERROR_TYPES = [
 ] as const
 type MessagesErrorType = (typeof MESSAGES_ERROR_TYPES)[number]
 
-/** Errors of `/api/v1/messages`: those of `/api/v1`, in Anthropic's envelope (gateway facts 2.2). */
+/** Errors of `/api/v1/messages`: those of `/api/v1`, in Anthropic's envelope. */
 export const messagesErrors = {
   reasons: Object.fromEntries(Object.entries(gatewayErrors.reasons).map(enveloped)) as {
     readonly [R in keyof Rows]: Rows[R] extends 'internal' ? 'internal' : (reason: Reason) => PublicError

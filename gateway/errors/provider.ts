@@ -1,6 +1,6 @@
 import type { Reason } from '#shared/reasons.ts'
 
-/** What a client of the gateway learns of a provider's failure (gateway facts 5.2). */
+/** What a client of the gateway learns of a provider's failure. */
 export interface ProviderFailure {
   /** HTTP status, as long as nothing was sent. */
   readonly status: number

@@ -33,10 +33,10 @@ const filter = {
 }
 
 /**
- * `GET /api/event`: the events of the workspace as server-sent events (instance facts 3.16). The first frame and
- * durable events carry an `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers,
- * in the query parameter `after`) gets everything since. Events of locations, which the catalog sends, are not kept.
- * Beside both the server sends:
+ * `GET /api/event`: the events of the workspace as server-sent events. The first frame and durable events carry an
+ * `id:`; a client that comes back with it in `Last-Event-ID` (or, where it can't set headers, in the query parameter
+ * `after`) gets everything since. Events of locations, which the catalog sends, are not kept. Beside both the server
+ * sends:
  *
  * - `server.connected`, always first: everything that happens from now on will come;
  * - `server.resync`: the position is too old, or the catalog was away: events were missed, read everything again;

@@ -19,7 +19,7 @@ const durable = z
   .strictObject({ aggregateID: z.string(), seq: z.int().min(1), version: z.int() })
   .meta({ description: 'Position in the session; absent for events that are not durable' })
 
-/** An event of a session (instance facts 3.16). */
+/** An event of a session. */
 function sessionEvent<const T extends string, const S extends z.core.$ZodLooseShape>(type: T, data: S) {
   return z.strictObject({
     id: z.string(),

@@ -90,10 +90,7 @@ const PLUGINS = [
 const members = new Map(PLUGINS.map(({ shape }) => [shape.id.value as string, new Set(Object.keys(shape))]))
 const known = new Set([...members.values()].flatMap((names) => [...names]))
 
-/**
- * The plugins, each with its own members (gateway facts 3.4): those of another one are refused. None of them is run
- * here yet.
- */
+/** The plugins, each with its own members: those of another one are refused. None of them is run here yet. */
 const plugin = z
   .preprocess(
     (value, context) => {

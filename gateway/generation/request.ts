@@ -117,7 +117,7 @@ interface Identity {
 
 /**
  * Who sends the request, and the session it belongs to. The members that keep requests on one upstream are tried in
- * order of preference (gateway facts 6.3).
+ * order of preference.
  */
 export function toIdentity(body: Identity, headers: GenerationHeaders): Partial<GenerationInit> {
   const attribution = attributionOf(headers)

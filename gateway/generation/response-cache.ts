@@ -3,8 +3,8 @@ import { z } from 'zod'
 const flag = (description: string) => z.enum(['true', 'false']).optional().meta({ description })
 
 /**
- * Headers by which a request wants the cached answer to an equal one (gateway facts 6.4). Portico caches no answers:
- * the headers are checked, and reported as not applied.
+ * Headers by which a request wants the cached answer to an equal one. Portico caches no answers: the headers are
+ * checked, and reported as not applied.
  */
 export const cacheHeaders = {
   'x-openrouter-cache': flag('Reported as not applied: answers are not cached'),

@@ -9,6 +9,6 @@ export const responsesDialects = enumTable({
 
 /**
  * Which events a stream of responses has: those of the specification, those of OpenAI's schema, or both, where the
- * events that both know come once, with the members of both (gateway facts 1.7).
+ * events that both know come once, with the members of both.
  */
 export type ResponsesDialect = (typeof responsesDialects.names)[number]

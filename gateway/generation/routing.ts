@@ -26,7 +26,7 @@ const precisions = [
   ...['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'],
 ] as const
 
-/** Which endpoints may serve a request, and which are preferred. The object is closed (gateway facts 6.1). */
+/** Which endpoints may serve a request, and which are preferred. The object is closed. */
 export const provider = z
   .strictObject({
     order: slugs.max(limitOf(only).most).nullish(),

@@ -67,7 +67,7 @@ export const metadataOf = <S extends z.ZodType>(pairs: S) =>
     return many ? `must have at most ${MOST_PAIRS} pairs` : undefined
   })
 
-/** Such pairs as are echoed (gateway facts 1.1). */
+/** Such pairs as are echoed. */
 export const metadata = metadataOf(
   z.record(z.string(), metadataValue).refine((given) => Object.keys(given).every((key) => KEY.test(key)), {
     message: `keys must have at most ${MOST_IN_KEY} characters and no brackets`,

@@ -21,7 +21,7 @@ const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 /**
  * Lets pages of the configured origins read answers, and send any header; in the mode `none` those of loopback hosts
  * too, on `/api`. The token endpoint allows no origin, whatever is configured. Preflight requests carry no credentials
- * and are answered before authentication (instance facts 3.14): then it returns true.
+ * and are answered before authentication: then it returns true.
  */
 export function cors(config: Config) {
   return function allowOrigins(request: Request, response: Response): boolean {

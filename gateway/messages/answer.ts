@@ -85,10 +85,7 @@ export const ending = z.strictObject({
   container: own,
 })
 
-/**
- * A message of the model (gateway facts 2.2). Further members of Anthropic’s, such as `context_management`, come as
- * they are.
- */
+/** A message of the model. Further members of Anthropic’s, such as `context_management`, come as they are. */
 export const messageObject = z
   .looseObject({
     id: z.string().regex(/^msg_/),

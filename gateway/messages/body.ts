@@ -108,15 +108,14 @@ function consistent(
 /** Names of the members that mean something here; the others are Anthropic's. */
 export const KNOWN_MEMBERS: ReadonlySet<string> = new Set(Object.keys(members.shape))
 
-/** The body of `POST /api/v1/messages` (gateway facts 2.2, 3.3). */
+/** The body of `POST /api/v1/messages`. */
 export const createMessageBody = guarded(
   members.loose().check(refinedBy(requireModel), refinedBy(consistent), refinedBy(fewBreakpoints)),
   (value) => unknownProblem(value),
 )
 
 /**
- * The body of `POST /api/v1/presets/{slug}/messages`: the conversation, its sender and the way of sending are ignored
- * (gateway facts 3.3).
+ * The body of `POST /api/v1/presets/{slug}/messages`: the conversation, its sender and the way of sending are ignored.
  */
 export const presetBody = z
   .object({ ...settings, model: members.shape.model })

@@ -1,7 +1,7 @@
 import { isObject } from '#shared/json.ts'
 import type { Problems } from '../shape.ts'
 
-/** Most explicit cache breakpoints of a body (gateway facts 3.3). */
+/** Most explicit cache breakpoints of a body. */
 const MAX_BREAKPOINTS = 4
 
 type Path = readonly (string | number)[]

@@ -17,7 +17,7 @@ const deltas = z.discriminatedUnion('type', [
   delta('citations_delta', { citation: freeObject('In Anthropic’s form, by its type.') }),
 ])
 
-/** One event of a stream of `POST /api/v1/messages` (gateway facts 2.2). */
+/** One event of a stream of `POST /api/v1/messages`. */
 export const messageEvent = z
   .union([
     z.discriminatedUnion('type', [

@@ -9,7 +9,7 @@ import { cleared, given, toCacheControl, toSharedSettings } from '../generation/
 import type { MessageSettings } from './body.ts'
 import { type CustomTool, isCustomTool, type OfferedTool } from './tools.ts'
 
-/** What has a meaning for Anthropic alone (gateway facts 2.2). */
+/** What has a meaning for Anthropic alone. */
 export const ANTHROPIC = 'anthropic-claude-v1'
 
 type Generation = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>

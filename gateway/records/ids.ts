@@ -17,7 +17,7 @@ export const name = z
 const SESSION_ID = idPattern('ses')
 const MESSAGE_ID = idPattern('msg_')
 
-/** Session id: what follows the prefix is free (instance facts 3.15). */
+/** Session id: what follows the prefix is free. */
 export const sessionID = z.string().regex(SESSION_ID, 'must be a session id (ses…)')
 
 /** Message id, likewise. */

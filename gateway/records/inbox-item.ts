@@ -20,7 +20,7 @@ const move = { type: z.literal('move'), payload: z.strictObject(sessionLocation)
 const compaction = { type: z.literal('compaction'), payload: z.strictObject({}), delivery }
 const admitted = { id: z.string(), sessionID: z.string(), time: z.strictObject({ created: time }) }
 
-/** `Session.Inbox.User` (instance facts 1.8). */
+/** `Session.Inbox.User`. */
 export const inboxUser = z.strictObject({ ...admitted, ...user }).meta({ id: 'Session.Inbox.User' })
 
 /** `Session.Inbox.Synthetic`. */

@@ -42,8 +42,7 @@ export const locationHeaders = z.object({
 
 /**
  * The directory that a request is about: `location[directory]`, else the header `x-opencode-directory`
- * (percent-encoded), else undefined, which means the default project directory (instance facts 1.1). Rejects with
- * HEADER_INVALID.
+ * (percent-encoded), else undefined, which means the default project directory. Rejects with HEADER_INVALID.
  */
 export function toDirectory(
   query: z.output<typeof locationQuery>,

@@ -55,7 +55,7 @@ const compaction = z.discriminatedUnion('status', [
 /** Other servers may leave the project out. */
 const place = { location: locationRef, projectID: z.string().optional(), subpath: z.string().optional() }
 
-/** `Session.Message.Info` (instance facts 1.6). */
+/** `Session.Message.Info`. */
 export const message = z
   .discriminatedUnion('type', [
     z.strictObject({ ...common, type: z.literal('user'), ...prompt }),

@@ -3,7 +3,7 @@ import { PermissionReply, type PermissionRequest } from '#gen/portico/session/v1
 import { enumTable } from '#shared/rpc/enum-table.ts'
 import type { JsonOf } from '../kinds.ts'
 
-/** A permission request (instance facts 3.13). */
+/** A permission request. */
 export const permissionRequest = z
   .strictObject({
     id: z.string(),

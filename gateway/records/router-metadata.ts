@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** How an answer was made; it is shown only where the request wants it (gateway facts 6.6). */
+/** How an answer was made; it is shown only where the request wants it. */
 export const routerMetadata = z
   .strictObject({
     requested: z.string(),

@@ -81,10 +81,7 @@ const members = z.object({
 /** A checked body of `POST /api/v1/responses`. */
 export type CreateResponseBody = z.output<typeof members>
 
-/**
- * The body of `POST /api/v1/presets/{slug}/responses`: the conversation, and how it is sent and stored, is ignored
- * (gateway facts 3.7).
- */
+/** The body of `POST /api/v1/presets/{slug}/responses`: the conversation, and how it is sent and stored, is ignored. */
 export const presetBody = members
   .omit({ input: true, stream: true, include: true, preset: true, metadata: true, debug: true })
   .omit({ safety_identifier: true, prompt_cache_key: true })
@@ -92,7 +89,7 @@ export const presetBody = members
   .omit({ prompt: true, x_search_filter: true })
 
 /**
- * The body of `POST /api/v1/responses` (gateway facts 1.1). Unknown members are ignored. What would change the
- * answer and cannot be honoured is refused.
+ * The body of `POST /api/v1/responses`. Unknown members are ignored. What would change the answer and cannot be
+ * honoured is refused.
  */
 export const createResponseBody = members.check(refinedBy(requireModel))

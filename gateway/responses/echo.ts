@@ -14,7 +14,7 @@ import { offerOf } from './to-tools.ts'
 
 type Tool = NonNullable<CreateResponseBody['tools']>[number]
 
-/** The members of a response that repeat its request, all of them present (gateway facts 1.4). */
+/** The members of a response that repeat its request, all of them present. */
 export function requestEcho(body: CreateResponseBody): Echo {
   const { reasoning, text } = body
   return {

@@ -19,7 +19,7 @@ function event<T extends string, S extends z.core.$ZodLooseShape>(type: T, membe
 const message = z.discriminatedUnion('type', [outputText, refusal])
 const content = z.discriminatedUnion('type', [outputText, refusal, reasoningText])
 
-/** Events of OpenAI's schema (gateway facts 1.6 b). */
+/** Events of OpenAI's schema. */
 const openaiEvents = [
   event('response.created', { response: responseObject }),
   event('response.in_progress', { response: responseObject }),
@@ -69,7 +69,7 @@ const moreEvents = [
 
 const seed = { id: z.string(), object: z.literal('response') }
 
-/** Events of the specification alone (gateway facts 1.6 a). */
+/** Events of the specification alone. */
 const specificationEvents = [
   z.strictObject({
     type: z.literal('response.created'),

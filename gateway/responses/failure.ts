@@ -1,7 +1,7 @@
 import type { PublicError } from '../errors/error-table.ts'
 import type { RouterMetadata } from '../records/router-metadata.ts'
 
-/** How a response says that it failed (gateway facts 1.8). */
+/** How a response says that it failed. */
 export interface ResponseFailure {
   /** Code of OpenAI's schema: a word. */
   readonly code: string
@@ -12,7 +12,7 @@ export interface ResponseFailure {
   readonly metadata?: RouterMetadata
 }
 
-/** Codes by canonical type (gateway facts 5.2); the code of any other one is `server_error`. */
+/** Codes by canonical type; the code of any other one is `server_error`. */
 const CODES: Readonly<Record<string, string>> = {
   rate_limit_exceeded: 'rate_limit_exceeded',
   context_length_exceeded: 'invalid_prompt',

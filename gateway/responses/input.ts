@@ -92,7 +92,7 @@ const item = z.discriminatedUnion(
   ),
 )
 
-/** One item of an input (gateway facts 1.2). */
+/** One item of an input. */
 export type InputItem = z.output<typeof item>
 type MessageItem = z.output<typeof message>
 

@@ -103,7 +103,7 @@ const picture = z.strictObject({
   status: z.enum(['in_progress', 'completed', 'failed']),
 })
 
-/** One item of the output of a response (gateway facts 1.5). */
+/** One item of the output of a response. */
 export const outputItem = z
   .union([z.discriminatedUnion('type', [message, functionCall, customToolCall, reasoning, picture]), hostedItem])
   .meta({ id: 'Response.OutputItem' })

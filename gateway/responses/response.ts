@@ -42,7 +42,7 @@ const otherTool = z
   .meta({ description: 'Any other tool, as given in the request.' })
 const tool = z.union([functionTool, otherTool])
 
-/** How a response says that it failed (gateway facts 1.8). */
+/** How a response says that it failed. */
 export const failed = { error: z.strictObject({ code: z.string(), message: z.string() }), error_type: z.string() }
 
 /** Why a response is incomplete. */
@@ -75,7 +75,7 @@ export const echo = z.strictObject({
   prompt: z.null(),
 })
 
-/** A response, with every member that it has (gateway facts 1.4). */
+/** A response, with every member that it has. */
 export const responseObject = z
   .strictObject({
     id: z.string().regex(/^resp_/),

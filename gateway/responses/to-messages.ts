@@ -14,7 +14,7 @@ type Message = MessageInitShape<typeof MessageSchema>
 
 /**
  * Refuses assistant history in structured form without `id` or `status`, as the specification wants; a plain string
- * needs neither (gateway facts 1.2.1). Rejects with BODY_INVALID.
+ * needs neither. Rejects with BODY_INVALID.
  */
 export function requireHistoryIds(input: string | readonly InputItem[]): void {
   if (typeof input === 'string') return

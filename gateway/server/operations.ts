@@ -4,7 +4,7 @@ import { byStatus } from '../kinds.ts'
 import { operation } from '../operation.ts'
 import { freeObject } from '../shape.ts'
 
-/** `ServerInfo` (instance facts 1.2). */
+/** `ServerInfo`. */
 const serverInfo = z
   .strictObject({
     version: z.string(),

@@ -24,7 +24,7 @@ export const listSessions = operation({
   path: '/api/session',
   summary: 'Sessions of the workspace, a page at a time',
   query: listSessionsQuery,
-  // A cursor carries order and filters (instance facts 3.9).
+  // A cursor carries order and filters.
   cursor: { name: 'cursor', beside: ['limit'] },
   answer: z.strictObject({ data: z.array(sessionInfo), cursor }).meta({ id: 'SessionsResponse' }),
   errors: ['INVALID_CURSOR', 'REQUEST_INVALID'],

@@ -86,7 +86,7 @@ export const listSessionsQuery = z
     error: 'requires project',
   })
 
-/** `Session.Info` (instance facts 1.5). */
+/** `Session.Info`. */
 export const sessionInfo = z
   .strictObject({
     id: z.string(),

@@ -47,7 +47,7 @@ const totals = z.strictObject(counts)
 
 const mostUsed = (list: DescField) => `The ${mostIn(list)} most used ones`
 
-/** `SessionStats.Info` (instance facts 1.7). */
+/** `SessionStats.Info`. */
 const sessionStats = z
   .strictObject({
     range: z.strictObject({ from: time, to: time }),

@@ -32,7 +32,7 @@ export const activityQuery = z.object({
     .meta({ description: 'Also groups by the value of this metadata of requests' }),
 })
 
-/** What was used of a model on a day (gateway facts 4). */
+/** What was used of a model on a day. */
 export const activityItem = z
   .strictObject({
     date: z.iso.date().meta({ description: 'UTC day on which the requests ended' }),
@@ -52,7 +52,7 @@ export const activityItem = z
   })
   .meta({ id: 'Activity' })
 
-/** A generation that has ended (gateway facts 4). */
+/** A generation that has ended. */
 export const generationRecord = z
   .strictObject({
     id: z.string(),

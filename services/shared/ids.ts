@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import type { Clock } from '#shared/clock.ts'
 
-/** Prefixes of ids that contain their time of creation (instance facts 3.15). */
+/** Prefixes of ids that contain their time of creation. */
 export type TimedPrefix = 'ses' | 'msg' | 'evt' | 'per'
 
 /** Prefixes of ids that are only random. */

@@ -7,7 +7,7 @@ import { openStream, readUntil } from '#test/support/event-stream.ts'
 import { openPortico, type Portico } from '#test/support/portico.ts'
 import { waitFor } from '#test/support/wait-until.ts'
 
-/** What each event of a session has besides the session's id (instance facts 3.16); optional members are left out. */
+/** What each event of a session has besides the session's id; optional members are left out. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   'session.created': ['projectID', 'location', 'slug', 'version'],
   'session.forked': ['parentID', 'boundary'],

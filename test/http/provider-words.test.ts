@@ -6,7 +6,7 @@ import { providerConfig } from '#test/support/provider-config.ts'
 import { answers, startStub, streams } from '#test/support/provider-stub.ts'
 import { chunk, eventsOf, type Json } from '#test/support/responses.ts'
 
-/** What a provider says (gateway facts 5.2): its status and code; what a client gets: status and canonical type. */
+/** What a provider says: its status and code; what a client gets: status and canonical type. */
 const WORDS: readonly (readonly [number, string, number, string])[] = [
   [400, 'context_length_exceeded', 400, 'context_length_exceeded'],
   [400, 'max_tokens_exceeded', 400, 'max_tokens_exceeded'],
@@ -35,7 +35,7 @@ const WORDS: readonly (readonly [number, string, number, string])[] = [
   [529, 'other', 503, 'provider_overloaded'],
 ]
 
-/** Anthropic's names of the canonical types (gateway facts 2.2); the others are invalid requests. */
+/** Anthropic's names of the canonical types; the others are invalid requests. */
 const TYPES: Readonly<Record<string, string>> = {
   permission_denied: 'permission_error',
   not_found: 'not_found_error',
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<string, string>> = {
   timeout: 'timeout_error',
 }
 
-/** Codes of a failed response (gateway facts 5.2); the others are server errors. */
+/** Codes of a failed response; the others are server errors. */
 const CODES: Readonly<Record<string, string>> = {
   invalid_request: 'invalid_prompt',
   content_policy_violation: 'image_content_policy_violation',

@@ -14,7 +14,7 @@ const GROWING = {
 /** The last state of a message. */
 type MessageEnd = { readonly delta: Ending; readonly usage: MessageUsage }
 
-/** Writes the events of one stream as text. Clients find them by their `event:` lines (gateway facts 2.2). */
+/** Writes the events of one stream as text. Clients find them by their `event:` lines. */
 export class MessageFrames {
   #text = ''
 

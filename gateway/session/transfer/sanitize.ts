@@ -1,4 +1,4 @@
-/** Members that describe a record without its content (instance facts 3.7). */
+/** Members that describe a record without its content. */
 const KEPT: ReadonlySet<string> = new Set([
   ...['id', 'type', 'parentID', 'projectID', 'sessionID', 'messageID', 'shellID', 'skill', 'agent', 'providerID'],
   ...['variant', 'status', 'outcome', 'finish', 'reason', 'effect', 'mime'],

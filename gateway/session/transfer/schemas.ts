@@ -12,7 +12,7 @@ export const exportQuery = z.object({
   sanitize: z.enum(['true', 'false']).optional().meta({ description: 'Whether to redact all content' }),
 })
 
-/** `SessionTransfer.Data` (instance facts 1.7). */
+/** `SessionTransfer.Data`. */
 export const transferData = z
   .strictObject({ info: sessionInfo, messages: z.array(message) })
   .meta({ id: 'SessionTransfer.Data' })

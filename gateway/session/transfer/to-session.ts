@@ -9,7 +9,7 @@ import type { tokenUsage } from '#gateway/records/usage.ts'
 import type { SessionSchema, TokenUsageSchema } from '#gen/portico/session/v1/session_pb.js'
 import type { ImportedInfo } from './schemas.ts'
 
-/** What is kept of the session of an import (instance facts 3.7). */
+/** What is kept of the session of an import. */
 export function toImportedSession(info: ImportedInfo): MessageInitShape<typeof SessionSchema> {
   const { id, parentID, title, agent, model, metadata, permissions, cost, tokens, time, outcome } = info
   return {

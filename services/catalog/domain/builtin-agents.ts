@@ -17,7 +17,7 @@ const ENVIRONMENT_FILES = [
   rule('read', '*.env.example', Effect.ALLOW),
 ]
 
-/** Rules that precede all others (instance facts 3.12). */
+/** Rules that precede all others. */
 export const DEFAULT_RULES: readonly PermissionRule[] = [
   rule('*', '*', Effect.ALLOW),
   rule('external_directory', '*', Effect.ASK),

@@ -16,7 +16,7 @@ const KINDS = Object.keys(UPDATES) as readonly Kind[]
  */
 const KEPT_GENERATIONS = 16
 
-/** How long changes are collected before they are read, in milliseconds (instance facts 3.12). */
+/** How long changes are collected before they are read, in milliseconds. */
 const DEBOUNCE_MS = 100
 
 interface Options {

@@ -8,7 +8,7 @@ import {
 } from '#gen/portico/inference/v1/inference_pb.js'
 import { isObject } from '#shared/json.ts'
 
-/** Maximum number of cache markers in a request; providers refuse more (gateway facts 3.3). */
+/** Maximum number of cache markers in a request; providers refuse more. */
 const MAX_MARKERS = 4
 
 /**

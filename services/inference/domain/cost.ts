@@ -54,9 +54,8 @@ export const MAX_COST_NANOS = 10n ** 16n
 const SEARCH_NANOS = 10_000_000n
 
 /**
- * The cost of a usage in nano-dollars, rounded half up once; 0 if the price is unknown (gateway facts 6.5). Cached
- * tokens are part of the input; if a provider reports more of them than input, only they are charged. At most ten
- * million dollars.
+ * The cost of a usage in nano-dollars, rounded half up once; 0 if the price is unknown. Cached tokens are part of the
+ * input; if a provider reports more of them than input, only they are charged. At most ten million dollars.
  */
 export function costOf(
   usage: TokenCounts,

@@ -8,8 +8,7 @@ const NONE: readonly Setting[] = []
 
 /**
  * The demands of a request that an endpoint does not meet, by the names that clients know; empty: it may serve the
- * request (gateway facts 6.2). An unknown price exceeds every maximum; the price of long inputs applies if the
- * estimated input is long.
+ * request. An unknown price exceeds every maximum; the price of long inputs applies if the estimated input is long.
  */
 export function unmetDemands(endpoint: Endpoint, request: GenerationRequest): string[] {
   const unmet: Readonly<Record<string, boolean>> = {

@@ -73,7 +73,7 @@ export class Meter {
 
   /**
    * Ends a generation that broke off: its usage is estimated, if the provider had accepted the request. `isSpent`:
-   * something was used, even if nothing has passed. Otherwise an answer without any output costs nothing (facts 6.5).
+   * something was used, even if nothing has passed. Otherwise an answer without any output costs nothing.
    */
   breakOff(isSpent: boolean): void {
     if (this.finished) return

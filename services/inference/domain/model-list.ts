@@ -46,7 +46,7 @@ export interface ResolvedModel {
   readonly variant?: string
 }
 
-/** Endings that choose a variant of a model (gateway facts 6.2). */
+/** Endings that choose a variant of a model. */
 const VARIANT = /^(.+):(free|nitro|floor|online|thinking|extended|exacto)$/
 
 /**

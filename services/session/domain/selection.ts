@@ -20,7 +20,7 @@ export function selectModel(revision: Revision, model: ModelRef): void {
   revision.touch()
 }
 
-/** A missing variant equals `default` (instance facts 3.3). */
+/** A missing variant equals `default`. */
 function isSameModel(a: ModelRef, b: ModelRef): boolean {
   return (
     a.providerId === b.providerId && a.modelId === b.modelId && (a.variant || 'default') === (b.variant || 'default')

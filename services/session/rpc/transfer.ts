@@ -162,7 +162,7 @@ export function parseImportedSession(given: SessionMessage | undefined): Importe
     permissions: parseRules(given.permissions),
     costNanos: costFromProto(costNanos),
     tokens: tokens === undefined ? NO_TOKENS : tokensFromProto(tokens),
-    // Only if its time is known (instance facts 3.7).
+    // Only if its time is known.
     outcome: timeIdle === undefined ? undefined : outcomes.fromProto(given.outcome),
     timeCreated: requireTime(given.createTime),
     timeIdle,

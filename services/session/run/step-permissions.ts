@@ -48,8 +48,8 @@ export class StepPermissions {
   }
 
   /**
-   * Decides whether a tool call may run: evaluates the rules (instance facts 3.13) and, if they demand it, requests
-   * permission for one access after the other. Returns why the call must not run, or undefined if it may.
+   * Decides whether a tool call may run: evaluates the rules and, if they demand it, requests permission for one access
+   * after the other. Returns why the call must not run, or undefined if it may.
    */
   async request(
     callId: string,

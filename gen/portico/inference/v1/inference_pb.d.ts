@@ -1028,7 +1028,7 @@ export declare type ProviderExtension = Message$1<"portico.inference.v1.Provider
 export declare const ProviderExtensionSchema: GenMessage<ProviderExtension>;
 
 /**
- * Which endpoints may serve a request, and in which order of preference (gateway facts 6.1).
+ * Which endpoints may serve a request, and in which order of preference.
  *
  * @generated from message portico.inference.v1.Routing
  */

@@ -20,7 +20,7 @@ const MAX_BYTES = 20 << 20
 /** A larger text is examined in its own turn of the event loop. */
 const LARGE = 1 << 20
 
-/** Attachments from files of a location and from `data:` URIs (instance facts 1.8). */
+/** Attachments from files of a location and from `data:` URIs. */
 export class FileAttachments implements Attachments {
   async read(location: Location, uri: string): Promise<Attachment> {
     try {

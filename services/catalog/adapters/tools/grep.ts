@@ -13,8 +13,7 @@ const MAX_MATCHES = 200
 const MAX_FILE_BYTES = 2 << 20
 const PROBE_BYTES = 8 << 10
 
-// Files that may contain secrets are found only by their names: `read` requests permission for them, grep does not
-// (instance facts 3.12).
+// Files that may contain secrets are found only by their names: `read` requests permission for them, grep does not.
 const SECRETS = /(^|\/)[^/]*\.env(\.[^/]*)?$/
 const NO_SECRETS = /\.env\.example$/
 

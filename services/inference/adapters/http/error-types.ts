@@ -1,4 +1,4 @@
-/** Providers' words for what is wrong with a request, by the canonical type that they stand for (gateway facts 5.2). */
+/** Providers' words for what is wrong with a request, by the canonical type that they stand for. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   context_length_exceeded: ['context_length_exceeded', 'exceed_context_size_error', 'model_context_window_exceeded'],
   max_tokens_exceeded: ['max_tokens_exceeded'],

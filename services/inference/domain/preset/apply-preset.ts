@@ -73,9 +73,9 @@ function pick<const K extends keyof GenerationRequest>(request: GenerationReques
 type Offered = Pick<GenerationRequest, 'tools' | 'hostedTools'>
 
 /**
- * Completes a request with settings of its preset (gateway facts 3.8), by their meaning, whichever dialects the two
- * were written in. An object with a single meaning (`reasoning`, `routing`) is replaced as a whole, tools are merged,
- * and the preset's instructions are for requests that do not begin with their own.
+ * Completes a request with settings of its preset, by their meaning, whichever dialects the two were written in. An
+ * object with a single meaning (`reasoning`, `routing`) is replaced as a whole, tools are merged, and the preset's
+ * instructions are for requests that do not begin with their own.
  */
 export function withPreset(
   request: GenerationRequest,

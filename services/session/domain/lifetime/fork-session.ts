@@ -9,8 +9,8 @@ const MAX_UNMARKED_LENGTH = 4_000
 const FORK_MARK = / \(fork #(\d{1,9})\)$/
 
 /**
- * Makes the session of a fork (instance facts 3.6): like its source as it is now, but with these permissions, with no
- * cost, no parent and no run behind it. Its first event has that id.
+ * Makes the session of a fork: like its source as it is now, but with these permissions, with no cost, no parent and no
+ * run behind it. Its first event has that id.
  */
 export function forkedSession(
   source: Session,

@@ -19,9 +19,9 @@ export interface Judgement {
 }
 
 /**
- * Judges an access: a denied resource denies it; otherwise a resource that needs permission makes it `ask` (instance
- * facts 3.13). A guarded file may hold the agent's own rules, so they can deny a change of it but not allow one: that
- * needs a rule of the session for each resource, or an approval of this very path, word for word.
+ * Judges an access: a denied resource denies it; otherwise a resource that needs permission makes it `ask`. A guarded
+ * file may hold the agent's own rules, so they can deny a change of it but not allow one: that needs a rule of the
+ * session for each resource, or an approval of this very path, word for word.
  */
 export function judgeAccess({ agent, session, ancestors = [] }: Rules, access: ToolAccess): Judgement {
   const { action, resources, guardedPath } = access
