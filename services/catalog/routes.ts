@@ -7,11 +7,8 @@ import { locationHandlers } from './rpc/locations.ts'
 import { pluginHandlers } from './rpc/plugins.ts'
 import { toolHandlers } from './rpc/tools.ts'
 
-/** What the handlers need. */
-export interface HandlerDependencies extends CatalogDependencies {}
-
 /** The routes of the catalog service. */
-export function createRoutes(dependencies: HandlerDependencies): Routes {
+export function createRoutes(dependencies: CatalogDependencies): Routes {
   const handlers = {
     ...locationHandlers(dependencies),
     ...agentHandlers(dependencies),

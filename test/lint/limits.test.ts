@@ -30,15 +30,21 @@ test('a service enforces each limit that a proto sets', async () => {
   const code = product('services/**/*.ts')
     .map(({ text }) => text)
     .join('\n')
+  const files = await protoFiles()
+  const messages = files.flatMap((file) => file.messages.flatMap(withNested))
+  const deep = new Set(
+    messages
+      .filter(({ name }) => code.includes(`checkAllLimits(${name}Schema)`))
+      .flatMap((message) => [...within(message)]),
+  )
   const isEnforced = (message: string, field: DescField): boolean =>
+    deep.has(field.parent) ||
     [
       `checkLimits(${message}Schema)`,
       `limitOf(${message}Schema.field.${field.localName})`,
       ...(field.name === 'page_size' ? [`sliceParser(${message}Schema)`, `pageSizeParser(${message}Schema)`] : []),
     ].some((call) => code.includes(call))
-  const files = await protoFiles()
-  const limited = files
-    .flatMap(({ messages }) => messages.flatMap(withNested))
+  const limited = messages
     .flatMap(({ name, fields }) => fields.map((field) => ({ name, field })))
     .filter(({ field }) => hasOption(field, limit))
   assert.ok(limited.length > 100)
@@ -123,4 +129,12 @@ async function protoFiles(): Promise<DescFile[]> {
 
 function withNested(message: DescMessage): DescMessage[] {
   return [message, ...message.nestedMessages.flatMap(withNested)]
+}
+
+/** A message and all messages in it. */
+function within(message: DescMessage, seen = new Set<DescMessage>()): Set<DescMessage> {
+  if (seen.has(message)) return seen
+  seen.add(message)
+  for (const field of message.fields) if (field.message !== undefined) within(field.message, seen)
+  return seen
 }
