@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Location } from '#gen/portico/catalog/v1/catalog_pb.js'
 import { Places } from '#shared/places.ts'
+import { plain } from '#test/support/inference.ts'
 import type { CallOptions } from './make-call.ts'
 import type { Plugin } from './plugin.ts'
 import { PluginTools } from './plugin-tools.ts'
@@ -38,7 +39,7 @@ test('a call of a tool ends when it is silent for two minutes, and one that repo
       t.mock.timers.tick(1_000)
     }
     await new Promise(setImmediate)
-    assert.deepEqual(outcome, { type: 'failed', kind: 'timeout', message, content: [], metadata: {} })
+    assert.deepEqual(plain(outcome), { case: 'failed', value: { type: 'timeout', message, content: [], metadata: {} } })
     assert.equal(began, 2)
   }
 })
