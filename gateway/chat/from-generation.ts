@@ -50,8 +50,8 @@ export function fromGeneration(seed: ChatSeed, generation: Generation): ChatComp
         message: messageOf(generation),
       },
     ],
-    ...(usage === undefined ? {} : { usage }),
-    ...(seed.describe === undefined ? {} : { openrouter_metadata: seed.describe(generation) }),
+    usage,
+    openrouter_metadata: seed.describe?.(generation),
   }
 }
 

@@ -1,7 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { Rejection } from '#shared/rejection.ts'
-import { given } from '../generation/to-shared.ts'
 import type { CreateChatBody } from './body.ts'
 import type { AssistantMessage, ChatInputMessage } from './messages.ts'
 import { type Made, textPart, toParts, urlPart } from './to-parts.ts'
@@ -122,7 +121,7 @@ function sourcesOf({ annotations }: AssistantMessage) {
   return (annotations ?? []).flatMap(({ url_citation: cited }) => {
     if (cited == null) return []
     const { url, title, start_index: start, end_index: end, content } = cited
-    const range = { ...given('start', start), ...given('end', end) }
-    return [{ url, ...given('title', title), ...range, ...given('citedText', content) }]
+    const range = { start: start ?? undefined, end: end ?? undefined }
+    return [{ url, title: title ?? undefined, ...range, citedText: content ?? undefined }]
   })
 }

@@ -3,7 +3,6 @@ import { ToolChoice_Mode, type ToolSchema } from '#gen/portico/inference/v1/infe
 import type { GenerationInit } from '../generation/request.ts'
 import {
   cleared,
-  given,
   picturesBody,
   picturesNotApplied,
   toCacheControl,
@@ -25,15 +24,15 @@ export function toSettings(body: ChatSettings): GenerationInit {
   const { notApplied = [], ...shared } = toSharedSettings(body)
   return {
     ...shared,
-    ...given('maxOutputTokens', body.max_completion_tokens ?? body.max_tokens),
-    ...given('parallelToolCalls', body.parallel_tool_calls),
-    ...given('reasoning', toReasoning(effort == null ? reasoning : { ...reasoning, effort })),
-    ...given('excludeThoughts', toExclusion(reasoning?.exclude, body.include_reasoning)),
-    ...given('responseFormat', toFormat(body.response_format)),
-    ...given('verbosity', body.verbosity),
-    ...given('prediction', toPrediction(body.prediction)),
-    ...given('providerBody', picturesBody(body)),
-    ...given('toolChoice', toChoice(body)),
+    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+    parallelToolCalls: body.parallel_tool_calls ?? undefined,
+    reasoning: toReasoning(effort == null ? reasoning : { ...reasoning, effort }),
+    excludeThoughts: toExclusion(reasoning?.exclude, body.include_reasoning),
+    responseFormat: toFormat(body.response_format),
+    verbosity: body.verbosity ?? undefined,
+    prediction: toPrediction(body.prediction),
+    providerBody: picturesBody(body),
+    toolChoice: toChoice(body),
     ...toTools(body),
     sampling: toSampling(body),
     notApplied: [
@@ -64,18 +63,18 @@ function toSampling(body: ChatSettings): NonNullable<GenerationInit['sampling']>
   // An empty text stops nothing.
   const stop = body.stop == null ? undefined : [body.stop].flat().filter((text) => text !== '')
   return {
-    ...given('temperature', body.temperature),
-    ...given('topP', body.top_p),
-    ...given('topK', body.top_k),
-    ...given('minP', body.min_p),
-    ...given('topA', body.top_a),
-    ...given('frequencyPenalty', body.frequency_penalty),
-    ...given('presencePenalty', body.presence_penalty),
-    ...given('repetitionPenalty', body.repetition_penalty),
-    ...given('seed', body.seed == null ? undefined : BigInt(body.seed)),
-    ...given('stop', stop),
-    ...given('logitBias', body.logit_bias),
-    ...given('topLogProbabilities', body.logprobs === true ? (body.top_logprobs ?? 0) : undefined),
+    temperature: body.temperature ?? undefined,
+    topP: body.top_p ?? undefined,
+    topK: body.top_k ?? undefined,
+    minP: body.min_p ?? undefined,
+    topA: body.top_a ?? undefined,
+    frequencyPenalty: body.frequency_penalty ?? undefined,
+    presencePenalty: body.presence_penalty ?? undefined,
+    repetitionPenalty: body.repetition_penalty ?? undefined,
+    seed: body.seed == null ? undefined : BigInt(body.seed),
+    stop,
+    logitBias: body.logit_bias ?? undefined,
+    topLogProbabilities: body.logprobs === true ? (body.top_logprobs ?? 0) : undefined,
     ...cleared({
       stop: stop?.length === 0,
       logit_bias: body.logit_bias != null && Object.keys(body.logit_bias).length === 0,
@@ -98,19 +97,15 @@ function toTool(tool: CallableTool): MessageInitShape<typeof ToolSchema> {
     return {
       name,
       description: description || undefined,
-      ...given('parameters', parameters as Struct | null | undefined),
-      ...given('strict', strict),
-      ...cacheOf(tool),
+      parameters: (parameters ?? undefined) as Struct | undefined,
+      strict: strict ?? undefined,
+      cacheControl: toCacheControl(tool.cache_control),
     }
   }
   const { name, description, format } = tool.custom
   const grammar = format?.type === 'grammar' ? format.grammar : undefined
   const custom = grammar === undefined ? {} : { syntax: grammar.syntax, grammar: grammar.definition }
-  return { name, description: description || undefined, custom, ...cacheOf(tool) }
-}
-
-function cacheOf({ cache_control: cache }: Pick<ChatSettings, 'cache_control'>) {
-  return given('cacheControl', toCacheControl(cache))
+  return { name, description: description || undefined, custom, cacheControl: toCacheControl(tool.cache_control) }
 }
 
 const MODES = { auto: ToolChoice_Mode.AUTO, none: ToolChoice_Mode.NONE, required: ToolChoice_Mode.REQUIRED } as const
@@ -141,8 +136,8 @@ function toFormat(format: ChatSettings['response_format']): GenerationInit['resp
   const value = {
     name,
     description: description || undefined,
-    ...given('schema', schema as Struct | null | undefined),
-    ...given('strict', strict),
+    schema: (schema ?? undefined) as Struct | undefined,
+    strict: strict ?? undefined,
   }
   return { format: { case: 'jsonSchema', value } }
 }

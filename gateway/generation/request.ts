@@ -120,12 +120,11 @@ interface Identity {
  * order of preference.
  */
 export function toIdentity(body: Identity, headers: GenerationHeaders): Partial<GenerationInit> {
-  const attribution = attributionOf(headers)
   return {
     user: body.user || undefined,
     sessionId: (body.session_id ?? (headers['x-session-id'] || body.prompt_cache_key)) || undefined,
-    ...(body.metadata == null ? {} : { metadata: body.metadata }),
-    ...(body.trace == null ? {} : { trace: body.trace as NonNullable<GenerationInit['trace']> }),
-    ...(attribution === undefined ? {} : { attribution }),
+    metadata: body.metadata ?? undefined,
+    trace: (body.trace ?? undefined) as GenerationInit['trace'],
+    attribution: attributionOf(headers),
   }
 }

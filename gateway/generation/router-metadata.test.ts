@@ -11,7 +11,7 @@ test('a failure says that no provider was called only where that is known', () =
   const call: Partial<Call> = {}
   describeTo(call as Call, { 'x-openrouter-metadata': 'enabled' }, { model: 'a/b' })
   const unsent = call.describeFailure?.(new Rejection('BODY_MALFORMED'))
-  assert.deepEqual(unsent, {
+  assert.deepEqual(JSON.parse(JSON.stringify(unsent)), {
     ...{ requested: 'a/b', strategy: 'direct', region: null, is_byok: false },
     ...{ summary: 'no provider was called', attempt: 0, endpoints: { total: 0, available: [] } },
   })

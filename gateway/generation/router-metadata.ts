@@ -69,7 +69,7 @@ function ofFailure(requested: string, error: unknown, pipeline: Pipeline): Route
       summary: `no provider was called${nameAll(pipeline)}`,
       attempt: 0,
       endpoints: { total: 0, available: [] },
-      ...given(pipeline),
+      pipeline: pipeline.length === 0 ? undefined : pipeline,
     }
   }
   const { provider = '', model = requested, status, endpoints = '1' } = reason.metadata
@@ -79,7 +79,7 @@ function ofFailure(requested: string, error: unknown, pipeline: Pipeline): Route
     attempt: 1,
     endpoints: { total: Number(endpoints), available: [{ provider, model, selected: true }] },
     attempts: [{ provider, model, status: Number(status ?? failure.status) }],
-    ...given(pipeline),
+    pipeline: pipeline.length === 0 ? undefined : pipeline,
   }
 }
 
@@ -104,8 +104,8 @@ function toRouterMetadata(
     attempt: 1,
     is_byok: false,
     endpoints: { total: endpointCount, available: [{ provider: providerId, model, selected: true }] },
-    ...(preset === undefined ? {} : { params: { preset: preset.slug, preset_version: preset.version } }),
-    ...given(pipeline),
+    params: preset && { preset: preset.slug, preset_version: preset.version },
+    pipeline: pipeline.length === 0 ? undefined : pipeline,
   }
 }
 
@@ -120,8 +120,4 @@ function toPipeline(
 
 function nameAll(pipeline: Pipeline): string {
   return pipeline.length === 0 ? '' : `; not applied: ${pipeline.map(({ name }) => name).join(', ')}`
-}
-
-function given(pipeline: Pipeline): { readonly pipeline?: Pipeline } {
-  return pipeline.length === 0 ? {} : { pipeline }
 }

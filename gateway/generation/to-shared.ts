@@ -12,17 +12,15 @@ type Body = z.output<z.ZodObject<typeof sharedSettings & typeof routingSettings>
 
 /** The settings whose members are the same in every dialect, without the identity of the sender. */
 export function toSharedSettings(body: Body): Partial<GenerationInit> {
-  const routing = toRouting(body.provider)
-  const without = notApplied(body)
   const tier = body.service_tier
   return {
-    ...given('model', modelOf(body)),
-    ...given('preset', body.preset),
-    ...given('maxToolCalls', body.max_tool_calls),
-    ...given('routing', routing),
-    ...(without.length === 0 ? {} : { notApplied: without }),
-    ...given('serviceTier', tier === 'fast' ? 'priority' : tier),
-    ...given('automaticCache', toCacheControl(body.cache_control)),
+    model: modelOf(body),
+    preset: body.preset ?? undefined,
+    maxToolCalls: body.max_tool_calls ?? undefined,
+    routing: toRouting(body.provider),
+    notApplied: notApplied(body),
+    serviceTier: tier === 'fast' ? 'priority' : (tier ?? undefined),
+    automaticCache: toCacheControl(body.cache_control),
   }
 }
 
@@ -31,7 +29,7 @@ export function toCacheControl(
   control: z.output<typeof cacheControl> | null | undefined,
 ): MessageInitShape<typeof CacheControlSchema> | undefined {
   if (control == null) return undefined
-  return given('ttl', control.ttl)
+  return { ttl: control.ttl ?? undefined }
 }
 
 /** How the model shall think: switched by `enabled`, measured by effort or tokens. */
@@ -41,7 +39,7 @@ export function toReasoning(
   if (settings == null) return undefined
   const { effort, summary, enabled, max_tokens: maxTokens } = settings
   const implied = enabled === false ? 'none' : enabled === true && maxTokens == null ? 'medium' : undefined
-  return { ...given('effort', effort ?? implied), ...given('summary', summary), ...given('maxTokens', maxTokens) }
+  return { effort: effort ?? implied, summary: summary ?? undefined, maxTokens: maxTokens ?? undefined }
 }
 
 /** Whether the answer is shown without thoughts; undefined: the request does not say. */

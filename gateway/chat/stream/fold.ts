@@ -184,7 +184,7 @@ export class ChatFold {
 
   #detail(details: ReasoningDetail[], reasoning = ''): void {
     if (details.length === 0) return
-    this.#frames.delta({ ...(reasoning === '' ? {} : { reasoning }), reasoning_details: details })
+    this.#frames.delta({ reasoning: reasoning || undefined, reasoning_details: details })
   }
 
   #finish(finished: GenerationFinished): void {
@@ -196,12 +196,10 @@ export class ChatFold {
     const annotations = fromSources(this.#sources, texts)
     if (annotations.length > 0) this.#frames.delta({ annotations })
     const { reason, rawReason = null, serviceTier } = finished
-    const usage = fromUsage(finished)
-    const described = this.#served && this.#seed.describe?.(this.#served)
     this.#frames.end(fromReason(reason), rawReason, {
-      ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
-      ...(usage === undefined ? {} : { usage }),
-      ...(described === undefined ? {} : { openrouter_metadata: described }),
+      service_tier: serviceTier,
+      usage: fromUsage(finished),
+      openrouter_metadata: this.#served && this.#seed.describe?.(this.#served),
     })
   }
 }

@@ -70,7 +70,7 @@ export class ChatFrames {
   /** The generation is over; usage follows in a chunk without a choice, and the mark that the stream is over. */
   end(reason: ChatFinishReason, nativeReason: string | null, last: LastMembers): void {
     this.#choice({}, reason, nativeReason)
-    if (Object.keys(last).length > 0) this.#write({ choices: [], ...last })
+    if (Object.values(last).some((member) => member !== undefined)) this.#write({ choices: [], ...last })
     this.#over()
   }
 
