@@ -61,8 +61,8 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
 
   test(`${name}: an object in the form of a schema`, async () => {
     await using portico = await openPortico()
-    const request = { model: modelOf(portico), prompt: 'Where?', output: Output.object({ schema: place }) }
-    assert.deepEqual((await generateText(request)).output, { city: '' })
+    const request = { model: modelOf(portico), prompt: '{"city":"Rome"}', output: Output.object({ schema: place }) }
+    assert.deepEqual((await generateText(request)).output, { city: 'Rome' })
   })
 
   test(`${name}: errors before the first byte and in the middle`, async () => {

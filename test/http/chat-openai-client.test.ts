@@ -107,12 +107,12 @@ test('parse reads an answer in the form of a schema, whole and streamed', async 
   const chat = openAiClient(portico).chat.completions
   const request = {
     model,
-    messages: ask('Where?'),
+    messages: ask('{"city":"Rome"}'),
     response_format: zodResponseFormat(z.object({ city: z.string() }), 'place'),
   }
-  assert.deepEqual((await chat.parse(request)).choices[0]?.message.parsed, { city: '' })
+  assert.deepEqual((await chat.parse(request)).choices[0]?.message.parsed, { city: 'Rome' })
   const streamed = await chat.stream(request).finalChatCompletion()
-  assert.deepEqual(streamed.choices[0]?.message.parsed, { city: '' })
+  assert.deepEqual(streamed.choices[0]?.message.parsed, { city: 'Rome' })
 })
 
 test('errors before the first byte are the typed errors of the SDK, with status and message', async () => {

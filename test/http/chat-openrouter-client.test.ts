@@ -75,8 +75,8 @@ test('an answer follows a schema', async () => {
   await using portico = await openPortico()
   const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
   const responseFormat = { type: 'json_schema' as const, jsonSchema: { name: 'place', schema, strict: true } }
-  const { content } = await messageOf(portico, ask('Where?', { responseFormat }))
-  assert.deepEqual(JSON.parse(String(content)), { city: '' })
+  const { content } = await messageOf(portico, ask('{"city":"Rome"}', { responseFormat }))
+  assert.deepEqual(JSON.parse(String(content)), { city: 'Rome' })
 })
 
 test('errors are the typed errors of the SDK', async () => {

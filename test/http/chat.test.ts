@@ -115,8 +115,8 @@ test('an answer follows a schema', async () => {
   await using portico = await openPortico()
   const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
   const response_format = { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } }
-  const answer = await askChat(portico, { ...say('Where?'), response_format })
-  assert.deepEqual(JSON.parse(answer.choices[0].message.content), { city: '' })
+  const answer = await askChat(portico, { ...say('{"city":"Rome"}'), response_format })
+  assert.deepEqual(JSON.parse(answer.choices[0].message.content), { city: 'Rome' })
 })
 
 test('without a model the default one answers', async () => {

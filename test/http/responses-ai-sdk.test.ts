@@ -58,8 +58,8 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
   test(`${name}: an object in the form of a schema`, async () => {
     await using portico = await openPortico()
     const output = Output.object({ schema: place })
-    const { output: object } = await generateText({ model: modelOf(portico), prompt: 'Where?', output })
-    assert.deepEqual(object, { city: '' })
+    const { output: object } = await generateText({ model: modelOf(portico), prompt: '{"city":"Rome"}', output })
+    assert.deepEqual(object, { city: 'Rome' })
   })
 
   test(`${name}: an error before the first byte has its status`, async () => {

@@ -63,8 +63,8 @@ test('a tool is called, its output goes back with the items of the model, and th
 test('responses.parse reads an answer in the form of a schema', async () => {
   await using portico = await openPortico()
   const format = { type: 'json_schema' as const, name: 'place', schema: parameters, strict: true }
-  const response = await openAiClient(portico).responses.parse({ model, input: 'Where?', text: { format } })
-  assert.deepEqual(response.output_parsed, { city: '' })
+  const response = await openAiClient(portico).responses.parse({ model, input: '{"city":"Rome"}', text: { format } })
+  assert.deepEqual(response.output_parsed, { city: 'Rome' })
 })
 
 test('errors are the typed errors of the SDK, with status, message and code', async () => {

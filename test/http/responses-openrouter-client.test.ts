@@ -97,10 +97,10 @@ test('an answer follows a schema', async () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
   const text = { format: { type: 'json_schema' as const, name: 'place', schema, strict: true } }
   const response = await openRouterClient(portico).responses.send({
-    responsesRequest: { model, input: 'Where?', text },
+    responsesRequest: { model, input: '{"city":"Rome"}', text },
   })
   assert.ok('outputText' in response)
-  assert.deepEqual(JSON.parse(String(response.outputText)), { city: '' })
+  assert.deepEqual(JSON.parse(String(response.outputText)), { city: 'Rome' })
 })
 
 test('leaving a stream, or aborting a request, ends the generation', async () => {

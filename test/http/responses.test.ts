@@ -98,12 +98,3 @@ test('200: an answer that met its limit is incomplete, and so is its last item',
     }),
   )
 })
-
-test('/settings shows the request to the built-in model, the same in every dialect', async () => {
-  await using portico = await openPortico()
-  const asked = { reasoning: { effort: 'low', summary: 'auto', max_tokens: 9 }, temperature: 0.5 }
-  const { output_text: text } = await ask(portico, { model: 'portico/echo', input: '/settings', ...asked })
-  const { reasoning, sampling } = JSON.parse(text) as Json
-  assert.deepEqual(reasoning, { effort: 'low', summary: 'auto', maxTokens: 9 })
-  assert.equal(sampling.temperature, 0.5)
-})

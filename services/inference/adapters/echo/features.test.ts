@@ -37,25 +37,6 @@ test('each word has a log probability when they are requested', async () => {
   )
 })
 
-test('lines of a prompt make items, sources, refusals, pictures and proofs', async () => {
-  const item = { type: 'web_search_call', id: 'ws_1' }
-  const events = await asked(
-    `/item openai-responses-v1 ${JSON.stringify(item)}\n/source https://x.test/a A lease\n/reasoning hm\n/proof sig\n/image\n/length 1`,
-  )
-  assert.deepEqual(
-    partsOf(events).map((part) => (part.case === 'image' ? part.case : part)),
-    [
-      { case: 'foreign', format: 'openai-responses-v1', item },
-      { case: 'reasoning', text: 'hm', signature: 'sig', format: 'portico-echo-v1' },
-      { case: 'text', text: 'the' },
-      'image',
-    ],
-  )
-  const source = events.find((event) => event.case === 'source')
-  assert.deepEqual([source?.partIndex, source?.url, source?.title], [2, 'https://x.test/a', 'A lease'])
-  assert.deepEqual(partsOf(await asked('/refusal I will not')), [{ case: 'refusal', text: 'I will not' }])
-})
-
 test('a custom tool is called with any text, one of a namespace by its namespace', async () => {
   const tools = [
     { name: 'patch', custom: {} },
@@ -69,9 +50,4 @@ test('a custom tool is called with any text, one of a namespace by its namespace
       ['list', '{}', undefined, 'files'],
     ],
   )
-})
-
-test('/settings returns the settings of a request', async () => {
-  const [part] = partsOf(await asked('/settings', { sampling: { temperature: 0.5, seed: 7n } }))
-  assert.deepEqual(JSON.parse(part?.case === 'text' ? part.text : '').sampling, { temperature: 0.5, seed: '7' })
 })

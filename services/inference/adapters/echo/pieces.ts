@@ -5,15 +5,6 @@ import type { CallInit, GrowingKind } from '#services/inference/domain/open-part
 import type { EchoTurn } from './turn.ts'
 import { tale, wordsOf } from './words.ts'
 
-/** The kind of provider that portico/echo is. */
-export const FORMAT = 'portico-echo-v1'
-
-/** A picture of one pixel. */
-export const PIXEL = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-)
-
 /** A part of a turn, in words. */
 export interface Piece {
   readonly kind: GrowingKind
@@ -31,7 +22,7 @@ export function piecesOf(requestId: string, { script, calls, answer }: EchoTurn)
     const call = { callId, name, custom: custom !== undefined, namespace: namespace?.name }
     pieces.push({ kind: Kind.TOOL_CALL, call, words: wordsOf(text) })
   }
-  if (answer !== '') pieces.push({ kind: script.refusal === '' ? Kind.TEXT : Kind.REFUSAL, words: wordsOf(answer) })
+  if (answer !== '') pieces.push({ kind: Kind.TEXT, words: wordsOf(answer) })
   return pieces
 }
 

@@ -6,7 +6,7 @@ import type { ProviderEvent, ProviderRequest } from '#services/inference/domain/
 import { PartWriter } from '#services/inference/domain/parts.ts'
 import type { ModelProvider } from '#services/inference/ports/provider.ts'
 import { rejectionForStatus } from '../http/provider-errors.ts'
-import { FORMAT, PIXEL, piecesOf, probabilityOf } from './pieces.ts'
+import { piecesOf, probabilityOf } from './pieces.ts'
 import { decideTurn } from './turn.ts'
 import { countTokens } from './words.ts'
 
@@ -51,7 +51,6 @@ export class EchoProvider implements ModelProvider {
     const limit = Math.min(request.maxOutputTokens ?? Infinity, failAt)
     let cut = false
     writer.begin()
-    for (const { format, item } of script.items) writer.whole({ case: 'foreign', value: { format, item } })
     for (const { kind, call, words } of piecesOf(request.requestId, turn)) {
       if (tokens >= limit) cut = true
       if (cut) break
@@ -73,14 +72,8 @@ export class EchoProvider implements ModelProvider {
           await setImmediate()
         }
       }
-      if (kind === Kind.REASONING && script.proof !== '')
-        Object.assign(part, { signature: script.proof, format: FORMAT })
-      if (kind === Kind.TEXT)
-        for (const { url, title } of script.sources) writer.cite(part, { url, title: title || undefined })
       if (!(cut && tokens >= failAt)) writer.end(part)
     }
-    if (script.draws && !cut)
-      writer.whole({ case: 'image', value: { source: { case: 'data', value: PIXEL }, mime: 'image/png' } })
     if (failure !== undefined) {
       yield take()
       throw this.#fail(failure.status)

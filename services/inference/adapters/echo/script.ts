@@ -1,6 +1,3 @@
-import type { JsonObject } from '#shared/json.ts'
-import { objectAt } from '../http/json.ts'
-
 /** A call that a line of the prompt demands. */
 export interface ScriptedCall {
   readonly name: string
@@ -8,35 +5,11 @@ export interface ScriptedCall {
   readonly arguments: string
 }
 
-/** A source that a line of the prompt gives to the answer. */
-export interface ScriptedSource {
-  readonly url: string
-  readonly title: string
-}
-
-/** An item, as if of a provider's own, that a line of the prompt makes the model emit. */
-export interface ScriptedItem {
-  readonly format: string
-  readonly item: JsonObject
-}
-
 /** What the lines of a prompt make portico/echo do. */
 export interface EchoScript {
   readonly calls: readonly ScriptedCall[]
   /** Texts of `/reasoning` lines; empty: none. */
   readonly reasoning: string
-  /** Proof of the thought; empty: none. */
-  readonly proof: string
-  /** Sources of the answer. */
-  readonly sources: readonly ScriptedSource[]
-  /** Items of a provider's own. */
-  readonly items: readonly ScriptedItem[]
-  /** Text of a refusal; empty: the model does not refuse. */
-  readonly refusal: string
-  /** Whether it makes a picture. */
-  readonly draws: boolean
-  /** Whether the answer lists the settings of the request. */
-  readonly settings: boolean
   /** Pause before each word. */
   readonly slowMs: number
   readonly failure: { readonly status: number; readonly afterWords: number } | undefined
@@ -52,17 +25,15 @@ const MAX_LENGTH = 100_000
 const MAX_LINES = 10_000
 
 /**
- * Reads the first 10,000 lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/proof SIGNATURE`, `/slow MS` (at
- * most 60,000), `/fail STATUS`, `/fail STATUS after N`, `/length N` (at most 100,000), `/source URL TITLE`, `/item
- * FORMAT {json}`, `/refusal TEXT`, `/image` and `/settings`. Lines in none of these forms are text, and so is
+ * Reads the first 10,000 lines of a prompt: `/tool NAME {json}`, `/reasoning TEXT`, `/slow MS` (at most 60,000), `/fail
+ * STATUS`, `/fail STATUS after N` and `/length N` (at most 100,000). Lines in none of these forms are text, and so is
  * everything after the first 10,000.
  */
 export function parseScript(prompt: string): EchoScript {
-  const lists = { calls: [] as ScriptedCall[], sources: [] as ScriptedSource[], items: [] as ScriptedItem[] }
+  const calls: ScriptedCall[] = []
   const reasoning: string[] = []
-  const refusal: string[] = []
   const rest: string[] = []
-  let script = { proof: '', draws: false, settings: false, slowMs: 0 }
+  let slowMs = 0
   let failure: EchoScript['failure']
   let length: number | undefined
   const { lines, behind } = firstLines(prompt)
@@ -71,34 +42,18 @@ export function parseScript(prompt: string): EchoScript {
     const number = /^\d{1,9}$/.test(argument) ? Number(argument) : undefined
     const fail = /^([45]\d\d)(?:\s+after\s+(\d{1,9}))?$/.exec(argument)
     const [, name = '', text = ''] = /^(\S+)\s*(.*)$/s.exec(argument) ?? []
-    const item = word === 'item' ? jsonIn(text) : undefined
-    if (word === 'tool') lists.calls.push({ name, arguments: text })
-    else if (word === 'source') lists.sources.push({ url: name, title: text })
-    else if (item !== undefined) lists.items.push({ format: name, item })
+    if (word === 'tool') calls.push({ name, arguments: text })
     else if (word === 'reasoning') reasoning.push(argument)
-    else if (word === 'refusal') refusal.push(argument)
-    else if (word === 'proof') script = { ...script, proof: argument }
-    else if (line.trim() === '/image') script = { ...script, draws: true }
-    else if (line.trim() === '/settings') script = { ...script, settings: true }
-    else if (word === 'slow' && number !== undefined) script = { ...script, slowMs: Math.min(number, MAX_SLOW_MS) }
+    else if (word === 'slow' && number !== undefined) slowMs = Math.min(number, MAX_SLOW_MS)
     else if (word === 'length' && number !== undefined) length = Math.min(number, MAX_LENGTH)
     else if (word === 'fail' && fail !== null) failure = { status: Number(fail[1]), afterWords: Number(fail[2] ?? 0) }
     else rest.push(line)
   }
   rest.push(behind)
-  const said = { reasoning: reasoning.join('\n'), refusal: refusal.join('\n'), rest: rest.join('\n').trim() }
-  return { ...script, ...lists, ...said, failure, length }
+  return { calls, reasoning: reasoning.join('\n'), slowMs, failure, length, rest: rest.join('\n').trim() }
 }
 
-const WORDS = /^\/(tool|reasoning|proof|slow|fail|length|source|item|refusal)\s+(.*)$/s
-
-function jsonIn(text: string): JsonObject | undefined {
-  try {
-    return objectAt(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
+const WORDS = /^\/(tool|reasoning|slow|fail|length)\s+(.*)$/s
 
 /** The lines of a text that may contain commands, and the text after them. */
 function firstLines(text: string): { readonly lines: readonly string[]; readonly behind: string } {

@@ -1,15 +1,8 @@
-import { toJson } from '@bufbuild/protobuf'
-import {
-  GenerationRequestSchema,
-  ToolChoice_Mode as Mode,
-  Message_Role as Role,
-  type Tool,
-} from '#gen/portico/inference/v1/inference_pb.js'
+import { ToolChoice_Mode as Mode, Message_Role as Role, type Tool } from '#gen/portico/inference/v1/inference_pb.js'
 import { textOf } from '#services/inference/domain/conversation.ts'
 import type { ProviderRequest } from '#services/inference/domain/generation.ts'
-import { presetSettings } from '#services/inference/domain/preset/apply-preset.ts'
+import { isObject } from '#shared/json.ts'
 import { type MadeCall, madeCallsOf } from './made-calls.ts'
-import { minimalInstance } from './minimal-instance.ts'
 import { describeProject, nextLook } from './project.ts'
 import { type EchoScript, parseScript, type ScriptedCall } from './script.ts'
 import { tale } from './words.ts'
@@ -41,7 +34,8 @@ export interface EchoTurn {
 /**
  * Decides a turn from the conversation alone: the lines of the last user message, and the calls made since. Several
  * `/tool` lines become calls of one step, or of one step each if `parallel_tool_calls` is false. Only tools that are
- * offered and that `tool_choice` allows are called; if it demands a call, every turn makes one.
+ * offered and that `tool_choice` allows are called; if it demands a call, every turn makes one. A structured answer is
+ * the JSON that the prompt is, else `{}`.
  */
 export function decideTurn(request: ProviderRequest): EchoTurn {
   const last = request.messages.findLastIndex(({ role }) => role === Role.USER)
@@ -123,7 +117,7 @@ function callsOf(
   const [first] = tools
   const mode = request.toolChoice?.mode
   if (first === undefined || (mode !== Mode.REQUIRED && mode !== Mode.NAMED)) return []
-  return [{ name: first.name, arguments: JSON.stringify(minimalInstance(first.parameters ?? { type: 'object' })) }]
+  return [{ name: first.name, arguments: '' }]
 }
 
 function answerOf(
@@ -132,12 +126,9 @@ function answerOf(
   tools: readonly Tool[],
   done: readonly MadeCall[],
 ): string {
-  const format = request.responseFormat?.format
-  if (format?.case === 'jsonSchema') return JSON.stringify(minimalInstance(format.value.schema ?? {}))
+  const format = request.responseFormat?.format.case
   const said = script.rest.slice(0, MAX_SAID).toWellFormed()
-  if (format?.case === 'jsonObject') return JSON.stringify({ echo: said })
-  if (script.settings) return JSON.stringify(toJson(GenerationRequestSchema, presetSettings(request)))
-  if (script.refusal !== '') return script.refusal
+  if (format === 'jsonSchema' || format === 'jsonObject') return isJsonObject(said) ? said : '{}'
   if (script.length !== undefined) return tale(script.length)
   const sentences: string[] = []
   if (
@@ -159,13 +150,15 @@ function answerOf(
 }
 
 function looksAround(script: EchoScript): boolean {
-  return (
-    !script.settings &&
-    script.refusal === '' &&
-    script.calls.length === 0 &&
-    script.length === undefined &&
-    script.rest !== ''
-  )
+  return script.calls.length === 0 && script.length === undefined && script.rest !== ''
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text))
+  } catch {
+    return false
+  }
 }
 
 function callable({ tools, toolChoice }: ProviderRequest): readonly Tool[] {
