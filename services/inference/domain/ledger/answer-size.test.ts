@@ -33,12 +33,6 @@ test('an answer is too long at four times its maximum and 4,000 tokens more, wit
   assert.deepEqual(sizeOf(undefined, extended(0, words(30_000))).measured, [10_000, false])
 })
 
-test('a hundred equal characters may be one token, whether they come together or not', () => {
-  assert.deepEqual(sizeOf(1_000, extended(0, ' '.repeat(500_000))).measured, [1_000, false])
-  assert.deepEqual(sizeOf(1_000, ...Array<ProviderEvent>(50_000).fill(extended(0, ' '))).measured, [1_000, false])
-  assert.equal(sizeOf(1_000, extended(0, ' '.repeat(500_001))).size.isTooLong, true)
-})
-
 test('of what nobody gets, only what fits into the maximum counts', () => {
   assert.deepEqual(sizeOf(1_000, extended(0, 'abc'), withheld(2_700)).measured, [901, false])
   assert.deepEqual(sizeOf(1_000, extended(0, 'abc'), withheld(300_000)).measured, [1_000, false])

@@ -6,8 +6,6 @@ import { hiddenBytesOf } from './estimate.ts'
 /** A text is too long at this multiple of its maximum, and this many tokens beyond it. */
 const TIMES = 4
 const TOKENS = 4_000
-/** Models' longest tokens are sequences of about a hundred equal characters, mostly spaces. */
-const MOST_REPETITIONS = 100
 
 /**
  * Measures an answer as its events pass. Its maximum is that of its text: for some providers, thoughts do not count
@@ -23,10 +21,7 @@ export class AnswerSize {
   #thoughtBytes = 0
   #encryptedBytes = 0
   #withheldBytes = 0
-  /** Those of the text that may be in different tokens. */
-  #characters = 0
-  #last = -1
-  #repetitions = 0
+  #textCharacters = 0
 
   /** `maxOutputTokens`: undefined: any length is right. */
   constructor(maxOutputTokens = Infinity) {
@@ -41,7 +36,7 @@ export class AnswerSize {
         if (this.#thoughts.has(index)) this.#thoughtBytes += Buffer.byteLength(text)
         else {
           this.#textBytes += Buffer.byteLength(text)
-          if (this.#mostCharacters < Infinity) this.#count(text)
+          this.#textCharacters += text.length
         }
         break
       }
@@ -63,28 +58,18 @@ export class AnswerSize {
     return this.#textBytes + this.#thoughtBytes
   }
 
-  /** Whether the text is certainly longer than its maximum, however its provider counts. */
+  /** Whether the text is longer than its maximum: only long repetitions have that many characters in so few tokens. */
   get isTooLong(): boolean {
-    return this.#characters > this.#mostCharacters
+    return this.#textCharacters > this.#mostCharacters
   }
 
   /**
-   * The estimate of the tokens: of all thoughts, of the text at most its maximum unless it is certainly longer, and of
+   * The estimate of the tokens: of all thoughts, of the text at most its maximum unless it is too long, and of
    * what is withheld only what fits into the maximum.
    */
   get tokens(): number {
     const fitting = Math.min(this.#textBytes + this.#withheldBytes, this.#maxBytes)
     const text = this.isTooLong ? Math.max(this.#textBytes, fitting) : fitting
     return tokensOfBytes(text + this.#thoughtBytes + this.#encryptedBytes)
-  }
-
-  /** Of a hundred repetitions of a character, only as many count as a token has. */
-  #count(text: string): void {
-    for (let at = 0; at < text.length; at++) {
-      const letter = text.charCodeAt(at)
-      this.#repetitions = letter === this.#last ? (this.#repetitions + 1) % MOST_REPETITIONS : 0
-      this.#last = letter
-      if (this.#repetitions < BYTES_OF_TOKEN) this.#characters++
-    }
   }
 }
