@@ -1,6 +1,5 @@
-import type { DescMethod, DescService, MessageInitShape } from '@bufbuild/protobuf'
+import { create, type DescMethod, type DescService, type MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ContextValues, type Transport } from '@connectrpc/connect'
-import { makeMessage } from '#shared/messages/make-message.ts'
 import { toConnectError } from '#shared/reasons.ts'
 import { localValues } from '#shared/rpc/call-context.ts'
 import { type Caller, type CallerTransport, callerKey, SignalCaller } from '#shared/rpc/caller.ts'
@@ -49,12 +48,12 @@ export function createLocalTransport(...all: Routes[]): Transport {
       const span = openRpcSpan(method, 'internal')
       try {
         context.throwIfDone()
-        const input = makeMessage(method.input, message)
+        const input = create(method.input, message)
         const output = await context.race(
           runIn(span, () => withStoreTime(() => (handler as UnaryHandler)(input, context))),
         )
         span?.end()
-        const answer = makeMessage(method.output, output as MessageInitShape<typeof method.output>)
+        const answer = create(method.output, output as MessageInitShape<typeof method.output>)
         return new LocalResponse(false, method, context, answer)
       } catch (thrown) {
         const error = context.explain(thrown) ?? toConnectError(thrown, routes.domain, routes.reasons)
@@ -66,7 +65,7 @@ export function createLocalTransport(...all: Routes[]): Transport {
     },
     async stream(method, signal, timeoutMs, header, messages, contextValues) {
       const { routes, handler } = entryOf(method)
-      const input = makeMessage(method.input, await onlyMessage(messages))
+      const input = create(method.input, await onlyMessage(messages))
       const values = localValues(contextValues, routes.draining)
       const context = new LocalContext(method, callerOf(signal, contextValues), timeoutMs ?? 0, header, values)
       const answer = new LocalStream(method.output, routes, handler as StreamHandler, input, context)

@@ -1,5 +1,4 @@
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
-import { makeMessage } from '#shared/messages/make-message.ts'
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf'
 import { toConnectError } from '#shared/reasons.ts'
 import type { LocalContext } from '#shared/rpc/local/local-context.ts'
 import type { Routes } from '#shared/rpc/routes.ts'
@@ -28,7 +27,7 @@ export class LocalStream<O extends DescMessage> implements AsyncIterableIterator
       return { done: true, value: undefined }
     }
     try {
-      return { done: false, value: makeMessage(this.#output, next.value as MessageInitShape<O>) }
+      return { done: false, value: create(this.#output, next.value as MessageInitShape<O>) }
     } catch (error) {
       return this.#failed(error)
     }
