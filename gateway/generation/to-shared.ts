@@ -70,7 +70,7 @@ export function cleared(off: Readonly<Record<string, boolean>>): { readonly clea
   return names.length === 0 ? {} : { cleared: names }
 }
 
-/** A member that is left out when it is empty. */
+/** A member that is left out when it is empty; JSON that goes into a protobuf Struct must not contain undefined. */
 export function given<K extends string, T>(name: K, value: T | null | undefined): { readonly [name in K]?: T } {
   return value == null ? {} : ({ [name]: value } as { readonly [name in K]: T })
 }

@@ -43,7 +43,7 @@ const FIELDS = {
 /** The settings of a key in a body; null means absent. */
 export function toKeySettings(body: KeyBody) {
   const { name = '', disabled = false, expires_at: expires } = body
-  return { name, disabled, terms: toTerms(body), ...(expires == null ? {} : { expireTime: toMoment(expires) }) }
+  return { name, disabled, terms: toTerms(body), expireTime: expires == null ? undefined : toMoment(expires) }
 }
 
 function toTerms(body: KeyBody): Terms {

@@ -22,22 +22,22 @@ export function toSettings(body: MessageSettings): Partial<Generation> {
   const { service_tier: tier, ...rest } = body
   return {
     ...toSharedSettings({ ...rest, service_tier: tier === 'standard_only' ? 'default' : tier }),
-    ...given('maxOutputTokens', body.max_tokens),
+    maxOutputTokens: body.max_tokens ?? undefined,
     tools: offered.filter(isCustomTool).map(toTool),
     hostedTools: offered
       .filter((tool) => !isCustomTool(tool))
       .map((definition) => ({ format: ANTHROPIC, definition: definition as Struct })),
     ...toChoice(body),
     sampling: {
-      ...given('temperature', body.temperature),
-      ...given('topP', body.top_p),
-      ...given('topK', body.top_k),
+      temperature: body.temperature ?? undefined,
+      topP: body.top_p ?? undefined,
+      topK: body.top_k ?? undefined,
       stop: body.stop_sequences ?? [],
       ...cleared({ stop: body.stop_sequences?.length === 0 }),
     },
-    ...given('reasoning', toReasoning(body)),
-    ...given('responseFormat', toFormat(body)),
-    ...given('speed', body.speed),
+    reasoning: toReasoning(body),
+    responseFormat: toFormat(body),
+    speed: body.speed ?? undefined,
     ...(Object.keys(extension).length === 0 ? {} : { extensions: [{ format: ANTHROPIC, body: extension }] }),
   }
 }
@@ -54,9 +54,9 @@ function toTool(tool: CustomTool): MessageInitShape<typeof ToolSchema> {
     name,
     description: description || undefined,
     parameters: parameters as Struct,
-    ...given('strict', strict),
+    strict: strict ?? undefined,
     deferred: deferred === true,
-    ...given('cacheControl', toCacheControl(cache)),
+    cacheControl: toCacheControl(cache),
   }
 }
 
@@ -68,13 +68,13 @@ function toChoice({
 }: MessageSettings): Pick<Generation, 'toolChoice' | 'parallelToolCalls'> {
   if (choice == null) return {}
   const alone = choice.type === 'none' ? undefined : choice.disable_parallel_tool_use
-  const parallel = given('parallelToolCalls', alone == null ? undefined : !alone)
-  if (choice.type !== 'tool') return { toolChoice: { mode: MODES[choice.type] }, ...parallel }
+  const parallelToolCalls = alone == null ? undefined : !alone
+  if (choice.type !== 'tool') return { toolChoice: { mode: MODES[choice.type] }, parallelToolCalls }
   const named = tools?.find(({ name }) => name === choice.name)
   if (named !== undefined && !isCustomTool(named)) {
-    return { toolChoice: { mode: ToolChoice_Mode.HOSTED, name: named.type }, ...parallel }
+    return { toolChoice: { mode: ToolChoice_Mode.HOSTED, name: named.type }, parallelToolCalls }
   }
-  return { toolChoice: { mode: ToolChoice_Mode.NAMED, name: choice.name }, ...parallel }
+  return { toolChoice: { mode: ToolChoice_Mode.NAMED, name: choice.name }, parallelToolCalls }
 }
 
 /** For all providers except Anthropic, which gets the client's own members. */
@@ -82,10 +82,10 @@ function toReasoning({ thinking, output_config: output }: MessageSettings): Gene
   const effort = output?.effort ?? undefined
   if (thinking == null) return effort === undefined ? undefined : { effort }
   if (thinking.type === 'disabled') return { effort: 'none' }
-  if (thinking.type === 'between_tools') return { ...given('effort', effort) }
+  if (thinking.type === 'between_tools') return { effort }
   const summary = thinking.display === 'omitted' ? {} : { summary: 'auto' }
-  if (thinking.type === 'adaptive') return { ...given('effort', effort), ...summary }
-  return { ...given('effort', effort), maxTokens: thinking.budget_tokens, ...summary }
+  if (thinking.type === 'adaptive') return { effort, ...summary }
+  return { effort, maxTokens: thinking.budget_tokens, ...summary }
 }
 
 function toFormat({

@@ -6,7 +6,6 @@ import {
   ToolChoice_Mode,
   type Tool as ToolMessage,
 } from '#gen/portico/inference/v1/inference_pb.js'
-import { given } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE } from './hosted.ts'
 import type { Echo } from './response.ts'
@@ -30,7 +29,7 @@ export function requestEcho(body: CreateResponseBody): Echo {
     tools: (body.tools ?? []).map(echoTool),
     text: {
       format: text?.format ?? { type: 'text' },
-      ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
+      verbosity: text?.verbosity ?? undefined,
     },
     truncation: body.truncation ?? 'disabled',
     reasoning: reasoning == null ? null : { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
@@ -57,7 +56,7 @@ function echoTool(tool: Tool): Echo['tools'][number] {
     description: description ?? null,
     parameters: parameters ?? null,
     strict: strict ?? null,
-    ...(defer_loading === true ? { defer_loading } : {}),
+    defer_loading: defer_loading || undefined,
   }
 }
 
@@ -65,9 +64,15 @@ function echoTool(tool: Tool): Echo['tools'][number] {
 export function presetEcho(body: CreateResponseBody, { settings, systemPrompt }: AppliedPreset): Echo {
   if (settings === undefined) return requestEcho(body)
   const tools = withAdded(body.tools ?? [], addedTo(body, settings))
-  const completed = { ...fromSettings(settings), ...given('instructions', systemPrompt), tools }
-  // What the body chooses among is said in its own words.
-  return requestEcho({ ...body, ...completed, ...given('tool_choice', body.tool_choice) })
+  const completed = Object.entries(fromSettings(settings)).filter(([, value]) => value !== undefined)
+  return requestEcho({
+    ...body,
+    ...Object.fromEntries(completed),
+    instructions: systemPrompt ?? body.instructions,
+    tools,
+    // What the body chooses among is said in its own words.
+    ...(body.tool_choice == null ? {} : { tool_choice: body.tool_choice }),
+  })
 }
 
 /** The settings of a request as a body says them. */
@@ -75,21 +80,21 @@ function fromSettings(settings: GenerationRequest) {
   const { sampling, reasoning, toolChoice } = settings
   const own = settings.extensions.find(({ format }) => format === NATIVE)?.body
   return {
-    ...given('temperature', sampling?.temperature),
-    ...given('top_p', sampling?.topP),
-    ...given('presence_penalty', sampling?.presencePenalty),
-    ...given('frequency_penalty', sampling?.frequencyPenalty),
-    ...given('top_logprobs', sampling?.topLogProbabilities),
-    ...given('parallel_tool_calls', settings.parallelToolCalls),
-    ...given('max_output_tokens', settings.maxOutputTokens),
-    ...given('max_tool_calls', settings.maxToolCalls),
-    ...given('service_tier', settings.serviceTier as CreateResponseBody['service_tier']),
-    ...given('truncation', own?.truncation as CreateResponseBody['truncation']),
-    ...given('reasoning', reasoning as CreateResponseBody['reasoning']),
-    ...given('tool_choice', toolChoice && fromChoice(toolChoice, settings.tools)),
+    temperature: sampling?.temperature,
+    top_p: sampling?.topP,
+    presence_penalty: sampling?.presencePenalty,
+    frequency_penalty: sampling?.frequencyPenalty,
+    top_logprobs: sampling?.topLogProbabilities,
+    parallel_tool_calls: settings.parallelToolCalls,
+    max_output_tokens: settings.maxOutputTokens,
+    max_tool_calls: settings.maxToolCalls,
+    service_tier: settings.serviceTier as CreateResponseBody['service_tier'],
+    truncation: own?.truncation as CreateResponseBody['truncation'],
+    reasoning: reasoning as CreateResponseBody['reasoning'],
+    tool_choice: toolChoice && fromChoice(toolChoice, settings.tools),
     text: {
-      ...given('format', fromFormat(settings.responseFormat)),
-      ...given('verbosity', settings.verbosity as 'low' | undefined),
+      format: fromFormat(settings.responseFormat),
+      verbosity: settings.verbosity as 'low' | undefined,
     },
   }
 }
@@ -131,20 +136,20 @@ function withAdded(own: readonly Tool[], { tools, hostedTools }: Added): Tool[] 
       const { name, description } = namespace
       const inside = [fromTool(tool)]
       groups.set(name, inside)
-      all.push({ type: 'namespace', name, ...given('description', description), tools: inside })
+      all.push({ type: 'namespace', name, description, tools: inside })
     }
   }
   return [...all, ...hostedTools.map(({ definition }) => definition as Tool)]
 }
 
 function fromTool({ name, description, parameters, strict, custom, deferred }: ToolMessage) {
-  const common = { name, ...given('description', description), ...(deferred ? { defer_loading: true } : {}) }
+  const common = { name, description, defer_loading: deferred || undefined }
   if (custom === undefined) {
-    return { type: 'function', ...common, ...given('parameters', parameters), ...given('strict', strict) } as const
+    return { type: 'function', ...common, parameters, strict } as const
   }
   const { syntax, grammar = '' } = custom
   const format = { type: 'grammar', syntax: syntax as 'lark', definition: grammar } as const
-  return { type: 'custom', ...common, ...(syntax ? { format } : {}) } as const
+  return { type: 'custom', ...common, format: syntax ? format : undefined } as const
 }
 
 function fromChoice({ mode, name = '', definition }: ToolChoice, tools: readonly ToolMessage[]): Echo['tool_choice'] {
@@ -169,7 +174,7 @@ function fromFormat(said: ResponseFormat | undefined): Echo['text']['format'] | 
       return { type: 'json_object' }
     case 'jsonSchema': {
       const { name, schema = {}, strict, description } = said.format.value
-      return { type: 'json_schema', name, schema, ...given('strict', strict), ...given('description', description) }
+      return { type: 'json_schema', name, schema, strict, description }
     }
     default:
       return undefined

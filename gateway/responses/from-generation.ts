@@ -66,8 +66,8 @@ export function failedResponse(seed: ResponseSeed, failure: ResponseFailure): Re
 /** The state of a response that failed. */
 export function failedState({ code, message, errorType, metadata }: ResponseFailure): EndState {
   const nothing = { completed_at: null, incomplete_details: null, usage: null }
-  const described = metadata === undefined ? {} : { openrouter_metadata: metadata }
-  return { status: 'failed', ...nothing, error: { code, message }, error_type: errorType, ...described }
+  const error = { code, message }
+  return { status: 'failed', ...nothing, error, error_type: errorType, openrouter_metadata: metadata }
 }
 
 /** The response object in some state. */
@@ -102,7 +102,7 @@ export function finishedState(finished: Finished, completedAt: number, metadata?
     incomplete_details: reason === undefined ? null : { reason },
     usage: fromUsage(finished),
     ...(tier && tier !== 'auto' ? { service_tier: tier } : {}),
-    ...(metadata === undefined ? {} : { openrouter_metadata: metadata }),
+    openrouter_metadata: metadata,
   }
 }
 

@@ -10,7 +10,6 @@ import {
 import { textOr } from '../generation/content.ts'
 import { mediaFromAudio, mediaFromUrl } from '../generation/media.ts'
 import { promptCacheBreakpoint } from '../generation/settings.ts'
-import { given } from '../generation/to-shared.ts'
 import { limitedBy, mustBe, typeErrors } from '../shape.ts'
 
 const inputText = z.object({
@@ -136,7 +135,7 @@ export function text(value: string): MadePart {
 function toSource(said: z.output<typeof annotation>): MessageInitShape<typeof SourceSchema>[] {
   const { url, title, content, file_id: fileId, filename } = said
   if (!url && !fileId) return []
-  const range = { ...given('start', said.start_index ?? said.index), ...given('end', said.end_index) }
-  const cited = { ...given('url', url), ...given('title', title), ...given('citedText', content) }
-  return [{ ...cited, ...range, ...given('fileId', fileId), ...given('fileName', filename) }]
+  const range = { start: said.start_index ?? said.index ?? undefined, end: said.end_index ?? undefined }
+  const cited = { url: url ?? undefined, title: title ?? undefined, citedText: content ?? undefined }
+  return [{ ...cited, ...range, fileId: fileId ?? undefined, fileName: filename ?? undefined }]
 }

@@ -2,7 +2,6 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Part, PartSchema } from '#gen/portico/inference/v1/inference_pb.js'
 import { openItem, sealItem } from '../generation/sealed-item.ts'
 import { openProof, sealProof } from '../generation/thought.ts'
-import { given } from '../generation/to-shared.ts'
 import { NATIVE } from './hosted.ts'
 import type { InputItem } from './input.ts'
 import type { ReasoningItem } from './output.ts'
@@ -43,12 +42,12 @@ export function toThought(
   if (foreign !== undefined) return { part: { case: 'foreign', value: { format: format ?? '', item: foreign } } }
   const sealed = opened?.proof.startsWith(SIGNATURE) === true ? opened.proof.slice(SIGNATURE.length) : undefined
   const value = {
-    ...given('text', item.content?.map((part) => part.text).join('') || undefined),
-    ...given('summary', item.summary?.map((part) => part.text).join('\n\n') || undefined),
-    ...given('signature', item.signature || sealed || undefined),
-    ...given('encrypted', sealed === undefined ? opened?.proof : undefined),
+    text: item.content?.map((part) => part.text).join('') || undefined,
+    summary: item.summary?.map((part) => part.text).join('\n\n') || undefined,
+    signature: item.signature || sealed || undefined,
+    encrypted: sealed === undefined ? opened?.proof : undefined,
   }
-  if (Object.keys(value).length === 0) return undefined
+  if (Object.values(value).every((member) => member === undefined)) return undefined
   const id = item.id == null || OWN_ID.test(item.id) ? undefined : item.id
-  return { part: { case: 'reasoning', value: { ...value, ...given('id', id), ...given('format', format) } } }
+  return { part: { case: 'reasoning', value: { ...value, id, format: format ?? undefined } } }
 }

@@ -17,7 +17,7 @@ export function toGenerationRequest(
     messages: toMessages(body),
     ...toSettings(body),
     // The answer repeats these members of the request.
-    ...(namesPreset(body) ? { showPreset: true } : {}),
+    showPreset: namesPreset(body) || undefined,
     ...toIdentity({ ...body, user: body.user ?? body.safety_identifier }, headers),
   }
 }

@@ -3,7 +3,6 @@ import { Message_Role, type MessageSchema } from '#gen/portico/inference/v1/infe
 import type { JsonObject } from '#shared/json.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { mediaFromUrl } from '../generation/media.ts'
-import { given } from '../generation/to-shared.ts'
 import type { CreateResponseBody } from './body.ts'
 import { NATIVE, OPENROUTER } from './hosted.ts'
 import { type InputItem, isMessage } from './input.ts'
@@ -151,5 +150,5 @@ function toCall(item: Extract<InputItem, { type: 'function_call' | 'custom_tool_
   const group = namespace ? { namespace } : {}
   if (item.type === 'custom_tool_call') return { callId, name, arguments: item.input, custom: true, ...group }
   const { arguments: text, signature, format } = item
-  return { callId, name, arguments: text, ...group, ...given('signature', signature), ...given('format', format) }
+  return { callId, name, arguments: text, ...group, signature: signature ?? undefined, format: format ?? undefined }
 }

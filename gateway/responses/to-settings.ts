@@ -33,23 +33,23 @@ export function toSettings(body: ResponseSettings): Partial<GenerationInit> {
     tools: toTools(offer),
     hostedTools: toHostedTools(offer),
     sampling: {
-      ...given('temperature', body.temperature),
-      ...given('topP', body.top_p),
-      ...given('topK', body.top_k),
-      ...given('frequencyPenalty', body.frequency_penalty),
-      ...given('presencePenalty', body.presence_penalty),
-      ...given('topLogProbabilities', body.top_logprobs || wantsTokens(body)),
+      temperature: body.temperature ?? undefined,
+      topP: body.top_p ?? undefined,
+      topK: body.top_k ?? undefined,
+      frequencyPenalty: body.frequency_penalty ?? undefined,
+      presencePenalty: body.presence_penalty ?? undefined,
+      topLogProbabilities: body.top_logprobs || wantsTokens(body),
       ...cleared({ top_log_probabilities: body.top_logprobs === 0 && wantsTokens(body) === undefined }),
     },
-    ...given('maxOutputTokens', body.max_output_tokens),
-    ...given('parallelToolCalls', body.parallel_tool_calls),
-    ...given('reasoning', toReasoning(reasoning)),
-    ...given('excludeThoughts', toExclusion(reasoning?.exclude)),
-    ...given('toolChoice', toToolChoice(body)),
-    ...given('responseFormat', toFormat(body.text?.format)),
-    ...given('providerBody', picturesBody(body)),
-    ...given('verbosity', body.text?.verbosity),
-    ...(own === undefined ? {} : { extensions: [{ format: NATIVE, body: own }] }),
+    maxOutputTokens: body.max_output_tokens ?? undefined,
+    parallelToolCalls: body.parallel_tool_calls ?? undefined,
+    reasoning: toReasoning(reasoning),
+    excludeThoughts: toExclusion(reasoning?.exclude),
+    toolChoice: toToolChoice(body),
+    responseFormat: toFormat(body.text?.format),
+    providerBody: picturesBody(body),
+    verbosity: body.text?.verbosity ?? undefined,
+    extensions: own && [{ format: NATIVE, body: own }],
     ...shared,
     notApplied: [
       ...notApplied,
@@ -98,6 +98,6 @@ function toFormat(
   if (format.type === 'text') return {}
   if (format.type === 'json_object') return { format: { case: 'jsonObject', value: {} } }
   const { name, schema, strict, description } = format
-  const value = { name, schema: schema as Struct, description: description || undefined, ...given('strict', strict) }
+  const value = { name, schema: schema as Struct, description: description || undefined, strict: strict ?? undefined }
   return { format: { case: 'jsonSchema', value } }
 }

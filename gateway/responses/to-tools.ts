@@ -8,7 +8,6 @@ import {
   type ToolSchema,
 } from '#gen/portico/inference/v1/inference_pb.js'
 import type { GenerationInit } from '../generation/request.ts'
-import { given } from '../generation/to-shared.ts'
 import { NATIVE } from './hosted.ts'
 import type { input } from './input.ts'
 import type { toolChoice, tools } from './tools.ts'
@@ -101,12 +100,10 @@ export function toTools({ tools }: Offer): MessageInitShape<typeof ToolSchema>[]
     name: tool.name,
     description: tool.description || undefined,
     ...(tool.type === 'function'
-      ? { ...given('parameters', tool.parameters as Struct | null | undefined), ...given('strict', tool.strict) }
+      ? { parameters: (tool.parameters ?? undefined) as Struct | undefined, strict: tool.strict ?? undefined }
       : { custom: toCustom(tool) }),
-    ...(namespace === undefined
-      ? {}
-      : { namespace: { name: namespace.name, description: namespace.description || undefined } }),
-    ...(tool.defer_loading === true ? { deferred: true } : {}),
+    namespace: namespace && { name: namespace.name, description: namespace.description || undefined },
+    deferred: tool.defer_loading === true,
   }))
 }
 

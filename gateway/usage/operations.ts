@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { OF_USERS } from '../credentials.ts'
-import { given } from '../generation/to-shared.ts'
 import { operation } from '../operation.ts'
 import { fromCost } from '../records/usage.ts'
 import { fromActivity, fromGenerationRecord } from './mappers.ts'
@@ -34,10 +33,7 @@ export const listActivity = operation({
     const { date, api_key_hash: hash, metadata_key: metadataKey } = query
     const key = hash === undefined ? undefined : { key: { case: 'hash', value: hash } as const }
     const { apiKey } = key === undefined ? {} : await identity.getApiKey(key, call.options())
-    return usage.listActivity(
-      { ...given('date', date), ...given('keyId', apiKey?.keyId), ...given('metadataKey', metadataKey) },
-      call.options(),
-    )
+    return usage.listActivity({ date, keyId: apiKey?.keyId, metadataKey }, call.options())
   },
   present: ({ activities }, { query }) => ({
     data: activities.map((activity) => fromActivity(activity, query.metadata_key !== undefined)),

@@ -39,20 +39,18 @@ export const listAuditEntries = operation({
   answer: z.strictObject({ data: z.array(auditEntry), next_cursor: z.string().nullable() }),
   errors: ['INVALID_CURSOR', 'REQUEST_INVALID'],
   handle({ federation }, { params: { organizationID: organizationId }, query, call }) {
-    const since = when(query.since)
-    const until = when(query.until)
     const request = {
       organizationId,
       pageSize: toPageSize(query.limit),
       pageToken: query.cursor,
-      ...(query.policy_id !== undefined && { policyId: query.policy_id }),
-      ...(query.issuer_id !== undefined && { issuerId: query.issuer_id }),
-      ...(query.key_id !== undefined && { keyId: query.key_id }),
-      ...(query.reason !== undefined && { reason: query.reason }),
-      ...(query.subject !== undefined && { subject: query.subject }),
-      ...(query.type !== undefined && { kind: toKind(query.type) }),
-      ...(since === undefined ? {} : { since }),
-      ...(until === undefined ? {} : { until }),
+      policyId: query.policy_id,
+      issuerId: query.issuer_id,
+      keyId: query.key_id,
+      reason: query.reason,
+      subject: query.subject,
+      kind: query.type && toKind(query.type),
+      since: when(query.since),
+      until: when(query.until),
     }
     return federation.listAuditEntries(request, call.options())
   },

@@ -9,7 +9,7 @@ type Body = z.output<typeof updateIssuerBody>
 
 export function toIssuerSettings(body: Body): MessageInitShape<typeof IssuerSettingsSchema> {
   const { name = '', issuer_url: issuerUrl = '', single_use: singleUse = false, max_age_seconds: maxAge } = body
-  const settings = { name, issuerUrl, singleUse, ...(maxAge == null ? {} : { maxAgeSeconds: maxAge }) }
+  const settings = { name, issuerUrl, singleUse, maxAgeSeconds: maxAge ?? undefined }
   if (body.jwks != null) return { ...settings, keySource: { case: 'jwks', value: JSON.stringify(body.jwks) } }
   if (body.jwks_url != null) return { ...settings, keySource: { case: 'jwksUrl', value: body.jwks_url } }
   return settings

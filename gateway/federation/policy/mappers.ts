@@ -23,13 +23,13 @@ export function toPolicySettings(body: Body): MessageInitShape<typeof PolicySett
     keyId,
     enabled,
     checks: toChecks(body.checks),
-    ...(body.subject == null ? {} : { subject: body.subject }),
-    ...(body.condition == null ? {} : { condition: body.condition }),
+    subject: body.subject ?? undefined,
+    condition: body.condition ?? undefined,
   }
 }
 
 export function toChecks({ scope, token_type: tokenType }: z.output<typeof checks> = {}) {
-  return { ...(scope === undefined ? {} : { scope }), ...(tokenType === undefined ? {} : { tokenType }) }
+  return { scope, tokenType }
 }
 
 export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
@@ -47,10 +47,7 @@ export function fromPolicy(shown: Policy | undefined): JsonOf<typeof policy> {
     workspace_id: workspaceUuid(workspaceId),
     issuer_deleted: issuerDeleted,
     enabled: settings.enabled,
-    checks: {
-      ...(scope === undefined ? {} : { scope }),
-      ...(tokenType === undefined ? {} : { token_type: tokenType }),
-    },
+    checks: { scope, token_type: tokenType },
     revision: Number(revision),
     created_at: fromMoment(createTime),
     updated_at: fromMoment(updateTime),

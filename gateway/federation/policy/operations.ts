@@ -26,7 +26,7 @@ export const listPolicies = operation({
   answer: listOf(policy),
   handle({ federation }, { params: { organizationID: organizationId }, query, call }) {
     const { issuer_id: issuerId } = query
-    const request = { organizationId, ...toOffset(query), ...(issuerId !== undefined && { issuerId }) }
+    const request = { organizationId, ...toOffset(query), issuerId }
     return federation.listPolicies(request, call.options())
   },
   present: ({ policies, totalSize }) => ({ data: policies.map(fromPolicy), total_count: totalSize }),

@@ -54,7 +54,7 @@ export class MessageFrames {
 
   end(ended: MessageEnd, metadata: RouterMetadata | undefined): void {
     this.#write('message_delta', ended)
-    this.#write('message_stop', metadata === undefined ? {} : { openrouter_metadata: metadata })
+    this.#write('message_stop', { openrouter_metadata: metadata })
   }
 
   /** The last event of a message that broke off. */

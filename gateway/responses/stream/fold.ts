@@ -78,11 +78,7 @@ export class ResponsesFold {
     this.#queue.close('incomplete', 'completed')
     const state = failedState(failure)
     const { status, error, error_type } = state
-    this.#end(state, {
-      status,
-      ...(error == null ? {} : { error }),
-      ...(error_type === undefined ? {} : { error_type }),
-    })
+    this.#end(state, { status, error: error ?? undefined, error_type })
   }
 
   #served(started: GenerationStarted): void {
@@ -102,7 +98,7 @@ export class ResponsesFold {
     this.#queue.close(status, status)
     const state = finishedState(finished, this.#seconds(), this.#metadata)
     const { usage, incomplete_details: details } = state
-    this.#end(state, { status, usage, ...(details === null ? {} : { incomplete_details: details }) })
+    this.#end(state, { status, usage, incomplete_details: details ?? undefined })
   }
 
   #end(state: EndState, specified: Omit<SpecifiedEnd, 'id' | 'object'>): void {
