@@ -1,6 +1,5 @@
 /**
- * The longest that this thread worked without a turn of the event loop while something ran, in milliseconds of CPU
- * time, which neighbours on the machine do not lengthen.
+ * The longest that this thread worked without a turn of the event loop while something ran, in milliseconds of CPU time.
  */
 export async function heldDuring(run: () => Promise<unknown>): Promise<number> {
   let longest = 0
@@ -17,6 +16,12 @@ export async function heldDuring(run: () => Promise<unknown>): Promise<number> {
   clearImmediate(turning)
   return longest
 }
+
+/**
+ * How many milliseconds of CPU time a turn may take in a test of what delays nobody. It should take a tenth of that;
+ * busy neighbours slow a thread down also by its own clock, and a mistake takes many seconds.
+ */
+export const MOST_HELD_MS = 2_000
 
 /** The CPU time that this thread takes for something, in milliseconds. */
 export function cpuDuring(run: () => void): number {
