@@ -1,5 +1,6 @@
 /**
- * The longest that this thread worked without a turn of the event loop while something ran, in milliseconds of CPU time.
+ * The longest that this thread worked without a turn of the event loop while something ran, in milliseconds of its CPU
+ * time.
  */
 export async function heldDuring(run: () => Promise<unknown>): Promise<number> {
   let longest = 0
