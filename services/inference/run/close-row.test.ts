@@ -214,7 +214,7 @@ test('a row is settled as lost if its usage is unknown', async () => {
     },
   })
   const request = generationRequest()
-  const batch = [{ case: 'finished', reason: FinishReason.STOP, rawReason: 'stop' }]
+  const batch = [{ event: { case: 'finished', value: { reason: FinishReason.STOP, rawReason: 'stop' } } }]
   const generation = {
     ...{ input: { principal, caller: new AbortController().signal, request }, warnings: [], meter, deadline: settled },
     ...{ endpoint: { providerId: 'p', modelId: 'm' }, batches: Readable.from([batch]) },
