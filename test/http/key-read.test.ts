@@ -42,7 +42,7 @@ test('a request for a generation reads its key once, in every dialect, whole and
   await using portico = await openPortico({ PORTICO_AUTH: 'bearer', PORTICO_PROJECT_ROOTS: roots })
   const database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
   database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
-  database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, 1, NULL)")
+  database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, NULL, 1)")
   const insert =
     "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created) VALUES ('wrk_one', 'key_one', 1, ?, 'workspace', 'k', 'sk', 0, 1)"
   database.prepare(insert).run(hash('sha256', KEY, 'hex'))
