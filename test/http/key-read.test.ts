@@ -44,7 +44,7 @@ test('a request for a generation reads its key once, in every dialect, whole and
   database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
   database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, NULL, 1)")
   const insert =
-    "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created) VALUES ('wrk_one', 'key_one', 1, ?, 'workspace', 'k', 'sk', 0, 1)"
+    "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created, terms) VALUES ('wrk_one', 'key_one', 1, ?, 'workspace', 'k', 'sk', 0, 1, '{}')"
   database.prepare(insert).run(hash('sha256', KEY, 'hex'))
   t.after(() => database.close())
   const reads = (): string[] => {

@@ -107,9 +107,9 @@ test('a run of a session spends nothing more once its key is disabled', async ()
   const secrets = { one: 'sk-portico-the-first-of-wrk-one', two: 'sk-portico-the-second-of-wrk-one' }
   using database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
   database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
-  database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, 1, NULL)")
+  database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, NULL, 1)")
   const insert = database.prepare(
-    "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created) VALUES ('wrk_one', ?, ?, ?, 'workspace', 'k', 'sk', 0, 1)",
+    "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created, terms) VALUES ('wrk_one', ?, ?, ?, 'workspace', 'k', 'sk', 0, 1, '{}')",
   )
   for (const [i, [name, secret]] of Object.entries(secrets).entries()) {
     insert.run(`key_${name}`, i + 1, hash('sha256', secret, 'hex'))
