@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { StatementSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openPortico } from '#test/support/portico.ts'
 import { recordSpans } from '#test/support/spans.ts'
+import { addWorkspaceKeys } from '#test/support/workspace-keys.ts'
 
 const KEY = 'sk-portico-of-workspace-one'
 const RPC = 'portico.identity.v1.IdentityService/'
@@ -40,12 +39,7 @@ test('a request for a generation reads its key once, in every dialect, whole and
   await using spans = await recordSpans()
   const roots = JSON.stringify({ wrk_one: [realpathSync(tmpdir())] })
   await using portico = await openPortico({ PORTICO_AUTH: 'bearer', PORTICO_PROJECT_ROOTS: roots })
-  const database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
-  database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
-  database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, NULL, 1)")
-  const insert =
-    "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created, terms) VALUES ('wrk_one', 'key_one', 1, ?, 'workspace', 'k', 'sk', 0, 1, '{}')"
-  database.prepare(insert).run(hash('sha256', KEY, 'hex'))
+  const database = addWorkspaceKeys(portico, [{ workspace: 'wrk_one', id: 'key_one', secret: KEY }])
   t.after(() => database.close())
   const reads = (): string[] => {
     const names = spans.ended().map(({ name }) => name)

@@ -1,10 +1,8 @@
 // Disabling or deleting a key counts on the next request everywhere; what is in progress goes on.
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { secondPath } from '#gateway/family.ts'
 import type { Operation } from '#gateway/operation.ts'
@@ -17,6 +15,7 @@ import { startStub } from '#test/support/provider-stub.ts'
 import type { Json } from '#test/support/responses.ts'
 import { grantAt, openBeside } from '#test/support/signing.ts'
 import { waitUntil } from '#test/support/wait-until.ts'
+import { addWorkspaceKeys } from '#test/support/workspace-keys.ts'
 
 /** Every place of every operation that a credential of this kind may call. */
 function placesOf(credential: Operation['credentials'][number]) {
@@ -105,15 +104,10 @@ test('a run of a session spends nothing more once its key is disabled', async ()
   const roots = JSON.stringify({ wrk_one: [realpathSync(tmpdir())] })
   await using portico = await openPortico({ PORTICO_AUTH: 'bearer', PORTICO_PROJECT_ROOTS: roots })
   const secrets = { one: 'sk-portico-the-first-of-wrk-one', two: 'sk-portico-the-second-of-wrk-one' }
-  using database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
-  database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
-  database.exec("INSERT INTO workspaces VALUES ('wrk_one', 'org_1', 'w', 0, 1, NULL, 1)")
-  const insert = database.prepare(
-    "INSERT INTO api_keys (workspace_id, id, seq, hash, kind, name, prefix, disabled, time_created, terms) VALUES ('wrk_one', ?, ?, ?, 'workspace', 'k', 'sk', 0, 1, '{}')",
+  using database = addWorkspaceKeys(
+    portico,
+    Object.entries(secrets).map(([name, secret]) => ({ workspace: 'wrk_one', id: `key_${name}`, secret })),
   )
-  for (const [i, [name, secret]] of Object.entries(secrets).entries()) {
-    insert.run(`key_${name}`, i + 1, hash('sha256', secret, 'hex'))
-  }
   const call = async (secret: string, path: string, body?: object): Promise<Json> => {
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }

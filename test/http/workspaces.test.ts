@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import test from 'node:test'
 import { openPortico, type Portico } from '#test/support/portico.ts'
+import { addWorkspaceKeys } from '#test/support/workspace-keys.ts'
 
 const ONE = 'sk-portico-of-workspace-one'
 const TWO = 'sk-portico-of-workspace-two'
@@ -19,17 +17,10 @@ async function openTwo(): Promise<Portico> {
     PORTICO_PROJECT_ROOTS: JSON.stringify({ wrk_one: roots, wrk_two: roots }),
   }
   const portico = opening.use(await openPortico(settings))
-  const database = new DatabaseSync(join(dirname(portico.project), 'data', 'identity.sqlite'))
-  database.exec("INSERT INTO organizations (id, name, time_created) VALUES ('org_1', 'o', 1)")
-  for (const [workspace, key] of [
-    ['wrk_one', ONE],
-    ['wrk_two', TWO],
-  ] as const) {
-    database.prepare("INSERT INTO workspaces VALUES (?, 'org_1', 'w', 0, 1, 1, NULL)").run(workspace)
-    const values = [workspace, `key_${workspace}`, hash('sha256', key, 'hex'), 'workspace']
-    const columns = 'workspace_id, id, hash, kind, seq, name, prefix, disabled, time_created'
-    database.prepare(`INSERT INTO api_keys (${columns}) VALUES (?, ?, ?, ?, 1, 'k', 'sk', 0, 1)`).run(...values)
-  }
+  const database = addWorkspaceKeys(portico, [
+    { workspace: 'wrk_one', id: 'key_one', secret: ONE },
+    { workspace: 'wrk_two', id: 'key_two', secret: TWO },
+  ])
   database.close()
   opening.move()
   return portico
