@@ -53,11 +53,16 @@ const DRIVERS = [
   ...['@modelcontextprotocol/client', '@pydantic/genai-prices', 'semver', 'jose'],
 ]
 
+/** The records of a service, and of those that it calls for every step. */
+function recordsOf(service: string): string[] {
+  const services = service === 'session' ? [service, 'catalog', 'inference'] : [service]
+  return [...services.map((each) => `#gen/portico/${each}/v1/*_pb.js`), '@bufbuild/protobuf', '@bufbuild/protobuf/wkt']
+}
+
 /** What every adapter of a service may import. */
 function adapterOf(service: string): string[] {
   const own = ['domain', 'ports', 'adapters'].map((folder) => `#services/${service}/${folder}/**`)
-  const records = [`#gen/portico/${service}/v1/*_pb.js`, '@bufbuild/protobuf', '@bufbuild/protobuf/wkt']
-  return ['./**', '../**', ...own, ...records, '#shared/**', 'node:*', 'node:*/*', ...DRIVERS]
+  return ['./**', '../**', ...own, ...recordsOf(service), '#shared/**', 'node:*', 'node:*/*', ...DRIVERS]
 }
 
 const COMMAND = [
@@ -75,16 +80,16 @@ const MATRIX: readonly MatrixRow[] = [
     ],
   },
   ...SERVICES.flatMap((service) => {
-    const records = [`#gen/portico/${service}/v1/*_pb.js`, '@bufbuild/protobuf', '@bufbuild/protobuf/wkt']
-    const kernel = ['#shared/{json,permission-pattern,text-tokens}.ts']
+    const records = recordsOf(service)
+    const kernel = ['#shared/{json,permission-pattern,text-tokens}.ts', '#shared/rpc/field-limits.ts']
     return [
       {
-        name: 'a domain knows itself, the records of its service, JSON, the patterns of rules, and the growth and the tokens of a text',
+        name: 'a domain knows itself, the records of its service and their limits, JSON, the patterns of rules, and the growth and the tokens of a text',
         files: [`services/${service}/domain/**`],
         allow: ['./**', ...records, ...kernel, '#shared/collections/growing-text.ts'],
       },
       {
-        name: 'a folder of a domain knows the domain, the records of its service, JSON, the patterns of rules and the tokens of a text',
+        name: 'a folder of a domain knows the domain, the records of its service and their limits, JSON, the patterns of rules and the tokens of a text',
         files: [`services/${service}/domain/*/**`],
         allow: ['./**', '../**', ...records, ...kernel],
       },

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { BSON } from 'mongodb'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { openMongoSessionStore } from '#services/session/adapters/mongo/session-store.ts'
 import { openSqliteSessionStore } from '#services/session/adapters/sqlite/open-session-store.ts'
 import type { DurableEventData } from '#services/session/domain/event.ts'
@@ -15,6 +16,7 @@ import type { SessionStore } from '#services/session/ports/session-store.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { openMongo } from '#shared/stores/mongo.ts'
 import { freshDatabaseName, mongoUri, skipWithoutMongo } from '#test/support/mongo.ts'
+import { extended, sent, started } from '#test/support/session-turns.ts'
 import { withUseCases } from '#test/support/session-use-cases.ts'
 import { acquire, admission, admit, assistant, ManualClock, newSession, W } from './session-store.support.ts'
 
@@ -43,8 +45,8 @@ async function doStep(port: SessionStore): Promise<void> {
   }
   const ids = Array.from({ length: CALLS }, (_, n) => `call_${n}`)
   for (const [index, callId] of ids.entries()) {
-    draft.follow({ type: 'part-started', index, kind: 'tool-call', callId, toolName: 'read' }, 0)
-    draft.follow({ type: 'part-extended', index, text: '{}' }, 0)
+    draft.follow(sent(started(index, Kind.TOOL_CALL, callId, 'read')), 0)
+    draft.follow(sent(extended(index, '{}')), 0)
   }
   await write([])
   await write(draft.streamed(0))

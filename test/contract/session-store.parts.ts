@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
+import { extended, sent, started } from '#test/support/session-turns.ts'
 import { assistant, begin, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
 
 /** Messages and their parts. */
@@ -58,8 +60,8 @@ export function partCases(test: StoreTest): void {
       return message
     }
     const say = (index: number, words: string): void => {
-      draft.follow({ type: 'part-started', index, kind: 'text', callId: '', toolName: '' }, clock.now())
-      draft.follow({ type: 'part-extended', index, text: words }, clock.now())
+      draft.follow(sent(started(index, Kind.TEXT)), clock.now())
+      draft.follow(sent(extended(index, words)), clock.now())
     }
     say(0, 'One')
     say(1, 'two')

@@ -18,7 +18,7 @@ const PLANTED: readonly (readonly [file: string, specifier: string])[] = [
   ['services/x/routes.ts', './adapters/a.ts'],
   ['services/catalog/adapters/files/a.ts', '#services/session/ports.ts'],
   ['services/session/adapters/files/a.ts', '#services/session/rpc/a.ts'],
-  ['services/session/adapters/files/c.ts', '#gen/portico/inference/v1/inference_pb.js'],
+  ['services/session/adapters/files/c.ts', '#gen/portico/identity/v1/identity_pb.js'],
   ['services/session/adapters/sqlite/a.ts', '../mongo/a.ts'],
   ['services/session/adapters/mongo/x/a.ts', '#services/session/adapters/sqlite/a.ts'],
   ['services/session/adapters/rpc/a.ts', '#services/session/run/a.ts'],

@@ -1,10 +1,19 @@
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { RunToolRequest, RunToolResponseSchema } from '#gen/portico/catalog/v1/catalog_service_pb.js'
 import { FinishReason, type GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
-import { type GenerationEventSchema, PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import {
+  GenerationEventSchema,
+  type GenerationEvent as GenerationMessage,
+  PartStarted_Kind as Kind,
+} from '#gen/portico/inference/v1/inference_service_pb.js'
 import { type AnyReason, Rejection } from '#shared/rejection.ts'
 
 type GenerationEvent = MessageInitShape<typeof GenerationEventSchema>
+/** An event as the inference service sends it. */
+export function sent(event: GenerationEvent): GenerationMessage {
+  return create(GenerationEventSchema, event)
+}
+
 type ToolResponse = MessageInitShape<typeof RunToolResponseSchema>
 
 /** What the scripted model does in one generation; each item is a batch of events that arrive together. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts'
-import type { Prompt, StructuredError, SyntheticText } from './message/content.ts'
+import type { BlobRef, Prompt, StructuredError, SyntheticText } from './message/content.ts'
 import {
   type CompactionMessage,
   type MessageBase,
@@ -111,6 +111,15 @@ export function isSettled(message: Message): boolean {
 /** Whether a message stands for all that comes before it, so that a model is shown nothing of that. */
 export function isSummary(message: Message): message is CompactionMessage {
   return message.type === 'compaction' && summarizes(message)
+}
+
+/** The blobs that a message refers to. */
+export function blobsOf(message: Message): readonly BlobRef[] {
+  if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob)
+  if (message.type !== 'assistant') return []
+  return message.parts.flatMap((part) =>
+    part.type === 'tool' ? part.content.flatMap((content) => (content.type === 'file' ? [content.blob] : [])) : [],
+  )
 }
 
 /** A message and its place in the conversation. */

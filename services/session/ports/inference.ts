@@ -1,4 +1,5 @@
-import type { GenerationEvent, GenerationRequest } from '../domain/generation/generation.ts'
+import type { GenerationRequest } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationEvent } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { ModelRef } from '../domain/session.ts'
 import type { PeerCall } from './peer-call.ts'
 
@@ -9,10 +10,6 @@ export interface Inference {
     call: PeerCall,
     model: ModelRef | undefined,
   ): Promise<{ readonly model: ModelRef; readonly contextLength: number | undefined }>
-  /** `blobs` holds the content of every medium in the request, by hash. Each item is what came at once. */
-  generate(
-    call: PeerCall,
-    request: GenerationRequest,
-    blobs: ReadonlyMap<string, Uint8Array>,
-  ): AsyncIterable<readonly GenerationEvent[]>
+  /** Each item is what came at once. */
+  generate(call: PeerCall, generation: GenerationRequest): AsyncIterable<readonly GenerationEvent[]>
 }

@@ -1,4 +1,4 @@
-import type { BlobRef, Message } from '../domain/message.ts'
+import type { BlobRef } from '../domain/message.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
 
@@ -65,13 +65,4 @@ export async function readWithContents<T>(
 /** The error for lost content: in the log, it says which file it was, and of which session. */
 export function missingBlob({ workspace, sessionId }: SessionKey, hash: string): Error {
   return new Error(`Blob ${workspace}/${hash} of session ${sessionId} is missing or damaged`)
-}
-
-/** The blobs that a message refers to. */
-export function blobsOf(message: Message): readonly BlobRef[] {
-  if (message.type === 'user') return message.prompt.files.map(({ blob }) => blob)
-  if (message.type !== 'assistant') return []
-  return message.parts.flatMap((part) =>
-    part.type === 'tool' ? part.content.flatMap((content) => (content.type === 'file' ? [content.blob] : [])) : [],
-  )
 }

@@ -1,11 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { type Message as MessageProto, MessageSchema } from '#gen/portico/session/v1/message_pb.js'
-import type { StoredMessage } from '../domain/message.ts'
+import { blobsOf, type StoredMessage } from '../domain/message.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { SessionKey } from '../ports/lease.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { sessionNotFound } from '../ports/session-store.ts'
-import { BY_HASH, blobsOf, missingBlob } from './blob-contents.ts'
+import { BY_HASH, missingBlob } from './blob-contents.ts'
 import { messageToProto } from './message-to-proto.ts'
 
 /** The size of a piece of content, in bytes: whole groups of base64. */

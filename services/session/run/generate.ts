@@ -1,8 +1,15 @@
+import {
+  type GenerationRequest,
+  Message_Role as Role,
+  ToolChoice_Mode,
+} from '#gen/portico/inference/v1/inference_pb.js'
 import type { Agent } from '../domain/agent.ts'
-import type { GenerationRequest, ModelMessage } from '../domain/generation/generation.ts'
+import { shownOf } from '../domain/compaction/shown.ts'
+import { CACHE_MARK, withCacheMarks } from '../domain/generation/cache-marks.ts'
+import { generationRequest, textContent, turn } from '../domain/generation/generation.ts'
 import { modelMessages } from '../domain/generation/model-messages.ts'
 import { absenceDelay, isAway, retryDelay } from '../domain/generation/retry.ts'
-import type { BlobRef, Message } from '../domain/message.ts'
+import { blobsOf, type Message } from '../domain/message.ts'
 import type { SessionLocation } from '../domain/session.ts'
 import { CUT, type Failure, toFailure } from './failure.ts'
 import { type RunContext, RunFailure } from './run-context.ts'
@@ -27,13 +34,12 @@ export async function generate(
   conversation: readonly Message[],
   step: StepRecorder,
 ): Promise<void> {
-  const request = stepRequest(run, plan, conversation)
-  const blobs = await readMedia(run, request.messages)
+  const request = stepRequest(run, plan, conversation, await readMedia(run, conversation))
   const tries = { away: 0, failed: 0 }
   for (let attempt = 1; ; attempt++) {
     await run.slot.acquire(run.tenure.signal)
     if (attempt > 1) step.retried()
-    const failure = await callModel(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, blobs, step)
+    const failure = await callModel(run, { ...request, requestId: `${step.draft.message.id}-${attempt}` }, step)
     if (failure === undefined) return step.streamed()
     run.tenure.check()
     const { clock, random } = run
@@ -53,12 +59,11 @@ export async function generate(
 async function callModel(
   run: RunContext,
   request: GenerationRequest,
-  blobs: ReadonlyMap<string, Uint8Array>,
   step: StepRecorder,
 ): Promise<Failure | undefined> {
   const { tenure, principal, inference } = run
   const call = { principal, requestId: request.requestId, signal: tenure.signal }
-  const batches = inference.generate(call, request, blobs)[Symbol.asyncIterator]()
+  const batches = inference.generate(call, request)[Symbol.asyncIterator]()
   let done = false
   try {
     for (;;) {
@@ -77,34 +82,33 @@ async function callModel(
   }
 }
 
-function stepRequest(run: RunContext, plan: StepPlan, conversation: readonly Message[]): GenerationRequest {
+function stepRequest(
+  run: RunContext,
+  plan: StepPlan,
+  conversation: readonly Message[],
+  contents: ReadonlyMap<string, Uint8Array>,
+): GenerationRequest {
   const { agent, model, tools, lastStep } = plan
   const { session } = run
-  const system: ModelMessage = {
-    role: 'system',
-    parts: [{ type: 'text', text: instructions(agent, session.location, lastStep) }],
-  }
-  return {
-    requestId: '',
+  const system = turn(Role.SYSTEM, textContent(instructions(agent, session.location, lastStep)))
+  return generationRequest(agent, model, {
     sessionId: session.id,
     origin: 'session',
-    model,
-    messages: [system, ...modelMessages(conversation, model)],
-    tools,
-    callTools: !lastStep,
-    goesOn: true,
-    headers: agent.requestHeaders,
-    body: agent.requestBody,
-    timeouts: agent.requestTimeouts,
-  }
+    // The next request will begin as this one does.
+    messages: withCacheMarks([system, ...modelMessages(conversation, model, contents)]),
+    tools: tools.map(({ name, description, inputSchema: parameters }, i) => {
+      return { name, description, parameters, cacheControl: i === tools.length - 1 ? CACHE_MARK : undefined }
+    }),
+    toolChoice: tools.length > 0 && lastStep ? { mode: ToolChoice_Mode.NONE } : undefined,
+  })
 }
 
 /** The content of the media that fit, the newest first. */
-async function readMedia(run: RunContext, messages: readonly ModelMessage[]): Promise<ReadonlyMap<string, Uint8Array>> {
+async function readMedia(run: RunContext, conversation: readonly Message[]): Promise<ReadonlyMap<string, Uint8Array>> {
   const { blobs, tenure } = run
   const loaded = new Map<string, Uint8Array>()
   let room = MAX_MEDIA_BYTES
-  for (const { hash, size } of messages.flatMap(mediaOf).reverse()) {
+  for (const { hash, size } of shownOf(conversation).flatMap(blobsOf).reverse()) {
     if (loaded.has(hash) || size > room) continue
     const data = await blobs.get(tenure.lease.workspace, hash)
     if (data === undefined) continue
@@ -112,13 +116,6 @@ async function readMedia(run: RunContext, messages: readonly ModelMessage[]): Pr
     room -= size
   }
   return loaded
-}
-
-function mediaOf({ parts }: ModelMessage): BlobRef[] {
-  return parts.flatMap((part) => {
-    const contents = part.type === 'tool-result' ? part.content : [part]
-    return contents.flatMap((content) => (content.type === 'media' ? [content.blob] : []))
-  })
 }
 
 const DEFAULT =

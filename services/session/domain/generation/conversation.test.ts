@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { part } from '#test/support/generation.ts'
 import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
-import { modelMessages } from './model-messages.ts'
+import { modelMessages as modelMessagesWith } from './model-messages.ts'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './step-errors.ts'
 
 const model = { providerId: 'test', modelId: 'm', variant: '' }
@@ -36,9 +38,15 @@ function call(type: string | undefined, changes: Partial<ToolPart> = {}): ToolPa
   }
 }
 
+const WORDS: Readonly<Record<Role, string>> = ['', 'system', 'user', 'assistant', 'tool']
+const wordsOf = (part: Part | undefined) => (part?.part.case === 'text' ? part.part.value.text : '')
+
+const modelMessages = (conversation: readonly Message[]) =>
+  modelMessagesWith(conversation, model, new Map([['h', Uint8Array.of(1)]]))
+
 /** What a model is shown in words. */
 const texts = (conversation: readonly Message[]) =>
-  modelMessages(conversation, model).map(({ role, parts: [part] }) => [role, part?.type === 'text' ? part.text : ''])
+  modelMessages(conversation).map(({ role, parts: [part] }) => [WORDS[role], wordsOf(part)])
 
 const aborted = step({ error: STEP_ABORTED, timeStreamed: undefined, finish: 'error' })
 const idle: Message = { type: 'idle', id: 'msg_i', timeCreated: 0, outcome: 'succeeded', error: undefined }
@@ -79,7 +87,7 @@ test('a run that begins without an input goes on with what an ended one left', (
 
 test('a step that failed before its tools at the end is left out: it is repeated', () => {
   const error = { type: 'provider.unavailable', message: 'no' }
-  const roles = (...conversation: Message[]) => modelMessages(conversation, model).map(({ role }) => role)
+  const roles = (...conversation: Message[]) => modelMessages(conversation).map(({ role }) => WORDS[role])
   assert.deepEqual(roles(user('a'), step({ error, timeStreamed: undefined }), idle), ['user'])
   assert.deepEqual(roles(user('a'), step({ error }), idle), ['user'])
   assert.deepEqual(roles(user('a'), step({ error, parts: [call('aborted')] }), idle), ['user', 'assistant', 'tool'])
@@ -90,7 +98,7 @@ test('a synthetic text is input', () => {
   const added: Message = { type: 'synthetic', id: 'msg_s', timeCreated: 0, synthetic }
   assert.equal(outcome(user('a'), step(), idle, added), 'step')
   assert.equal(stepsSinceInput([user('a'), step(), added, step()]), 1)
-  assert.deepEqual(modelMessages([added], model), [{ role: 'user', parts: [{ type: 'text', text: 'Built' }] }])
+  assert.deepEqual(texts([added]), [['user', 'Built']])
 })
 
 test('instructions, skills and commands of users are shown unchanged; what is meant for people is not', () => {
@@ -165,7 +173,7 @@ test('steps are counted from the last input, without those that were cut off', (
 })
 
 test('a step that was cut off at the end is left out; one in the middle is shown as far as it got', () => {
-  const roles = (...conversation: Message[]) => modelMessages(conversation, model).map(({ role }) => role)
+  const roles = (...conversation: Message[]) => modelMessages(conversation).map(({ role }) => WORDS[role])
   assert.deepEqual(roles(user('a'), aborted, aborted), ['user'])
   assert.deepEqual(roles(user('a'), aborted, idle, user('b')), ['user', 'assistant', 'user'])
 })
@@ -177,27 +185,22 @@ test('every call has a result, whatever became of it, and arguments that are JSO
     call('aborted', { callId: 'cut', rawInput: '{"a":', input: {} }),
     call(undefined, { callId: 'running', state: 'running' }),
   ]
-  const [, asked, shown] = modelMessages([user('a'), step({ parts })], model)
-  const sent = asked?.parts.map((part) => part.type === 'tool-call' && [part.callId, part.arguments])
+  const [, asked, shown] = modelMessages([user('a'), step({ parts })])
+  const sent = asked?.parts.map(({ part }) => part.case === 'toolCall' && [part.value.callId, part.value.arguments])
   assert.deepEqual(sent, [
     ['done', '{"a":1}'],
     ['failed', '{"a":1}'],
     ['cut', '{}'],
     ['running', '{"a":1}'],
   ])
-  const results = shown?.parts.map((part) => part.type === 'tool-result' && [part.callId, part.failed, part.content])
+  const results = shown?.parts.map(({ part }) => {
+    return part.case === 'toolResult' && [part.value.callId, part.value.failed, part.value.content.map(wordsOf)]
+  })
   assert.deepEqual(results, [
-    ['done', false, [{ type: 'text', text: 'seen' }]],
-    [
-      'failed',
-      true,
-      [
-        { type: 'text', text: 'Error: no\n' },
-        { type: 'text', text: 'half' },
-      ],
-    ],
-    ['cut', true, [{ type: 'text', text: 'Error: no' }]],
-    ['running', true, [{ type: 'text', text: 'Error: The tool call was cut off; what it has done is unknown' }]],
+    ['done', false, ['seen']],
+    ['failed', true, ['Error: no\n', 'half']],
+    ['cut', true, ['Error: no']],
+    ['running', true, ['Error: The tool call was cut off; what it has done is unknown']],
   ])
 })
 
@@ -205,10 +208,11 @@ test('files and agents of a prompt are shown after its text', () => {
   const blob = { hash: 'h', size: 1 }
   const file = { blob, mime: 'image/png', uri: undefined, name: 'a.png', description: undefined, mention: undefined }
   const prompt = { text: 'See', files: [file], agents: [{ name: 'plan', mention: undefined }], metadata: undefined }
-  const [message] = modelMessages([{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }], model)
+  const [message] = modelMessages([{ type: 'user', id: 'msg_1', timeCreated: 0, prompt }])
+  const source = { case: 'data', value: Uint8Array.of(1) } as const
   assert.deepEqual(message?.parts, [
-    { type: 'text', text: 'See' },
-    { type: 'media', blob, mime: 'image/png', name: 'a.png' },
-    { type: 'text', text: '(The user mentions the agent "plan": call it with the tool task.)' },
+    part('text', { text: 'See' }),
+    part('image', { source, mime: 'image/png', name: 'a.png' }),
+    part('text', { text: '(The user mentions the agent "plan": call it with the tool task.)' }),
   ])
 })

@@ -1,7 +1,7 @@
+import { PartStarted_Kind as Kind, type PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { PartRef } from '../event.ts'
 import type { AssistantMessage, AssistantPart } from '../message.ts'
 import type { ModelRef } from '../session.ts'
-import type { GenerationEvent } from './generation.ts'
 
 /** A step as it begins. */
 export function newStep(id: string, agent: string, model: ModelRef, now: number): AssistantMessage {
@@ -24,20 +24,34 @@ export function newStep(id: string, agent: string, model: ModelRef, now: number)
   }
 }
 
-/** A part as it begins, beside those that the step has. */
+/**
+ * A part as it begins, beside those that the step has. Undefined: a session's messages have no place yet for pictures
+ * and files that a model makes.
+ */
 export function newPart(
-  { kind, callId, toolName }: Extract<GenerationEvent, { type: 'part-started' }>,
+  { kind, toolCall }: PartStarted,
   parts: readonly AssistantPart[],
   now: number,
-): AssistantPart {
-  if (kind === 'reasoning') {
-    return { type: 'reasoning', text: '', state: undefined, timeCreated: now, timeCompleted: undefined }
+): AssistantPart | undefined {
+  switch (kind) {
+    case Kind.TEXT:
+    case Kind.REFUSAL:
+      return { type: 'text', text: '' }
+    case Kind.REASONING:
+    case Kind.REASONING_SUMMARY:
+      return { type: 'reasoning', text: '', state: undefined, timeCreated: now, timeCompleted: undefined }
+    case Kind.TOOL_CALL:
+      return newCall(freeCallId(toolCall?.callId ?? '', parts), toolCall?.name ?? '', now)
+    default:
+      return undefined
   }
-  if (kind !== 'tool-call') return { type: 'text', text: '' }
+}
+
+function newCall(callId: string, name: string, now: number): AssistantPart {
   return {
     type: 'tool',
-    callId: freeCallId(callId, parts),
-    name: toolName,
+    callId,
+    name,
     state: 'streaming',
     rawInput: '',
     input: {},

@@ -1,85 +1,104 @@
-import type { JsonObject } from '#shared/json.ts'
-import type { RequestTimeouts, ToolDescription } from '../agent.ts'
-import type { BlobRef, Finish } from '../message.ts'
-import type { ModelRef, TokenUsage } from '../session.ts'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import {
+  FinishReason,
+  type GenerationRequest,
+  GenerationRequestSchema,
+  type Message,
+  MessageSchema,
+  type Part,
+  type PartSchema,
+  type Message_Role as Role,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationFinished } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { Agent } from '../agent.ts'
+import type { Usage } from '../event.ts'
+import type { Finish } from '../message.ts'
+import type { ModelRef } from '../session.ts'
+import { shownThought } from './thought.ts'
 
-/** Text, or content whose bytes lie in the blob store. */
-export type ModelContent =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'media'; readonly blob: BlobRef; readonly mime: string; readonly name: string | undefined }
+/** Words for a variant that mean how hard the model should think; other variants are the provider's default. */
+const EFFORTS = new Set(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
 
-/** A thought as a provider gave it; undefined members were not given. */
-export interface Thought {
-  readonly text: string | undefined
-  readonly summary: string | undefined
-  readonly signature: string | undefined
-  readonly encrypted: string | undefined
-  readonly id: string | undefined
+type RequestInit = Exclude<MessageInitShape<typeof GenerationRequestSchema>, GenerationRequest>
+
+/** A call of a model, with what an agent wants of its provider. */
+export function generationRequest(
+  { requestHeaders, requestBody, requestTimeouts }: Agent,
+  model: ModelRef,
+  init: RequestInit & { readonly origin: 'session' | 'title' | 'compaction' },
+): GenerationRequest {
+  return create(GenerationRequestSchema, {
+    ...init,
+    model: modelName(model),
+    reasoning: EFFORTS.has(model.variant) ? { effort: model.variant } : undefined,
+    providerHeaders: requestHeaders,
+    providerBody: requestBody,
+    providerTimeouts: requestTimeouts,
+  })
 }
 
-/** One piece of what a model is shown. */
-export type ModelPart =
-  | ModelContent
-  | { readonly type: 'reasoning'; readonly thought: Thought }
-  | { readonly type: 'tool-call'; readonly callId: string; readonly name: string; readonly arguments: string }
-  | {
-      readonly type: 'tool-result'
-      readonly callId: string
-      readonly content: readonly ModelContent[]
-      readonly failed: boolean
-    }
+/** How the inference service names a model. */
+export function modelName({ providerId, modelId }: ModelRef): string {
+  return `${providerId}/${modelId}`
+}
+
+/** The content of a part, with only the members that are given. */
+export type ContentInit = NonNullable<Exclude<MessageInitShape<typeof PartSchema>, Part>['part']>
 
 /** One turn of the conversation as a model is shown it. */
-export interface ModelMessage {
-  readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  readonly parts: readonly ModelPart[]
+export function turn(role: Role, ...contents: readonly ContentInit[]): Message {
+  return create(MessageSchema, { role, parts: contents.map((part) => ({ part })) })
 }
 
-/** A call of a model. */
-export interface GenerationRequest {
-  /** Unique: the ledger has one row for it. */
-  readonly requestId: string
-  readonly sessionId: string
-  /** What it is for. */
-  readonly origin: 'session' | 'title' | 'compaction'
-  readonly model: ModelRef
-  readonly messages: readonly ModelMessage[]
-  readonly tools: readonly ToolDescription[]
-  /** False: the tools are shown, but none may be called. */
-  readonly callTools: boolean
-  /** Whether the next request will begin as this one does. */
-  readonly goesOn?: boolean
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: JsonObject | undefined
-  readonly timeouts: RequestTimeouts
+/** A text that a model is shown. */
+export function textContent(text: string): ContentInit {
+  return { case: 'text', value: { text } }
 }
 
-/** What a part of an answer is; `other` is one that a session does not keep. */
-export type GeneratedKind = 'text' | 'reasoning' | 'tool-call' | 'other'
+/** The text of a part of an answer, as it is shown; of a tool call, the arguments. */
+export function textOf({ part }: Part): string {
+  switch (part.case) {
+    case 'text':
+    case 'refusal':
+      return part.value.text
+    case 'toolCall':
+      return part.value.arguments
+    case 'reasoning':
+      return shownThought(part.value)
+    default:
+      return ''
+  }
+}
 
-/** One thing that happened in a generation. Parts may interleave; `finished` is the last. */
-export type GenerationEvent =
-  | {
-      readonly type: 'part-started'
-      readonly index: number
-      readonly kind: GeneratedKind
-      /** With `tool-call`. */
-      readonly callId: string
-      readonly toolName: string
-    }
-  | { readonly type: 'part-extended'; readonly index: number; readonly text: string }
-  | {
-      readonly type: 'part-ended'
-      readonly index: number
-      /** All of it; of a tool call, the arguments. */
-      readonly text: string
-      /** With `reasoning`. */
-      readonly thought: Thought | undefined
-    }
-  | {
-      readonly type: 'finished'
-      readonly finish: Finish
-      readonly rawFinish: string | undefined
-      readonly tokens: TokenUsage
-      readonly costNanos: bigint
-    }
+/** Why a provider ended its answer. */
+export function finishOf({ reason }: GenerationFinished): Finish {
+  return FINISHES[reason] ?? 'unknown'
+}
+
+const FINISHES: Readonly<Record<FinishReason, Finish>> = {
+  [FinishReason.UNSPECIFIED]: 'unknown',
+  [FinishReason.STOP]: 'stop',
+  [FinishReason.LENGTH]: 'length',
+  [FinishReason.TOOL_CALLS]: 'tool-calls',
+  [FinishReason.CONTENT_FILTER]: 'content-filter',
+  [FinishReason.OTHER]: 'unknown',
+}
+
+/** What a generation used, by kinds that do not overlap. */
+export function usageOf({ usage, costNanos }: GenerationFinished): Usage {
+  const count = (tokens: bigint | undefined): number => Number(tokens ?? 0n)
+  const cacheRead = count(usage?.cacheReadTokens)
+  const cacheWrite = count(usage?.cacheWriteTokens)
+  const reasoning = count(usage?.reasoningTokens)
+  return {
+    costNanos,
+    // A provider that reports more of a kind than of all kinds together must not make a number negative.
+    tokens: {
+      input: Math.max(0, count(usage?.inputTokens) - cacheRead - cacheWrite),
+      output: Math.max(0, count(usage?.outputTokens) - reasoning),
+      reasoning,
+      cacheRead,
+      cacheWrite,
+    },
+  }
+}

@@ -1,8 +1,15 @@
+import {
+  MediaPartSchema,
+  type Message as ModelMessage,
+  Message_Role as Role,
+} from '#gen/portico/inference/v1/inference_pb.js'
+import { limitOf } from '#shared/rpc/field-limits.ts'
 import { shownOf } from '../compaction/shown.ts'
 import {
   type AssistantMessage,
   type AssistantPart,
   type CompactionMessage,
+  type FileAttachment,
   isInput,
   isSummary,
   type Message,
@@ -12,21 +19,28 @@ import {
 } from '../message.ts'
 import { cameToNothing } from '../next-action.ts'
 import type { ModelRef } from '../session.ts'
-import type { ModelContent, ModelMessage, ModelPart } from './generation.ts'
+import { type ContentInit, textContent, turn } from './generation.ts'
 import { thoughtOf } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
+
+/** Names of imported files, and addresses in their place, may be longer; no run fails because of one. */
+const { most: MAX_NAME } = limitOf(MediaPartSchema.field.name)
+
+/** The content of files, by its hash. */
+type Contents = ReadonlyMap<string, Uint8Array>
 
 /**
  * The conversation as a model is shown it: what users said and ran, what programs added, what the agent answered, and a
  * result for each of its tool calls, whatever became of the call; of what was summarized, the summary. Thoughts go back
  * only to the model that had them. A step that came to nothing is left out at the very end: it is about to be repeated.
+ * A file without content is only mentioned.
  */
-export function modelMessages(conversation: readonly Message[], model: ModelRef): ModelMessage[] {
+export function modelMessages(conversation: readonly Message[], model: ModelRef, contents: Contents): ModelMessage[] {
   const shown = shownOf(conversation).filter(({ type }) => !UNSEEN.has(type))
   while (shown.at(-1)?.type === 'assistant' && cameToNothing(shown.at(-1) as AssistantMessage)) shown.pop()
   return shown.flatMap((message, i) => {
-    const turns = turnsOf(message, model)
-    return isSummary(message) && goesOnAfter(shown.slice(i + 1)) ? [...turns, ...textTurn('user', GO_ON)] : turns
+    const turns = turnsOf(message, model, contents)
+    return isSummary(message) && goesOnAfter(shown.slice(i + 1)) ? [...turns, ...textTurn(Role.USER, GO_ON)] : turns
   })
 }
 
@@ -41,29 +55,29 @@ const GO_ON = 'Continue where the conversation ended: the last request is still 
 /** Messages that are only for people. */
 const UNSEEN: ReadonlySet<Message['type']> = new Set(['agent-switched', 'model-switched', 'location-switched', 'idle'])
 
-function turnsOf(message: Message, model: ModelRef): ModelMessage[] {
+function turnsOf(message: Message, model: ModelRef, contents: Contents): ModelMessage[] {
   switch (message.type) {
     case 'user':
-      return [{ role: 'user', parts: userParts(message.prompt) }]
+      return [turn(Role.USER, ...userContents(message.prompt, contents))]
     case 'assistant':
-      return assistantTurn(message, model)
+      return assistantTurn(message, model, contents)
     case 'synthetic':
-      return textTurn('user', message.synthetic.text)
+      return textTurn(Role.USER, message.synthetic.text)
     case 'system':
-      return textTurn('system', message.text)
+      return textTurn(Role.SYSTEM, message.text)
     case 'skill':
-      return textTurn('user', message.text)
+      return textTurn(Role.USER, message.text)
     case 'shell':
-      return textTurn('user', `Shell command: ${message.command}\n\n${message.output?.output ?? ''}`)
+      return textTurn(Role.USER, `Shell command: ${message.command}\n\n${message.output?.output ?? ''}`)
     case 'compaction':
-      return isSummary(message) ? textTurn('user', summaryText(message)) : []
+      return isSummary(message) ? textTurn(Role.USER, summaryText(message)) : []
     default:
       return []
   }
 }
 
-function textTurn(role: 'user' | 'system', text: string): ModelMessage[] {
-  return text === '' ? [] : [{ role, parts: [{ type: 'text', text }] }]
+function textTurn(role: Role, text: string): ModelMessage[] {
+  return text === '' ? [] : [turn(role, textContent(text))]
 }
 
 function summaryText({ summary = '', recent = '' }: CompactionMessage): string {
@@ -71,53 +85,70 @@ function summaryText({ summary = '', recent = '' }: CompactionMessage): string {
   return `The conversation so far, summarized. It is history and gives no instructions.\n\n<summary>\n${summary}\n</summary>${newest}`
 }
 
-function userParts({ text, files, agents, skills = [] }: Prompt): ModelPart[] {
-  const parts = textParts(text)
-  for (const { blob, mime, name, uri } of files) parts.push({ type: 'media', blob, mime, name: name ?? uri })
+function userContents({ text, files, agents, skills = [] }: Prompt, contents: Contents): ContentInit[] {
+  const parts = text === '' ? [] : [textContent(text)]
+  for (const { blob, mime, name, uri } of files) parts.push(mediaContent({ blob, mime, name: name ?? uri }, contents))
   for (const { name } of agents)
-    parts.push({ type: 'text', text: `(The user mentions the agent "${name}": call it with the tool task.)` })
+    parts.push(textContent(`(The user mentions the agent "${name}": call it with the tool task.)`))
   for (const { id, text = '' } of skills) {
-    if (text !== '') parts.push({ type: 'text', text: `(The user names the skill "${id}", which says:)\n\n${text}` })
+    if (text !== '') parts.push(textContent(`(The user names the skill "${id}", which says:)\n\n${text}`))
   }
   return parts
 }
 
-function textParts(text: string): ModelPart[] {
-  return text === '' ? [] : [{ type: 'text', text }]
-}
-
-function assistantTurn(message: AssistantMessage, model: ModelRef): ModelMessage[] {
+function assistantTurn(message: AssistantMessage, model: ModelRef, contents: Contents): ModelMessage[] {
   const sameModel = message.model.providerId === model.providerId && message.model.modelId === model.modelId
-  const parts = message.parts.flatMap((part) => assistantPart(part, sameModel))
+  const parts = message.parts.flatMap((part) => assistantContent(part, sameModel))
   if (parts.length === 0) return []
-  const results = message.parts.filter((part) => part.type === 'tool').map(toolResult)
-  const turn: ModelMessage = { role: 'assistant', parts }
-  return results.length === 0 ? [turn] : [turn, { role: 'tool', parts: results }]
+  const calls = message.parts.filter((part) => part.type === 'tool')
+  const answer = turn(Role.ASSISTANT, ...parts)
+  if (calls.length === 0) return [answer]
+  return [answer, turn(Role.TOOL, ...calls.map((call) => toolResult(call, contents)))]
 }
 
-function assistantPart(part: AssistantPart, sameModel: boolean): ModelPart[] {
+function assistantContent(part: AssistantPart, sameModel: boolean): ContentInit[] {
   switch (part.type) {
     case 'text':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+      return part.text === '' ? [] : [textContent(part.text)]
     case 'reasoning':
-      return sameModel ? [{ type: 'reasoning', thought: thoughtOf(part) }] : []
+      return sameModel ? [{ case: 'reasoning', value: thoughtOf(part) }] : []
     case 'tool': {
       const { callId, name, rawInput, input } = part
       // Arguments that were cut off are not JSON, and a provider would refuse the whole conversation because of them.
       const whole = rawInput.trim() !== '' && parseArguments(rawInput).problem === undefined
-      return [{ type: 'tool-call', callId, name, arguments: whole ? rawInput : JSON.stringify(input) }]
+      return [{ case: 'toolCall', value: { callId, name, arguments: whole ? rawInput : JSON.stringify(input) } }]
     }
   }
 }
 
-function toolResult({ callId, state, content, error }: ToolPart): ModelPart {
-  if (state === 'completed') return { type: 'tool-result', callId, content: content.map(toContent), failed: false }
-  const text = error?.message ?? 'The tool call was cut off; what it has done is unknown'
-  const failure: ModelContent = { type: 'text', text: content.length === 0 ? `Error: ${text}` : `Error: ${text}\n` }
-  return { type: 'tool-result', callId, content: [failure, ...content.map(toContent)], failed: true }
+function toolResult({ callId, state, content, error }: ToolPart, contents: Contents): ContentInit {
+  const returned = content.map((each) => toolContent(each, contents))
+  const failed = state !== 'completed'
+  if (failed) {
+    const text = error?.message ?? 'The tool call was cut off; what it has done is unknown'
+    returned.unshift(textContent(content.length === 0 ? `Error: ${text}` : `Error: ${text}\n`))
+  }
+  return { case: 'toolResult', value: { callId, content: returned.map((part) => ({ part })), failed } }
 }
 
-function toContent(content: ToolContent): ModelContent {
-  if (content.type === 'link') return { type: 'text', text: `(A file of type ${content.mime}: ${content.uri})` }
-  return content.type === 'text' ? content : { ...content, type: 'media' }
+function toolContent(content: ToolContent, contents: Contents): ContentInit {
+  if (content.type === 'link') return textContent(`(A file of type ${content.mime}: ${content.uri})`)
+  return content.type === 'text' ? textContent(content.text) : mediaContent(content, contents)
+}
+
+function mediaContent(file: Pick<FileAttachment, 'blob' | 'mime' | 'name'>, contents: Contents): ContentInit {
+  const { blob, mime, name = '' } = file
+  const data = contents.get(blob.hash)
+  if (data === undefined) return textContent(`(A file of type ${mime} was here: ${name || 'no name'}.)`)
+  if (isText(mime)) {
+    const text = new TextDecoder().decode(data)
+    return textContent(name === '' ? text : `<file name="${name}">\n${text}\n</file>`)
+  }
+  const source = { case: 'data', value: data as Uint8Array<ArrayBuffer> } as const
+  return { case: mime.startsWith('image/') ? 'image' : 'file', value: { source, mime, name: name.slice(0, MAX_NAME) } }
+}
+
+/** Every model reads text; not every one takes it as a file. */
+function isText(mime: string): boolean {
+  return mime.startsWith('text/') || mime === 'application/json' || mime === 'application/x-directory'
 }

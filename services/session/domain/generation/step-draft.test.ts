@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import { extended, finished, sent, started } from '#test/support/session-turns.ts'
 import { newStep } from './draft-part.ts'
-import type { GenerationEvent } from './generation.ts'
 import { StepDraft } from './step-draft.ts'
 
 const AWAY = { type: 'provider.unavailable', message: 'away' }
-const TOKENS = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 }
-const ANSWER: readonly GenerationEvent[] = [
-  { type: 'part-started', index: 0, kind: 'text', callId: '', toolName: '' },
-  { type: 'part-extended', index: 0, text: 'Hi' },
-  { type: 'part-started', index: 1, kind: 'tool-call', callId: 'call_1', toolName: 'look' },
-  { type: 'part-ended', index: 1, text: '{}', thought: undefined },
-  { type: 'finished', finish: 'stop', rawFinish: 'raw', tokens: TOKENS, costNanos: 7n },
-]
+const part = { part: { case: 'toolCall', value: { callId: 'call_1', name: 'look', arguments: '{}' } } } as const
+const ANSWER = [
+  started(0, Kind.TEXT),
+  extended(0, 'Hi'),
+  started(1, Kind.TOOL_CALL, 'call_1', 'look'),
+  { event: { case: 'partEnded', value: { index: 1, part } } } as const,
+  finished(FinishReason.STOP),
+].map(sent)
 
 function begun(): StepDraft {
   return new StepDraft(newStep('msg_1', 'build', { providerId: 'test', modelId: 'model', variant: '' }, 1), 3)

@@ -1,3 +1,5 @@
+import type { Part } from '#gen/portico/inference/v1/inference_pb.js'
+import type { GenerationEvent, PartExtended, PartStarted } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { DurableEventData, VolatileEventData } from '../event.ts'
 import type { AssistantMessage, AssistantPart, StructuredError, ToolPart } from '../message.ts'
@@ -5,10 +7,10 @@ import { NO_TOKENS, type TokenUsage } from '../session.ts'
 import { cutOff, type NotBegun } from '../settle-aborted.ts'
 import { type CallOutcome, invalidInput } from './call-outcome.ts'
 import { newPart, refOf } from './draft-part.ts'
-import type { GenerationEvent } from './generation.ts'
+import { finishOf, textOf, usageOf } from './generation.ts'
 import { TOOL_NOT_BEGUN } from './step-errors.ts'
 import { StepRoom } from './step-room.ts'
-import { shownThought, thoughtState } from './thought.ts'
+import { thoughtState } from './thought.ts'
 import { parseArguments } from './tool-arguments.ts'
 
 /** The consequence of an event of a generation: something to write, or something only for listeners. */
@@ -71,22 +73,22 @@ export class StepDraft {
   }
 
   /** Follows one event; undefined when nothing follows from it. */
-  follow(event: GenerationEvent, now: number): DraftEvent | undefined {
+  follow({ event }: GenerationEvent, now: number): DraftEvent | undefined {
     // The repetition that was waited for has begun.
     if (this.#message.retry !== undefined) this.#message = { ...this.#message, retry: undefined }
-    switch (event.type) {
-      case 'part-started':
-        return this.#start(event, now)
-      case 'part-extended':
-        return this.#extend(event.index, event.text)
-      case 'part-ended':
-        return this.#end(event, now)
+    switch (event.case) {
+      case 'partStarted':
+        return this.#start(event.value, now)
+      case 'partExtended':
+        return this.#extend(event.value)
+      case 'partEnded':
+        return this.#end(event.value.index, event.value.part, now)
       case 'finished': {
-        const { finish, rawFinish, tokens, costNanos } = event
-        this.#message = { ...this.#message, finish, rawFinish, tokens, costNanos }
-        return undefined
+        const { rawReason: rawFinish } = event.value
+        this.#message = { ...this.#message, finish: finishOf(event.value), rawFinish, ...usageOf(event.value) }
       }
     }
+    return undefined
   }
 
   /** The answer is complete: its tool calls are called, except those with invalid arguments. */
@@ -95,7 +97,7 @@ export class StepDraft {
     this.#message = { ...this.#message, timeStreamed: now }
     const events: DurableEventData[] = []
     for (const index of [...this.#open.keys()]) {
-      const { durable } = this.#end({ index, text: undefined, thought: undefined }, now) ?? {}
+      const { durable } = this.#end(index, undefined, now) ?? {}
       if (durable !== undefined) events.push(durable)
     }
     events.push({ type: 'step-streamed', messageId })
@@ -145,17 +147,16 @@ export class StepDraft {
     return events
   }
 
-  #start(event: Extract<GenerationEvent, { type: 'part-started' }>, now: number): DraftEvent | undefined {
-    // Pictures and files that a model makes have no place in a session's messages yet.
-    if (event.kind === 'other' || !this.#room.takePart()) return undefined
+  #start(started: PartStarted, now: number): DraftEvent | undefined {
+    const part = newPart(started, this.#parts, now)
+    if (part === undefined || !this.#room.takePart()) return undefined
     const ordinal = this.#parts.length
-    this.#open.set(event.index, ordinal)
-    const part = newPart(event, this.#parts, now)
+    this.#open.set(started.index, ordinal)
     this.#parts.push(part)
     return { durable: { type: 'part-started', part: refOf(this.#message.id, part, ordinal) } }
   }
 
-  #extend(index: number, delta: string): DraftEvent | undefined {
+  #extend({ index, text: delta }: PartExtended): DraftEvent | undefined {
     const ordinal = this.#open.get(index)
     const part = ordinal === undefined ? undefined : this.#parts[ordinal]
     if (ordinal === undefined || part === undefined) return undefined
@@ -165,19 +166,15 @@ export class StepDraft {
     return { volatile: { type: 'part-extended', part: refOf(this.#message.id, part, ordinal), delta } }
   }
 
-  /** An undefined text means the text that has arrived so far. */
-  #end(
-    event: Pick<Extract<GenerationEvent, { type: 'part-ended' }>, 'index' | 'thought'> & { text: string | undefined },
-    now: number,
-  ): DraftEvent | undefined {
-    const ordinal = this.#open.get(event.index)
+  /** `whole`: the part as it was generated; undefined: what has arrived so far. */
+  #end(index: number, whole: Part | undefined, now: number): DraftEvent | undefined {
+    const ordinal = this.#open.get(index)
     const part = ordinal === undefined ? undefined : this.#parts[ordinal]
     if (ordinal === undefined || part === undefined) return undefined
-    this.#open.delete(event.index)
-    const { thought } = event
+    this.#open.delete(index)
     const soFar = part.type === 'tool' ? part.rawInput : part.text
-    const text = thought === undefined ? (event.text ?? soFar) : shownThought(thought)
-    const state = thought && thoughtState(thought)
+    const text = whole === undefined ? soFar : textOf(whole)
+    const state = whole?.part.case === 'reasoning' ? thoughtState(whole.part.value) : undefined
     if (!this.#room.takeSaid(part.type, [text, state], [soFar])) return undefined
     const ended = { type: 'part-ended', part: refOf(this.#message.id, part, ordinal), text } as const
     if (part.type !== 'reasoning') {

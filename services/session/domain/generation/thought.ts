@@ -1,6 +1,7 @@
+import { create } from '@bufbuild/protobuf'
+import { ReasoningPartSchema, type ReasoningPart as Thought } from '#gen/portico/inference/v1/inference_pb.js'
 import type { JsonObject, JsonValue } from '#shared/json.ts'
 import type { ReasoningPart } from '../message.ts'
-import type { Thought } from './generation.ts'
 
 /** The text of a thought that people see: the thought itself, else its summary. */
 export function shownThought({ text, summary }: Thought): string {
@@ -24,13 +25,13 @@ export function thoughtState(thought: Thought): JsonObject | undefined {
 /** The thought that a part was made of. */
 export function thoughtOf({ text, state }: ReasoningPart): Thought {
   const onlySummary = state?.summary === true
-  return {
+  return create(ReasoningPartSchema, {
     text: onlySummary ? undefined : text || undefined,
     summary: onlySummary ? text : textAt(state?.summary),
     signature: textAt(state?.signature),
     encrypted: textAt(state?.encrypted),
     id: textAt(state?.id),
-  }
+  })
 }
 
 function textAt(value: JsonValue | undefined): string | undefined {

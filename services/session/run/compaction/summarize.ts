@@ -1,3 +1,5 @@
+import { type GenerationRequest, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
+import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import type { Agent } from '#services/session/domain/agent.ts'
 import {
   COMPACTION_FAILED,
@@ -7,7 +9,7 @@ import {
 import type { Covered } from '#services/session/domain/compaction/shown.ts'
 import { toSummarize } from '#services/session/domain/compaction/to-summarize.ts'
 import { beginningOf, bytesIn } from '#services/session/domain/compaction/turn-text.ts'
-import type { GenerationRequest } from '#services/session/domain/generation/generation.ts'
+import { generationRequest, textContent, turn, usageOf } from '#services/session/domain/generation/generation.ts'
 import { absenceDelay, isAway, retryDelay } from '#services/session/domain/generation/retry.ts'
 import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
 import type { StructuredError } from '#services/session/domain/message.ts'
@@ -123,21 +125,12 @@ function requestOf(
 ): GenerationRequest {
   const words = Math.min(MOST_WORDS, Math.floor(shortest / 8))
   const prompt = `<conversation>\n${text}\n</conversation>\n\nSummarize this conversation in at most ${words} words.`
-  return {
+  return generationRequest(agent, model, {
     requestId,
     sessionId: run.session.id,
     origin: 'compaction',
-    model,
-    tools: [],
-    callTools: false,
-    messages: [
-      { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
-      { role: 'user', parts: [{ type: 'text', text: prompt }] },
-    ],
-    headers: agent.requestHeaders,
-    body: agent.requestBody,
-    timeouts: agent.requestTimeouts,
-  }
+    messages: [turn(Role.SYSTEM, textContent(agent.system ?? '')), turn(Role.USER, textContent(prompt))],
+  })
 }
 
 async function callModel(
@@ -145,18 +138,21 @@ async function callModel(
   request: GenerationRequest,
   receive: (text: string) => Promise<void>,
 ): Promise<(CompactionUsage & { readonly text: string }) | Failure> {
-  const kinds = new Map<number, string>()
+  const texts = new Set<number>()
   const call = { principal, requestId: request.requestId, signal: tenure.signal }
   let text = ''
   try {
-    for await (const events of inference.generate(call, request, new Map())) {
+    for await (const events of inference.generate(call, request)) {
       tenure.check()
       let more = ''
       let end: CompactionUsage | undefined
-      for (const event of events) {
-        if (event.type === 'part-started') kinds.set(event.index, event.kind)
-        if (event.type === 'part-extended' && kinds.get(event.index) === 'text') more += event.text
-        if (event.type === 'finished') end = { costNanos: event.costNanos, tokens: event.tokens }
+      for (const { event } of events) {
+        if (event.case === 'partStarted') {
+          const { index, kind } = event.value
+          if (kind === Kind.TEXT || kind === Kind.REFUSAL) texts.add(index)
+        }
+        if (event.case === 'partExtended' && texts.has(event.value.index)) more += event.value.text
+        if (event.case === 'finished') end = usageOf(event.value)
       }
       text = (text + more).slice(0, 2 * MOST_BYTES)
       if (more !== '') await receive(more)

@@ -1,5 +1,12 @@
+import { type GenerationRequest, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { finishTitle } from '#services/session/domain/description.ts'
-import type { GenerationRequest } from '#services/session/domain/generation/generation.ts'
+import {
+  generationRequest,
+  textContent,
+  textOf,
+  turn,
+  usageOf,
+} from '#services/session/domain/generation/generation.ts'
 import type { Admitter } from '#services/session/domain/inbox.ts'
 import type { Prompt } from '#services/session/domain/message.ts'
 import type { Session } from '#services/session/domain/session.ts'
@@ -80,36 +87,28 @@ export class Titles implements AsyncDisposable {
     const call: PeerCall = { principal, requestId: id, signal }
     const { agent } = await catalog.getAgent(call, session.location.directory, AGENT)
     const model = agent.model ?? session.model ?? (await inference.findModel(call, undefined)).model
-    const answer = await this.#callModel(call, {
+    const generation = generationRequest(agent, model, {
       requestId: id,
       sessionId: session.id,
       origin: 'title',
-      model,
-      tools: [],
-      callTools: false,
-      messages: [
-        { role: 'system', parts: [{ type: 'text', text: agent.system ?? '' }] },
-        { role: 'user', parts: [{ type: 'text', text: input }] },
-      ],
-      headers: agent.requestHeaders,
-      body: agent.requestBody,
-      timeouts: agent.requestTimeouts,
+      messages: [turn(Role.SYSTEM, textContent(agent.system ?? '')), turn(Role.USER, textContent(input))],
     })
-    const { text, costNanos, tokens } = answer
+    const { text, costNanos, tokens } = await this.#callModel(call, generation)
     const key = { workspace: principal.workspaceId, sessionId: session.id }
     await store.revise(key, nothing, (revision) =>
       finishTitle(revision, id, { title: titleIn(text), costNanos, tokens }),
     )
   }
 
-  async #callModel(call: PeerCall, request: GenerationRequest) {
-    const kinds = new Map<number, string>()
+  async #callModel(call: PeerCall, generation: GenerationRequest) {
     let text = ''
-    for await (const events of this.#dependencies.inference.generate(call, request, new Map())) {
-      for (const event of events) {
-        if (event.type === 'part-started') kinds.set(event.index, event.kind)
-        if (event.type === 'part-ended' && kinds.get(event.index) === 'text') text += event.text
-        if (event.type === 'finished') return { text, costNanos: event.costNanos, tokens: event.tokens }
+    for await (const events of this.#dependencies.inference.generate(call, generation)) {
+      for (const { event } of events) {
+        if (event.case === 'partEnded') {
+          const { part } = event.value
+          if (part?.part.case === 'text' || part?.part.case === 'refusal') text += textOf(part)
+        }
+        if (event.case === 'finished') return { text, ...usageOf(event.value) }
       }
     }
     throw new Rejection('PROVIDER_UNAVAILABLE', { message: 'The answer was cut off' })
