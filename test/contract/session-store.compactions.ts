@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { CompactionMessage } from '#services/session/domain/message.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
   admission,
@@ -88,7 +89,7 @@ export function compactionCases(test: StoreTest): void {
     assert.deepEqual(await running(), [next.message])
     const events = await eventsOf(store, 1, () => store.settleAborted(lease))
     const { id, manual } = next.message
-    const error = { type: 'aborted', message: 'The compaction was cut off' }
+    const error = structuredError('aborted', 'The compaction was cut off')
     assert.deepEqual(events[0]?.data, { type: 'compaction-failed', messageId: id, manual, error })
     assert.deepEqual(
       (await running()).map(({ status, error }) => [status, error]),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Lease } from '#services/session/ports/lease.ts'
 import type { UseCases } from '#test/support/session-use-cases.ts'
 import {
@@ -33,7 +34,7 @@ const leased: Readonly<Record<string, (store: UseCases, lease: Lease) => Promise
   readPermissionAnswer: (store, lease) => store.readPermissionAnswer(lease, 'per_1'),
   closePermission: (store, lease) => store.closePermission(lease, 'per_1', 'reject'),
   endRun: (store, lease) => store.endRun(lease, 'succeeded'),
-  abandonRun: (store, lease) => store.abandonRun(lease, { type: 'internal', message: '' }),
+  abandonRun: (store, lease) => store.abandonRun(lease, structuredError('internal', '')),
 }
 
 async function refusesAll(store: UseCases, lease: Lease): Promise<void> {
@@ -196,7 +197,7 @@ export function leaseCases(test: StoreTest): void {
     lease = await acquire(store, longMs)
     acquisitions.push(lease.acquisitions)
     await store.recordStep(lease, { message: assistant('msg_step'), events: [] })
-    const error = { type: 'aborted', message: '' }
+    const error = structuredError('aborted', '')
     await store.recordStep(lease, { message: assistant('msg_step', { error, timeCompleted: 1 }), events: [] })
     await store.releaseLease(lease)
     await store.releaseLease(lease)

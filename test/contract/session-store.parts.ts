@@ -3,6 +3,7 @@ import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_se
 import { newStep } from '#services/session/domain/generation/draft-part.ts'
 import { StepDraft } from '#services/session/domain/generation/step-draft.ts'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import { OwnedSession } from '#services/session/run/owned-session.ts'
 import { extended, sent, started } from '#test/support/session-turns.ts'
 import { assistant, begin, plain, type StoreTest, toolPart, W } from './session-store.support.ts'
@@ -66,7 +67,7 @@ export function partCases(test: StoreTest): void {
     say(0, 'One')
     say(1, 'two')
     let before = await write(undefined)
-    draft.retry(1, clock.now(), { type: 'provider.unavailable', message: 'away' })
+    draft.retry(1, clock.now(), structuredError('provider.unavailable', 'away'))
     before = await write(before)
     const read = async (): Promise<unknown> => {
       const message = (await store.getMessage(W, 'ses_1', 'msg_step'))?.message

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
   admit,
@@ -75,7 +76,7 @@ export function runCases(test: StoreTest): void {
       }),
     )
     const usage = { costNanos, tokens: TOKENS }
-    const error = { type: 'aborted', message: 'cut' }
+    const error = structuredError('aborted', 'cut')
     const more = { costNanos: 2n, tokens: TOKENS }
     const failed = { type: 'step-failed', messageId: 'msg_next', error, finish: 'error', usage: more } as const
     const [second] = await eventsOf(store, 1, () =>
@@ -96,11 +97,11 @@ export function runCases(test: StoreTest): void {
     const { store, clock } = fixture
     const lease = await begin(fixture)
     clock.advance(4)
-    const error = { type: 'provider.unavailable', message: 'away', status: 503 }
+    const error = structuredError('provider.unavailable', 'away', 503)
     const [event] = await eventsOf(store, 1, async () => {
       await store.endRun(lease, 'failed', error)
     })
-    assert.deepEqual(plain(event?.data), { type: 'execution-ended', outcome: 'failed', error })
+    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: 'failed', error }))
     const last = (await messages(store)).at(-1)?.message
     assert.deepEqual(plain({ ...last, id: '' }), {
       id: '',
@@ -159,11 +160,11 @@ export function runCases(test: StoreTest): void {
 
   test('an abandoned run has failed; other due inputs stay due', async (fixture) => {
     const { store, longMs } = fixture
-    const error = { type: 'internal', message: 'never got on' }
+    const error = structuredError('internal', 'never got on')
     const lease = await begin(fixture)
     await admit(store, 'steer', 'msg_late')
     const [event] = await eventsOf(store, 1, () => store.abandonRun(lease, error))
-    assert.deepEqual(plain(event?.data), { type: 'execution-ended', outcome: 'failed', error })
+    assert.deepEqual(plain(event?.data), plain({ type: 'execution-ended', outcome: 'failed', error }))
     assert.equal((await get(store)).outcome, 'failed')
     const next = await acquire(store, longMs)
     assert.deepEqual([next.unfinished, next.acquisitions], [false, 1])
@@ -174,7 +175,7 @@ export function runCases(test: StoreTest): void {
     await store.createSession(W, newSession())
     await admit(store, 'queue', 'msg_1')
     const lease = await acquire(store, longMs)
-    const events = await eventsOf(store, 2, () => store.abandonRun(lease, { type: 'internal', message: '' }))
+    const events = await eventsOf(store, 2, () => store.abandonRun(lease, structuredError('internal', '')))
     assert.deepEqual(
       events.map(({ data }) => data.type),
       ['execution-started', 'execution-ended'],

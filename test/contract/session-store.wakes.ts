@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { AssistantMessage } from '#services/session/domain/message.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import {
   acquire,
   admission,
@@ -29,7 +30,7 @@ async function ended(fixture: StoreFixture, step: Partial<AssistantMessage>): Pr
   await store.endRun(lease, step.error === undefined ? 'succeeded' : 'failed', step.error)
 }
 
-const refused = { type: 'provider.refused', message: 'no' }
+const refused = structuredError('provider.refused', 'no')
 
 /** How a session becomes due. */
 export function wakeCases(test: StoreTest): void {

@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf'
+import { StructuredErrorSchema } from '#gen/portico/session/v1/message_pb.js'
 import type { BlobRef, Message } from '#services/session/domain/message.ts'
 import type { JsonObject } from '#shared/json.ts'
 
@@ -5,7 +7,12 @@ import type { JsonObject } from '#shared/json.ts'
 export function everyMessage(file: BlobRef): Message[] {
   const head = (n: number) => ({ id: `msg_every_${n}`, timeCreated: 1_000 + n, metadata: { note: `n${n}` } })
   const model = { providerId: 'acme', modelId: 'large', variant: 'high' }
-  const error = { type: 'provider.internal', message: 'It broke', status: 502, response: '{"oops":true}' }
+  const error = create(StructuredErrorSchema, {
+    type: 'provider.internal',
+    message: 'It broke',
+    status: 502,
+    responseBody: '{"oops":true}',
+  })
   const tokens = { input: 1, output: 2, reasoning: 3, cacheRead: 4, cacheWrite: 5 }
   const mention = { start: 0, end: 5, text: '@file' }
   const tool = { type: 'tool', name: 'bash', rawInput: '', input: { command: 'ls' }, metadata: { exit: 0 } } as const

@@ -1,3 +1,4 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Summary } from '#services/session/domain/compaction/compaction.ts'
 import { cancelItem, changeDelivery, type Unchanged } from '#services/session/domain/inbox/inbox-changes.ts'
 import { admitCompaction, admitPrompt, admitSynthetic } from '#services/session/domain/inbox/inputs.ts'
@@ -14,12 +15,7 @@ import type {
   SyntheticAdmission,
   WaitingInput,
 } from '#services/session/domain/inbox.ts'
-import type {
-  AssistantMessage,
-  CompactionMessage,
-  StoredMessage,
-  StructuredError,
-} from '#services/session/domain/message.ts'
+import type { AssistantMessage, CompactionMessage, StoredMessage } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import type {
   PermissionAnswer,

@@ -1,6 +1,7 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { Delivery, InboxItem } from './inbox.ts'
-import type { StructuredError, SyntheticText, ToolContent } from './message.ts'
+import type { SyntheticText, ToolContent } from './message.ts'
 import type { PermissionReply, PermissionRequest, PermissionRule } from './permission/permission.ts'
 import type { ForkOrigin, ModelRef, Outcome, Session, SessionLocation, TokenUsage } from './session.ts'
 

@@ -1,5 +1,6 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { BlobRef, Prompt, StructuredError, SyntheticText } from './message/content.ts'
+import type { BlobRef, Prompt, SyntheticText } from './message/content.ts'
 import {
   type CompactionMessage,
   type MessageBase,

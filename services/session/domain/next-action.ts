@@ -1,10 +1,10 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './generation/step-errors.ts'
 import {
   type AssistantMessage,
   isInput,
   isSummary,
   type Message,
-  type StructuredError,
   type SyntheticMessage,
   type UserMessage,
 } from './message.ts'

@@ -1,9 +1,10 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { type DurableEventData, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { mayEnter } from './inbox/promotion.ts'
 import { endJoined, parkInputs, wakeForSteers } from './inbox/wake.ts'
 import type { WaitingInputs } from './inbox.ts'
-import type { AssistantMessage, StructuredError } from './message.ts'
+import type { AssistantMessage } from './message.ts'
 import type { Revision } from './revision.ts'
 import type { Outcome, TokenUsage } from './session.ts'
 

@@ -1,19 +1,18 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { abortCompaction } from './compaction/compaction.ts'
 import { type DurableEventData, type Usage, withTotals } from './event.ts'
 import { partBehind } from './event-part.ts'
 import { STEP_ABORTED, TOOL_NOT_BEGUN } from './generation/step-errors.ts'
-import type { AssistantMessage, AssistantPart, CompactionMessage, StructuredError, ToolPart } from './message.ts'
+import type { AssistantMessage, AssistantPart, CompactionMessage, ToolPart } from './message.ts'
 import type { KnownRequest } from './permission/permission.ts'
 import { closeRequest } from './permission/permission-answers.ts'
 import { refusalOf } from './permission/refusals.ts'
 import type { Revision } from './revision.ts'
+import { structuredError } from './structured-error.ts'
 import { type Delegation, delegationOf, isDelegated } from './subagent/delegation.ts'
 
 /** The error of a tool call that was cut off. */
-export const TOOL_ABORTED: StructuredError = {
-  type: 'aborted',
-  message: 'The tool call was cut off; what it has done is unknown',
-}
+export const TOOL_ABORTED = structuredError('aborted', 'The tool call was cut off; what it has done is unknown')
 
 /** The error of a called tool call that is known not to have begun; undefined: it may have. */
 export type NotBegun = (part: ToolPart) => StructuredError | undefined

@@ -1,6 +1,6 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { PinnedLocation, ToolAccess } from './agent.ts'
-import type { StructuredError } from './message.ts'
 
 /** A tool call that is to run. `fence` is its drain's, `grant` what permission was given for. */
 export interface ToolRun {

@@ -1,10 +1,6 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ToolContent as ToolContentMessage, ToolFile } from '#gen/portico/catalog/v1/catalog_pb.js'
-import type {
-  AssistantTool,
-  StructuredError as ErrorMessage,
-  AssistantPart as PartMessage,
-} from '#gen/portico/session/v1/message_pb.js'
+import type { AssistantTool, AssistantPart as PartMessage } from '#gen/portico/session/v1/message_pb.js'
 import type {
   FileAttachment as FileMessage,
   Mention as MentionMessage,
@@ -17,7 +13,6 @@ import type {
   FileAttachment,
   Mention,
   Prompt,
-  StructuredError,
   ToolContent,
   ToolPart,
 } from '../domain/message.ts'
@@ -40,11 +35,6 @@ export function promptFromProto({ text, files, agents, skills, metadata }: Promp
     agents: agents.map(({ name, mention }) => ({ name, mention: toMention(mention) })),
     ...(known.length === 0 ? {} : { skills: known }),
   }
-}
-
-/** An imported error. */
-export function errorFromProto({ type, message, status, responseBody }: ErrorMessage): StructuredError {
-  return { type, message, status, response: responseBody }
 }
 
 /** Milliseconds since the epoch. */
@@ -91,7 +81,7 @@ function toTool(call: AssistantTool): ToolPart {
     input,
     content: content.map(toContent),
     metadata,
-    error: error && errorFromProto(error),
+    error,
     timeCreated,
     timeRan: timeFromProto(call.runTime),
     timeCompleted: timeFromProto(call.completeTime),

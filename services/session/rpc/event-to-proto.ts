@@ -19,7 +19,7 @@ import type {
 import type { BlobRef } from '../domain/message.ts'
 import { type BlobContents, NO_BLOBS } from './blob-contents.ts'
 import { deliveries, outcomes, replies } from './enums.ts'
-import { errorToProto, itemToProto, syntheticToProto, toolContentToProto } from './message-to-proto.ts'
+import { itemToProto, syntheticToProto, toolContentToProto } from './message-to-proto.ts'
 import { permissionRequestToProto } from './permissions.ts'
 import {
   forkToProto,
@@ -91,7 +91,7 @@ function toData(data: DurableEventData | VolatileEventData, blobs: BlobContents)
       return { case: 'executionStarted', value: {} }
     case 'execution-ended': {
       const { outcome, error, reason } = data
-      const value = { outcome: outcomes.toProto(outcome), reason, error: error && errorToProto(error) }
+      const value = { outcome: outcomes.toProto(outcome), reason, error }
       return { case: 'executionEnded', value }
     }
     case 'permission-asked':
@@ -136,7 +136,7 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
     case 'step-failed': {
       const { messageId, finish, usage, sessionUsage } = data
       const used = { usage: usageToProto(usage), sessionUsage: usageToProto(sessionUsage) }
-      return { case: 'stepFailed', value: { messageId, error: errorToProto(data.error), finish, ...used } }
+      return { case: 'stepFailed', value: { messageId, error: data.error, finish, ...used } }
     }
     case 'step-retried':
       return { case: 'stepRetried', value: { messageId: data.messageId } }
@@ -145,7 +145,7 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
         case: 'retryScheduled',
         value: {
           messageId: data.messageId,
-          retry: { attempt: data.attempt, startTime: timestampFromMs(data.at), error: errorToProto(data.error) },
+          retry: { attempt: data.attempt, startTime: timestampFromMs(data.at), error: data.error },
         },
       }
     case 'part-started':
@@ -168,7 +168,7 @@ function toStepData(data: Exclude<StepEventData, OtherEventData>, blobs: BlobCon
     case 'tool-succeeded':
       return { case: 'toolSucceeded', value: toToolEnd(data, blobs) }
     case 'tool-failed':
-      return { case: 'toolFailed', value: { ...toToolEnd(data, blobs), error: errorToProto(data.error) } }
+      return { case: 'toolFailed', value: { ...toToolEnd(data, blobs), error: data.error } }
   }
 }
 
@@ -210,7 +210,7 @@ export function compactionEventToProto(data: CompactionEventData): Init {
     }
     case 'compaction-failed': {
       const { manual, error } = data
-      return { case: 'compactionFailed', value: { messageId, manual, error: errorToProto(error) } }
+      return { case: 'compactionFailed', value: { messageId, manual, error } }
     }
   }
 }

@@ -25,7 +25,7 @@ import {
   type SessionLocation,
   type TokenUsage,
 } from '../domain/session.ts'
-import { errorFromProto, partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
+import { partFromProto, promptFromProto, timeFromProto } from './content-from-proto.ts'
 import { outcomes } from './enums.ts'
 import { compactionStatuses, shellStatuses } from './message-to-proto.ts'
 import { parseMessageId, parseModel } from './parse.ts'
@@ -137,7 +137,7 @@ export function messageFromProto({ messageId, createTime, metadata, kind }: Mess
     case 'idle': {
       const outcome = outcomes.fromProto(kind.value.outcome)
       check(outcome !== undefined, 'outcome', 'is required')
-      return { ...head, type: 'idle', outcome, error: kind.value.error && errorFromProto(kind.value.error) }
+      return { ...head, type: 'idle', outcome, error: kind.value.error }
     }
     case 'system': {
       const { text, description } = kind.value
@@ -170,7 +170,7 @@ function stepFromProto(step: StepMessage): Headless<'assistant'> {
     rawFinish,
     costNanos: costFromProto(costNanos),
     tokens: tokens && tokensFromProto(tokens),
-    error: error && errorFromProto(error),
+    error,
     retry: retryFromProto(retry),
     timeStreamed: timeFromProto(step.streamTime),
     timeCompleted: timeFromProto(step.completeTime),
@@ -183,7 +183,7 @@ function retryFromProto(retry: StepMessage['retry']): AssistantMessage['retry'] 
   if (retry === undefined) return undefined
   const { attempt, startTime, error } = retry
   check(error !== undefined, 'retry', 'must have an error')
-  return { attempt, at: requireTime(startTime), error: errorFromProto(error) }
+  return { attempt, at: requireTime(startTime), error }
 }
 
 function snapshotFromProto({ start, end, files }: NonNullable<StepMessage['snapshot']>) {
@@ -227,7 +227,7 @@ function compactionFromProto(compaction: Compaction): Headless<'compaction'> {
     model: model && parseModel(model),
     costNanos: costFromProto(costNanos),
     tokens: tokens && tokensFromProto(tokens),
-    error: error && errorFromProto(error),
+    error,
   }
 }
 

@@ -10,7 +10,6 @@ import {
   type MessageSchema,
   ShellCommand_Status,
   type ShellCommandSchema,
-  type StructuredErrorSchema,
 } from '#gen/portico/session/v1/message_pb.js'
 import type {
   AgentAttachmentSchema,
@@ -33,7 +32,6 @@ import type {
   Prompt,
   ShellMessage,
   SkillAttachment,
-  StructuredError,
   SyntheticText,
   ToolContent,
   ToolPart,
@@ -96,7 +94,7 @@ function kindToProto(message: Message, blobs: BlobContents): Kind {
     }
     case 'idle': {
       const { outcome, error } = message
-      return { case: 'idle', value: { outcome: outcomes.toProto(outcome), error: error && errorToProto(error) } }
+      return { case: 'idle', value: { outcome: outcomes.toProto(outcome), error } }
     }
     case 'system':
       return { case: 'system', value: { text: message.text, description: message.description } }
@@ -124,10 +122,10 @@ function assistantToProto(
     providerState,
     snapshot: snapshot && { ...snapshot, files: [...snapshot.files] },
     tokens: tokens && tokensToProto(tokens),
-    error: error && errorToProto(error),
+    error,
     streamTime: setTime(timeStreamed),
     completeTime: setTime(timeCompleted),
-    retry: retry && { attempt: retry.attempt, startTime: timestampFromMs(retry.at), error: errorToProto(retry.error) },
+    retry: retry && { attempt: retry.attempt, startTime: timestampFromMs(retry.at), error: retry.error },
   }
 }
 
@@ -155,7 +153,7 @@ function compactionToProto(message: CompactionMessage): MessageInitShape<typeof 
     costNanos,
     model: model && modelToProto(model),
     tokens: tokens && tokensToProto(tokens),
-    error: error && errorToProto(error),
+    error,
   }
 }
 
@@ -203,7 +201,7 @@ function toolToProto(part: ToolPart, blobs: BlobContents): Part {
     executed,
     providerState,
     providerResultState,
-    error: error && errorToProto(error),
+    error,
     runTime: setTime(timeRan),
     completeTime: setTime(timeCompleted),
   }
@@ -232,16 +230,6 @@ export function syntheticToProto({
     description,
     metadata,
   }
-}
-
-/** A failure as other services see it. */
-export function errorToProto({
-  type,
-  message,
-  status,
-  response,
-}: StructuredError): MessageInitShape<typeof StructuredErrorSchema> {
-  return { type, message, status, responseBody: response && response }
 }
 
 /** What a tool returned, as other services see it. */

@@ -8,6 +8,7 @@ import { refusalOf } from '#test/support/rejects.ts'
 import { openSessionRpc, type SessionRpc } from '#test/support/session-rpc.ts'
 import { type Connect, forEachTransport } from '#test/support/transports.ts'
 import type { AssistantMessage } from '../domain/message.ts'
+import { structuredError } from '../domain/structured-error.ts'
 
 const sessionId = 'ses_a'
 const T = Date.UTC(2026, 0, 1)
@@ -26,7 +27,7 @@ async function withHistory(connect: Connect): Promise<SessionRpc> {
   await store.promote(lease, 'idle')
   const blob = await blobs.put('wrk_1', Buffer.from('png'), { id: 'hold', held: [] })
   await store.recordStep(lease, { message: step(blob), events: [], usage: { costNanos: 5n, tokens: NONE } })
-  await store.endRun(lease, 'failed', { type: 'provider.refused', message: 'no', status: 403 })
+  await store.endRun(lease, 'failed', structuredError('provider.refused', 'no', 403))
   return service
 }
 
@@ -65,7 +66,7 @@ function step(blob: { hash: string; size: number }): AssistantMessage {
       },
       {
         ...{ ...call, callId: 'c2', name: 'bash', state: 'error', content: [], metadata: undefined },
-        error: { type: 'aborted', message: 'gone' },
+        error: structuredError('aborted', 'gone'),
       },
     ],
     ...{ costNanos: 5n, tokens: NONE, error: undefined, retry: undefined, timeStreamed: T, timeCompleted: T + 3 },

@@ -1,6 +1,7 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { CONTEXT_OVERFLOW } from '../domain/generation/step-errors.ts'
-import type { StructuredError } from '../domain/message.ts'
+import { structuredError } from '../domain/structured-error.ts'
 
 /** How a call of a provider failed. */
 export interface Failure {
@@ -49,7 +50,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** What is known of a failure: of a planned one what users see of it, of others nothing. */
 export function toFailure(cause: unknown): Failure {
   if (!(cause instanceof Rejection)) {
-    const error = { type: 'provider.internal', message: 'The generation failed' }
+    const error = structuredError('provider.internal', 'The generation failed')
     return { reason: undefined, retryAfter: undefined, error, cause }
   }
   const { reason, metadata } = cause
@@ -57,5 +58,5 @@ export function toFailure(cause: unknown): Failure {
   const details = [metadata.provider, metadata.message ?? metadata.problem ?? metadata.model].filter(Boolean).join(': ')
   const message = [MESSAGES[type] ?? 'The generation failed', details].filter(Boolean).join(': ')
   const status = Number(metadata.status ?? 0)
-  return { reason, retryAfter: metadata.retry_after, cause, error: { type, message, ...(status > 0 && { status }) } }
+  return { reason, retryAfter: metadata.retry_after, cause, error: structuredError(type, message, status || undefined) }
 }

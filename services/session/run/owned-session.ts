@@ -1,3 +1,4 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import { beginStep, type Known, type StepStart } from '../domain/begin-step.ts'
 import {
@@ -7,7 +8,7 @@ import {
   type Summary,
 } from '../domain/compaction/compaction.ts'
 import type { Admitter } from '../domain/inbox.ts'
-import type { AssistantMessage, CompactionMessage, StructuredError } from '../domain/message.ts'
+import type { AssistantMessage, CompactionMessage } from '../domain/message.ts'
 import type {
   KnownRequest,
   PermissionAnswer,

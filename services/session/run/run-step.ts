@@ -1,10 +1,12 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Places } from '#shared/places.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import { inSpan } from '#shared/telemetry/tracing.ts'
 import { isFull } from '../domain/compaction/request-size.ts'
 import { newStep } from '../domain/generation/draft-part.ts'
 import { STEP_ABORTED } from '../domain/generation/step-errors.ts'
-import type { AssistantMessage, Message, StructuredError, ToolPart } from '../domain/message.ts'
+import type { AssistantMessage, Message, ToolPart } from '../domain/message.ts'
+import { structuredError } from '../domain/structured-error.ts'
 import { delegationOf } from '../domain/subagent/delegation.ts'
 import { generate } from './generate.ts'
 import { StoreFault } from './patient-port.ts'
@@ -127,4 +129,4 @@ function errorOf(error: unknown, stopped: boolean): StructuredError {
 }
 
 /** What users see of an unexpected failure. */
-export const INTERNAL: StructuredError = { type: 'internal', message: 'The step failed; the log says why' }
+export const INTERNAL = structuredError('internal', 'The step failed; the log says why')

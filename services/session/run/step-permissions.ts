@@ -1,14 +1,15 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Places } from '#shared/places.ts'
 import type { PermissionNeed } from '../domain/agent.ts'
-import type { StructuredError } from '../domain/message.ts'
 import type { PermissionAnswer, PermissionRequest, PermissionRule } from '../domain/permission/permission.ts'
 import { isApproved, judgeAccess } from '../domain/permission/permission-rules.ts'
 import { refusalOf, UNANSWERED } from '../domain/permission/refusals.ts'
+import { structuredError } from '../domain/structured-error.ts'
 import type { RunContext } from './run-context.ts'
 import type { SharedWatch } from './shared-watch.ts'
 import type { StepPlan } from './step-plan.ts'
 
-const DENIED: StructuredError = { type: 'permission.denied', message: 'The permission rules do not allow this call' }
+const DENIED = structuredError('permission.denied', 'The permission rules do not allow this call')
 
 /**
  * How many requests of a step are written or read at once: a thousand calls must not crowd out other users of the

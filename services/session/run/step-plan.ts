@@ -1,9 +1,11 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { Rejection } from '#shared/rejection.ts'
 import type { Agent, PinnedLocation, SubagentSummary, ToolDescription } from '../domain/agent.ts'
-import type { Message, StructuredError } from '../domain/message.ts'
+import type { Message } from '../domain/message.ts'
 import { stepsSinceInput } from '../domain/next-action.ts'
 import type { Rules } from '../domain/permission/permission-rules.ts'
 import type { ModelRef, Session } from '../domain/session.ts'
+import { structuredError } from '../domain/structured-error.ts'
 import { ancestorRules } from '../domain/subagent/ancestor-rules.ts'
 import { callableAgents, TASK, taskTool } from '../domain/subagent/task-tool.ts'
 import type { PeerCall } from '../ports/peer-call.ts'
@@ -95,11 +97,10 @@ export function isGenerationGone(error: unknown): boolean {
 
 function planError(error: unknown, { agent, location: { directory } }: Session): StructuredError {
   const reason = error instanceof Rejection ? error.reason : ''
-  if (reason === 'AGENT_NOT_FOUND') return { type: 'agent.not_found', message: `Agent not found: ${agent ?? ''}` }
-  if (reason === 'CREDENTIAL_REFUSED') return { type: 'credential.refused', message: 'The API key is no longer valid' }
-  if (isPassing(error))
-    return { type: 'service.unavailable', message: 'A service that the session needs is unavailable' }
+  if (reason === 'AGENT_NOT_FOUND') return structuredError('agent.not_found', `Agent not found: ${agent ?? ''}`)
+  if (reason === 'CREDENTIAL_REFUSED') return structuredError('credential.refused', 'The API key is no longer valid')
+  if (isPassing(error)) return structuredError('service.unavailable', 'A service that the session needs is unavailable')
   const problem = locationProblem(error, directory) ?? `The location cannot be used: ${directory}`
   const message = `${problem}; move the session to another one`
-  return { type: `location.${reason.replace(/^LOCATION_/, '').toLowerCase()}`, message }
+  return structuredError(`location.${reason.replace(/^LOCATION_/, '').toLowerCase()}`, message)
 }

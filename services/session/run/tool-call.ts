@@ -1,9 +1,11 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Places } from '#shared/places.ts'
 import { Rejection } from '#shared/rejection.ts'
 import type { PreparedCall } from '../domain/agent.ts'
 import type { CallOutcome } from '../domain/generation/call-outcome.ts'
-import type { StructuredError, ToolContent, ToolPart } from '../domain/message.ts'
+import type { ToolContent, ToolPart } from '../domain/message.ts'
 import { TOOL_ABORTED } from '../domain/settle-aborted.ts'
+import { structuredError } from '../domain/structured-error.ts'
 import { TASK } from '../domain/subagent/task-tool.ts'
 import type { ToolEvent, ToolOutput } from '../domain/tool-run.ts'
 import type { BlobHold } from '../ports/blob-store.ts'
@@ -16,12 +18,12 @@ import type { StepRecorder } from './step-recorder.ts'
 import { doTaskCall } from './subagents/task-call.ts'
 
 /** The next step reads the current state of the location. */
-const CHANGED: StructuredError = {
-  type: 'tool.location_changed',
-  message: 'The agents or tools of the project have changed; the call was not run. Call the tool again',
-}
+const CHANGED = structuredError(
+  'tool.location_changed',
+  'The agents or tools of the project have changed; the call was not run. Call the tool again',
+)
 
-const NO_MORE: StructuredError = { type: 'tool.refused', message: 'No tools can be called in the last step' }
+const NO_MORE = structuredError('tool.refused', 'No tools can be called in the last step')
 
 /**
  * Does one tool call that is recorded as called: has the catalog prepare it, requests permission for its accesses, and
@@ -78,14 +80,14 @@ async function prepare(
 function refusal(error: unknown, name: string, directory: string): StructuredError {
   if (isGenerationGone(error)) return CHANGED
   const gone = locationProblem(error, directory)
-  if (gone !== undefined) return { type: 'tool.refused', message: gone }
+  if (gone !== undefined) return structuredError('tool.refused', gone)
   if (isPassing(error) || !(error instanceof Rejection)) {
-    return { type: 'service.unavailable', message: 'The tools are unavailable' }
+    return structuredError('service.unavailable', 'The tools are unavailable')
   }
   const { reason, metadata } = error
-  if (reason === 'TOOL_NOT_FOUND') return { type: 'tool.not_found', message: `There is no tool ${name}` }
+  if (reason === 'TOOL_NOT_FOUND') return structuredError('tool.not_found', `There is no tool ${name}`)
   const problem = metadata.problem ?? reason
-  return { type: reason === 'TOOL_INPUT_INVALID' ? 'tool.input_invalid' : 'tool.refused', message: problem }
+  return structuredError(reason === 'TOOL_INPUT_INVALID' ? 'tool.input_invalid' : 'tool.refused', problem)
 }
 
 /** Runs the call and follows it to its end. If it is cut off, its effects are unknown. */
@@ -140,10 +142,10 @@ function cutOffBy(run: RunContext, error: unknown, name: string): StructuredErro
   if (isGenerationGone(error)) return CHANGED
   if (NOT_BEGUN.has(reason)) return refusal(error, name, run.session.location.directory)
   if (reason !== 'TOOL_ACCESS_CHANGED') return TOOL_ABORTED
-  return {
-    type: 'tool.access_changed',
-    message: 'The call would touch other things than permission was given for; it was not run',
-  }
+  return structuredError(
+    'tool.access_changed',
+    'The call would touch other things than permission was given for; it was not run',
+  )
 }
 
 async function keep(

@@ -16,6 +16,7 @@ import type {
   ToolRequest,
 } from '#services/session/domain/agent.ts'
 import type { ModelRef, SessionLocation } from '#services/session/domain/session.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { ReadFile, ToolEvent, ToolOutput, ToolRun } from '#services/session/domain/tool-run.ts'
 import type { Catalog, EditablePrompt } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
@@ -178,7 +179,7 @@ function toToolEvent(event: RunToolResponse['event']): ToolEvent | undefined {
       return { type: 'completed', content: toOutputs(event.value.content), metadata: event.value.metadata }
     case 'failed': {
       const { type, message, content, metadata } = event.value
-      return { type: 'failed', error: { type: `tool.${type}`, message }, content: toOutputs(content), metadata }
+      return { type: 'failed', error: structuredError(`tool.${type}`, message), content: toOutputs(content), metadata }
     }
     case undefined:
       return undefined

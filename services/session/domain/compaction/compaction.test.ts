@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CONTEXT_OVERFLOW } from '../generation/step-errors.ts'
 import type { AssistantMessage, Message, ToolPart } from '../message.ts'
+import { structuredError } from '../structured-error.ts'
 import { newestHalf, recentOf } from './recent.ts'
 import { hasGoneOn, isFull, tokensOf } from './request-size.ts'
 import { coveredBy } from './shown.ts'
@@ -37,7 +38,7 @@ const summary = (text: string, recent = ''): Message => ({
   ...{ ...head, type: 'compaction', status: 'completed', manual: false, summary: text, recent },
 })
 const switched: Message = { ...head, type: 'model-switched', model, previous: undefined }
-const overflowed = step('', { error: { type: CONTEXT_OVERFLOW, message: 'no' }, parts: [], timeStreamed: undefined })
+const overflowed = step('', { error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], timeStreamed: undefined })
 const UNKNOWN = { bytes: Infinity, contextLength: undefined }
 
 test('what stays fits a quarter of the context, by the bytes of dense text too, and 24,000 bytes', () => {

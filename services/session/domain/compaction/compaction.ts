@@ -1,8 +1,10 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { withTotals } from '../event.ts'
-import type { CompactionMessage, Message, StoredMessage, StructuredError } from '../message.ts'
+import type { CompactionMessage, Message, StoredMessage } from '../message.ts'
 import { stepsSinceInput } from '../next-action.ts'
 import type { Revision } from '../revision.ts'
 import type { ModelRef, TokenUsage } from '../session.ts'
+import { structuredError } from '../structured-error.ts'
 import { newestHalf, type Room, recentOf } from './recent.ts'
 import { hasGoneOn, wasTooLong } from './request-size.ts'
 import { type Covered, coveredBy, openInput } from './shown.ts'
@@ -20,12 +22,9 @@ export const COMPACTION_FAILED = 'compaction.failed'
 /** The error type of one that was requested where there is nothing to summarize: it does no harm. */
 export const COMPACTION_EMPTY = 'compaction.empty'
 /** Somebody interrupted the run. */
-export const COMPACTION_INTERRUPTED: StructuredError = {
-  type: 'compaction.interrupted',
-  message: 'The compaction was interrupted',
-}
+export const COMPACTION_INTERRUPTED = structuredError('compaction.interrupted', 'The compaction was interrupted')
 /** The error of a compaction whose owner is gone. */
-const COMPACTION_ABORTED: StructuredError = { type: 'aborted', message: 'The compaction was cut off' }
+const COMPACTION_ABORTED = structuredError('aborted', 'The compaction was cut off')
 
 /** Why nothing was summarized. */
 const NOTHING = 'There is nothing to summarize'
@@ -52,7 +51,7 @@ export function beginCompaction(
   if (!manual && !goesOn && covered.summary?.recent) return shorten(revision, covered.summary, { ...own, ...before })
   const problem = manual ? emptiness(conversation, covered) : problemOf(conversation, covered, goesOn)
   if (problem !== undefined) {
-    const error = { type: manual ? COMPACTION_EMPTY : COMPACTION_FAILED, message: problem }
+    const error = structuredError(manual ? COMPACTION_EMPTY : COMPACTION_FAILED, problem)
     const message = { ...own, type: 'compaction', status: 'failed', manual, error, ...before } as const
     const seq = revision.insert(message)
     revision.event({ type: 'compaction-failed', messageId: own.id, manual, error })

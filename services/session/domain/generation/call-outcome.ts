@@ -1,5 +1,7 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { StructuredError, ToolContent } from '../message.ts'
+import type { ToolContent } from '../message.ts'
+import { structuredError } from '../structured-error.ts'
 
 /** How a tool call ended. */
 export interface CallOutcome {
@@ -11,5 +13,5 @@ export interface CallOutcome {
 
 /** A call that was not made, because its arguments make no sense. */
 export function invalidInput(message: string): CallOutcome {
-  return { error: { type: 'tool.input_invalid', message }, content: [], metadata: undefined }
+  return { error: structuredError('tool.input_invalid', message), content: [], metadata: undefined }
 }

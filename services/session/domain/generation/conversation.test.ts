@@ -4,6 +4,7 @@ import type { Part, Message_Role as Role } from '#gen/portico/inference/v1/infer
 import { part } from '#test/support/generation.ts'
 import type { AssistantMessage, CompactionMessage, Message, ToolPart } from '../message.ts'
 import { nextAction, stepsSinceInput } from '../next-action.ts'
+import { structuredError } from '../structured-error.ts'
 import { modelMessages as modelMessagesWith } from './model-messages.ts'
 import { CONTEXT_OVERFLOW, STEP_ABORTED } from './step-errors.ts'
 
@@ -32,7 +33,7 @@ function call(type: string | undefined, changes: Partial<ToolPart> = {}): ToolPa
   return {
     ...{ type: 'tool', callId: 'c', name: 'look', state: type === undefined ? 'completed' : 'error' },
     ...{ rawInput: '{"a":1}', input: { a: 1 }, content: [], metadata: undefined },
-    error: type === undefined ? undefined : { type, message: 'no' },
+    error: type === undefined ? undefined : structuredError(type, 'no'),
     ...{ timeCreated: 0, timeRan: 0, timeCompleted: 0 },
     ...changes,
   }
@@ -65,7 +66,7 @@ test('a step follows a user, results of tools, and a step that was cut off', () 
 
 test('the run ends after an answer, a failure, and a rejection without a message', () => {
   assert.equal(outcome(user('a'), step()), 'succeeded')
-  const error = { type: 'provider.refused', message: 'no' }
+  const error = structuredError('provider.refused', 'no')
   assert.deepEqual(nextAction([user('a'), step({ error })]), { type: 'end', outcome: 'failed', error })
   assert.equal(outcome(user('a'), step({ parts: [call(undefined), call('permission.rejected')] })), 'interrupted')
   assert.equal(outcome(user('a'), step({ parts: [call('permission.corrected')] })), 'step')
@@ -74,7 +75,7 @@ test('the run ends after an answer, a failure, and a rejection without a message
 })
 
 test('a run that begins without an input goes on with what an ended one left', () => {
-  const error = { type: 'provider.refused', message: 'no' }
+  const error = structuredError('provider.refused', 'no')
   assert.equal(outcome(user('a'), idle), 'step')
   assert.equal(outcome(user('a'), aborted, idle), 'step')
   assert.equal(outcome(user('a'), step({ error }), idle), 'step')
@@ -86,7 +87,7 @@ test('a run that begins without an input goes on with what an ended one left', (
 })
 
 test('a step that failed before its tools at the end is left out: it is repeated', () => {
-  const error = { type: 'provider.unavailable', message: 'no' }
+  const error = structuredError('provider.unavailable', 'no')
   const roles = (...conversation: Message[]) => modelMessages(conversation).map(({ role }) => WORDS[role])
   assert.deepEqual(roles(user('a'), step({ error, timeStreamed: undefined }), idle), ['user'])
   assert.deepEqual(roles(user('a'), step({ error }), idle), ['user'])
@@ -155,7 +156,7 @@ test('the input that a summary found open is shown after it, whole; after a requ
   const summary = (text: string, manual = false): Message => ({
     ...{ id: `msg_${text}`, type: 'compaction', timeCreated: 0, status: 'completed', manual, summary: text },
   })
-  const overflowed = step({ error: { type: CONTEXT_OVERFLOW, message: 'no' }, parts: [], timeStreamed: undefined })
+  const overflowed = step({ error: structuredError(CONTEXT_OVERFLOW, 'no'), parts: [], timeStreamed: undefined })
   const shown = (...conversation: Message[]) => texts(conversation).map(([, text = '']) => text.slice(0, 6))
   const [before, one, two] = [[user('a'), step(), idle, user('Open')], summary('One'), summary('Two')]
   assert.deepEqual(shown(...before, one), ['The co', 'Open'])

@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import { FinishReason } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
 import { extended, finished, sent, started } from '#test/support/session-turns.ts'
+import { structuredError } from '../structured-error.ts'
 import { newStep } from './draft-part.ts'
 import { StepDraft } from './step-draft.ts'
 
-const AWAY = { type: 'provider.unavailable', message: 'away' }
+const AWAY = structuredError('provider.unavailable', 'away')
 const part = { part: { case: 'toolCall', value: { callId: 'call_1', name: 'look', arguments: '{}' } } } as const
 const ANSWER = [
   started(0, Kind.TEXT),

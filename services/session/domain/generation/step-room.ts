@@ -1,5 +1,7 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { jsonBytesOf, MAX_MESSAGE_BYTES } from '../message/size.ts'
-import type { AssistantPart, StructuredError, ToolContent } from '../message.ts'
+import type { AssistantPart, ToolContent } from '../message.ts'
+import { structuredError } from '../structured-error.ts'
 
 /** Most bytes, as JSON, that a model may say in one step. */
 const MOST_SAID = 5 * 1_048_576
@@ -57,7 +59,7 @@ export class StepRoom {
   }
 
   #refuse(problem: string): false {
-    this.#problem = { type: 'provider.answer_too_large', message: `The provider's answer has ${problem}` }
+    this.#problem = structuredError('provider.answer_too_large', `The provider's answer has ${problem}`)
     return false
   }
 }

@@ -59,17 +59,6 @@ export interface SyntheticText {
   readonly metadata: JsonObject | undefined
 }
 
-/** What went wrong. */
-export interface StructuredError {
-  /** `aborted`, `provider.unavailable`, `permission.rejected`, … */
-  readonly type: string
-  readonly message: string
-  /** The provider's HTTP status. */
-  readonly status?: number
-  /** Body of the provider's answer. */
-  readonly response?: string
-}
-
 /** One piece of what a tool returns. */
 export type ToolContent =
   | { readonly type: 'text'; readonly text: string }

@@ -1,6 +1,6 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
 import type { ModelRef, TokenUsage } from '../session.ts'
-import type { StructuredError } from './content.ts'
 
 /** What every message has. */
 export interface MessageBase {

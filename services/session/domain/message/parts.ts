@@ -1,5 +1,6 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { JsonObject } from '#shared/json.ts'
-import type { StructuredError, ToolContent } from './content.ts'
+import type { ToolContent } from './content.ts'
 
 export interface TextPart {
   readonly type: 'text'

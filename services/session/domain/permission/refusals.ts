@@ -1,18 +1,16 @@
-import type { StructuredError } from '../message.ts'
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import { CORRECTED, REJECTED } from '../next-action.ts'
+import { structuredError } from '../structured-error.ts'
 import type { PermissionAnswer } from './permission.ts'
 
-const REFUSED: StructuredError = { type: REJECTED, message: 'The user refused the call' }
+const REFUSED = structuredError(REJECTED, 'The user refused the call')
 /** The error of a call whose request nobody answered in time. */
-export const UNANSWERED: StructuredError = {
-  type: 'permission.timeout',
-  message: 'Permission was requested, but nobody answered in time; the call was not run',
-}
+export const UNANSWERED = structuredError(
+  'permission.timeout',
+  'Permission was requested, but nobody answered in time; the call was not run',
+)
 /** The error of a call whose location was reloaded while it waited for an answer. */
-export const RELOADED: StructuredError = {
-  type: CORRECTED,
-  message: 'The location was reloaded before anybody answered',
-}
+export const RELOADED = structuredError(CORRECTED, 'The location was reloaded before anybody answered')
 
 /** If no user rejected a request, it was closed with the message of one of these. */
 const CLOSED: readonly StructuredError[] = [UNANSWERED, RELOADED]
@@ -22,5 +20,5 @@ export function refusalOf({ reply, message }: PermissionAnswer): StructuredError
   if (reply !== 'reject') return undefined
   if (message === '') return REFUSED
   const closed = CLOSED.find((error) => error.message === message)
-  return closed ?? { type: CORRECTED, message: `The user refused the call: ${message}` }
+  return closed ?? structuredError(CORRECTED, `The user refused the call: ${message}`)
 }

@@ -1,5 +1,6 @@
 import { type GenerationRequest, Message_Role as Role } from '#gen/portico/inference/v1/inference_pb.js'
 import { PartStarted_Kind as Kind } from '#gen/portico/inference/v1/inference_service_pb.js'
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Agent } from '#services/session/domain/agent.ts'
 import {
   COMPACTION_FAILED,
@@ -12,8 +13,8 @@ import { beginningOf, bytesIn } from '#services/session/domain/compaction/turn-t
 import { generationRequest, textContent, turn, usageOf } from '#services/session/domain/generation/generation.ts'
 import { absenceDelay, isAway, retryDelay } from '#services/session/domain/generation/retry.ts'
 import { CONTEXT_OVERFLOW } from '#services/session/domain/generation/step-errors.ts'
-import type { StructuredError } from '#services/session/domain/message.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import { Rejection } from '#shared/rejection.ts'
 import { CUT, type Failure, toFailure } from '../failure.ts'
 import { type RunContext, runCall, tryPeer } from '../run-context.ts'
@@ -166,5 +167,5 @@ async function callModel(
 }
 
 function failure(message: string): StructuredError {
-  return { type: COMPACTION_FAILED, message }
+  return structuredError(COMPACTION_FAILED, message)
 }

@@ -1,6 +1,7 @@
 import { bytesOf } from '#services/session/domain/message/size.ts'
 import { isInput, isSummary, type Message, type StoredMessage } from '#services/session/domain/message.ts'
 import { cameToNothing } from '#services/session/domain/next-action.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { SessionKey } from '#services/session/ports/lease.ts'
 import { RECORD_BYTES } from '#services/session/ports/session-lists.ts'
 import type { SessionStore } from '#services/session/ports/session-store.ts'
@@ -62,7 +63,7 @@ export function isTooLarge({ bytes }: Pick<Conversation, 'bytes'>): boolean {
 export function checkSize(conversation: Conversation): void {
   if (!isTooLarge(conversation)) return
   const message = `The conversation has more than ${MOST_BYTES} bytes, which is more than a model can be shown`
-  throw new RunFailure({ type: 'context.too_large', message })
+  throw new RunFailure(structuredError('context.too_large', message))
 }
 
 /** How many messages before a summary are searched for its last turn. */

@@ -1,5 +1,6 @@
 import type { PermissionRule } from '#services/session/domain/permission/permission.ts'
 import type { Session } from '#services/session/domain/session.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Ancestor } from '#services/session/domain/subagent/ancestor-rules.ts'
 import type { Catalog } from '#services/session/ports/catalog.ts'
 import type { PeerCall } from '#services/session/ports/peer-call.ts'
@@ -25,7 +26,7 @@ export async function readAncestors(
   for (let id = first; id !== undefined; id = ancestors.at(-1)?.parentId) {
     const found = await store.getSession(call.principal.workspaceId, id)
     if (found === undefined) {
-      throw new RunFailure({ type: 'session.parent_removed', message: `The parent session was removed: ${id}` })
+      throw new RunFailure(structuredError('session.parent_removed', `The parent session was removed: ${id}`))
     }
     ancestors.push(found)
   }

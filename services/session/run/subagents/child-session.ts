@@ -1,9 +1,10 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { admitPrompt } from '#services/session/domain/inbox/inputs.ts'
-import type { StructuredError } from '#services/session/domain/message.ts'
 import { newSession } from '#services/session/domain/new-session.ts'
 import { interruptRun } from '#services/session/domain/run.ts'
 import type { ModelRef } from '#services/session/domain/session.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { TaskInput } from '#services/session/domain/subagent/task-input.ts'
 import { nothing } from '#services/session/ports/session-store.ts'
 import { Rejection } from '#shared/rejection.ts'
@@ -60,7 +61,7 @@ export async function beginChild(run: RunContext, child: Child): Promise<Structu
   )
   return admitted
     ? undefined
-    : { type: 'task.refused', message: 'Too many prompts are waiting in the session of the task' }
+    : structuredError('task.refused', 'Too many prompts are waiting in the session of the task')
 }
 
 function titleOf({ description }: TaskInput, agent: string): string {

@@ -2,6 +2,7 @@ import type { CallOutcome } from '#services/session/domain/generation/call-outco
 import type { KnownItem } from '#services/session/domain/inbox.ts'
 import type { AssistantMessage, IdleMessage } from '#services/session/domain/message.ts'
 import { isBusy } from '#services/session/domain/session-state.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import type { Delegation } from '#services/session/domain/subagent/delegation.ts'
 import type { RunContext } from '../run-context.ts'
 import { interruptChild, isGone } from './child-session.ts'
@@ -33,7 +34,7 @@ export async function followChild(
 ): Promise<CallOutcome> {
   const metadata = { sessionID, agent }
   const fail = (type: string, message: string, answer = ''): CallOutcome => {
-    const error = { type: `task.${type}`, message }
+    const error = structuredError(`task.${type}`, message)
     return { error, content: answer === '' ? [] : [{ type: 'text', text: answer }], metadata }
   }
   const rest = await run.slot.rest(() => untilEnded(run, sessionID, promptId, signal))

@@ -1,6 +1,8 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { SubagentSummary } from '#services/session/domain/agent.ts'
 import { invalidInput } from '#services/session/domain/generation/call-outcome.ts'
-import type { StructuredError, ToolPart } from '#services/session/domain/message.ts'
+import type { ToolPart } from '#services/session/domain/message.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import { type Delegation, delegationOf } from '#services/session/domain/subagent/delegation.ts'
 import { parseTask, type TaskInput } from '#services/session/domain/subagent/task-input.ts'
 import { callableNames, TASK } from '#services/session/domain/subagent/task-tool.ts'
@@ -15,10 +17,10 @@ import { followChild } from './follow-child.ts'
 /** How many calls of one step may be delegated. */
 const MOST_TASKS = 100
 
-const TOO_MANY: StructuredError = {
-  type: 'task.too_many',
-  message: 'Too many tasks are running; the call was not run. Call the tool again later, or do the work yourself',
-}
+const TOO_MANY = structuredError(
+  'task.too_many',
+  'Too many tasks are running; the call was not run. Call the tool again later, or do the work yourself',
+)
 
 /**
  * Does one call of `task` that is recorded as called. The id of the child session is recorded before the session is
@@ -67,7 +69,11 @@ export async function resumeTaskCall(
   const agent = await findAgent(run, delegation.agent, signal)
   if (agent !== undefined) return begin(run, step, part, { delegation, task, agent }, signal)
   const message = `The agent ${delegation.agent} does not exist any more`
-  return step.settle(part.callId, { error: { type: 'task.agent_unknown', message }, content: [], metadata: undefined })
+  return step.settle(part.callId, {
+    error: structuredError('task.agent_unknown', message),
+    content: [],
+    metadata: undefined,
+  })
 }
 
 /** Interrupts the child sessions of calls that nobody waits for any more. */
@@ -139,7 +145,7 @@ async function findAgent(run: RunContext, id: string, signal: AbortSignal): Prom
 
 function notAnAgent({ agent }: TaskInput, { subagents, rules }: StepPlan): StructuredError {
   const known = callableNames(subagents, rules)
-  return { type: 'task.agent_unknown', message: `There is no agent ${agent} that can be called; there are: ${known}` }
+  return structuredError('task.agent_unknown', `There is no agent ${agent} that can be called; there are: ${known}`)
 }
 
 /** Why a call cannot go on with the session that it names. */
@@ -147,6 +153,8 @@ async function formerProblem({ store, tenure, session }: RunContext, { former, a
   if (former === undefined) return undefined
   const found = await store.getSession(tenure.lease.workspace, former)
   const type = 'task.session_unknown'
-  if (found?.parentId !== session.id) return { type, message: `There is no task ${former} of this session` }
-  return found.agent === agent ? undefined : { type, message: `The task ${former} is one of the agent ${found.agent}` }
+  if (found?.parentId !== session.id) return structuredError(type, `There is no task ${former} of this session`)
+  return found.agent === agent
+    ? undefined
+    : structuredError(type, `The task ${former} is one of the agent ${found.agent}`)
 }

@@ -1,5 +1,7 @@
+import type { StructuredError } from '#gen/portico/session/v1/message_pb.js'
 import type { Admitter } from '#services/session/domain/inbox.ts'
-import type { AssistantMessage, StructuredError } from '#services/session/domain/message.ts'
+import type { AssistantMessage } from '#services/session/domain/message.ts'
+import { structuredError } from '#services/session/domain/structured-error.ts'
 import { sessionNotFound } from '#services/session/ports/session-store.ts'
 import { isStoreUnavailable } from '#shared/stores/store-outage.ts'
 import type { RunContext } from '../run-context.ts'
@@ -12,10 +14,7 @@ export type Drain = Omit<RunContext, 'principal' | 'session'>
 
 /** After this many acquisitions without a completed step, a run has failed. */
 export const MOST_ACQUISITIONS = 5
-const GIVEN_UP: StructuredError = {
-  type: 'internal',
-  message: `The run made no progress in ${MOST_ACQUISITIONS} attempts`,
-}
+const GIVEN_UP = structuredError('internal', `The run made no progress in ${MOST_ACQUISITIONS} attempts`)
 const TOOLS_UNKNOWN: StructuredError = {
   ...GIVEN_UP,
   message: `${GIVEN_UP.message}; whether its tool calls have ended, and what they have done, is unknown`,
